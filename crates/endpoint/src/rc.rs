@@ -1,0 +1,240 @@
+//! An RDMA-like reliable connection: go-back-N with NACK (RoCE), message start and end marks.
+//!
+//! A channel has one sequence space in payload bytes, from 0. By default each message is a channel of its own, so that
+//! two messages of a sender may take different paths; a connection carries many messages one after another.
+
+use alloc::vec::Vec;
+use fanin_units::{FlowId, Time};
+
+/// The next packet's share of the channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// The message it belongs to.
+    pub message: FlowId,
+    /// First packet of its message.
+    pub start: bool,
+    /// Last packet of its message.
+    pub end: bool,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// The sending half of a channel.
+#[derive(Clone, Debug, Default)]
+pub struct SendHalf {
+    acked: u64,
+    next: u64,
+    posted: u64,
+    highest: u64,
+    /// The message that `next` lies in.
+    current: Message,
+    /// All messages not yet acknowledged, in order; the allocation is kept when the half is used again.
+    messages: Vec<Message>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    id: FlowId,
+    start: u64,
+    end: u64,
+}
+
+impl SendHalf {
+    /// Makes it a fresh channel.
+    pub fn reset(&mut self) {
+        let mut messages = core::mem::take(&mut self.messages);
+        messages.clear();
+        *self = Self {
+            messages,
+            ..Self::default()
+        };
+    }
+
+    /// Adds a message of `bytes` at the end.
+    pub fn post(&mut self, id: FlowId, bytes: u64) {
+        let message = Message {
+            id,
+            start: self.posted,
+            end: self.posted + bytes,
+        };
+        if self.next == self.posted {
+            self.current = message;
+        }
+        self.posted = message.end;
+        self.messages.push(message);
+    }
+
+    /// Whether something waits to be sent.
+    #[inline(always)]
+    pub fn has_data(&self) -> bool {
+        self.next < self.posted
+    }
+
+    /// Whether all that was posted is acknowledged.
+    #[inline(always)]
+    pub fn done(&self) -> bool {
+        self.acked == self.posted
+    }
+
+    /// Bytes sent and not acknowledged.
+    #[inline(always)]
+    pub fn in_flight(&self) -> u64 {
+        self.next - self.acked
+    }
+
+    /// Next byte to send.
+    #[inline(always)]
+    pub fn sent_to(&self) -> u64 {
+        self.next
+    }
+
+    /// Everything before this offset is acknowledged.
+    #[inline(always)]
+    pub fn acked_to(&self) -> u64 {
+        self.acked
+    }
+
+    /// Takes the next packet; call only when [`Self::has_data`]. A packet never spans two messages.
+    #[inline]
+    pub fn take(&mut self, payload: u32) -> Segment {
+        let len = (self.current.end - self.next).min(payload as u64);
+        let segment = Segment {
+            offset: self.next,
+            len: len as u32,
+            message: self.current.id,
+            start: self.next == self.current.start,
+            end: self.next + len == self.current.end,
+            again: self.next < self.highest,
+        };
+        self.next += len;
+        self.highest = self.highest.max(self.next);
+        if segment.end && self.next < self.posted {
+            self.find_current();
+        }
+        segment
+    }
+
+    /// The message that holds byte `next`.
+    fn find_current(&mut self) {
+        let at = self.messages.partition_point(|m| m.end <= self.next);
+        if let Some(&message) = self.messages.get(at) {
+            self.current = message;
+        }
+    }
+
+    /// A cumulative acknowledgement: returns the bytes newly acknowledged and calls `finished` for each message that
+    /// is now acknowledged whole. An acknowledgement of what was never sent is ignored.
+    #[inline]
+    pub fn on_ack(&mut self, to: u64, mut finished: impl FnMut(FlowId)) -> u64 {
+        if to <= self.acked || to > self.highest {
+            return 0;
+        }
+        let newly = to - self.acked;
+        self.acked = to;
+        if self.next < to {
+            // It had gone back, and the receiver turned out to have more.
+            self.next = to;
+            self.find_current();
+        }
+        if self.messages.first().is_some_and(|m| m.end <= to) {
+            let whole = self.messages.partition_point(|m| m.end <= to);
+            for message in self.messages.drain(..whole) {
+                finished(message.id);
+            }
+        }
+        newly
+    }
+
+    /// A NACK after its acknowledgement was taken, or a timeout: sends again from the first byte not acknowledged.
+    /// Returns whether there was anything to send again.
+    pub fn go_back(&mut self) -> bool {
+        if self.next == self.acked {
+            return false;
+        }
+        self.next = self.acked;
+        self.find_current();
+        true
+    }
+}
+
+/// How a receiver acknowledges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiveRules {
+    /// Payload bytes per ACK; 0 or 1 acknowledges every packet.
+    pub ack_chunk: u32,
+    /// At most one NACK for the same expected byte in this time.
+    pub nack_interval: Time,
+}
+
+/// What a data packet means to the receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// The next one expected.
+    InOrder {
+        /// Whether an ACK is due now.
+        ack_due: bool,
+    },
+    /// Had arrived before: acknowledged again, because its ACK may be lost.
+    Duplicate,
+    /// Something before it is missing: dropped.
+    Gap {
+        /// Whether a NACK is due now.
+        nack_due: bool,
+    },
+}
+
+/// The receiving half of a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveHalf {
+    expected: u64,
+    unacked: u32,
+    nacked: u64,
+    nacked_at: Time,
+}
+
+impl Default for ReceiveHalf {
+    fn default() -> Self {
+        Self {
+            expected: 0,
+            unacked: 0,
+            nacked: u64::MAX,
+            nacked_at: Time::ZERO,
+        }
+    }
+}
+
+impl ReceiveHalf {
+    /// Next byte expected.
+    #[inline(always)]
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// A packet arrived.
+    #[inline]
+    pub fn on_data(&mut self, now: Time, offset: u64, len: u32, end: bool, rules: &ReceiveRules) -> Arrival {
+        if offset == self.expected {
+            self.expected += len as u64;
+            self.unacked += len;
+            let ack_due = end || self.unacked >= rules.ack_chunk;
+            if ack_due {
+                self.unacked = 0;
+            }
+            Arrival::InOrder { ack_due }
+        } else if offset < self.expected {
+            self.unacked = 0;
+            Arrival::Duplicate
+        } else {
+            let nack_due = self.nacked != self.expected || now.saturating_sub(self.nacked_at) >= rules.nack_interval;
+            if nack_due {
+                self.nacked = self.expected;
+                self.nacked_at = now;
+            }
+            Arrival::Gap { nack_due }
+        }
+    }
+}

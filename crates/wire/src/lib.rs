@@ -1,0 +1,57 @@
+//! Header layouts as bytes: what the packets of the simulator look like on a real link.
+//!
+//! Every header is a plain struct with `LEN`, `encode` and `decode`. `decode` takes any bytes: it gives the header and
+//! the bytes after it, or a [`WireError`] that names the header at fault. [`Packet`] does the same for whole frames,
+//! from the destination address to the frame check sequence (FCS). Nothing here allocates.
+//!
+//! Not modelled: preamble and inter-frame gap (20 B of link time per frame), VLAN tags (a class is a DSCP here), IPv4
+//! options and fragments, IPv6, RDMA WRITE and READ (their RETH).
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod crc;
+mod error;
+mod ethernet;
+mod ip;
+mod packet;
+mod pfc;
+mod roce;
+
+pub use error::WireError;
+pub use ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};
+pub use ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
+pub use packet::{Cnp, Data, Envelope, Packet, Response};
+pub use pfc::{PFC_ADDRESS, Pfc};
+pub use roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, icrc, opcode};
+
+/// Bytes on the wire by kind of packet: the whole Ethernet frame with its FCS. Defaults of the simulator.
+pub mod size {
+    use super::{Aeth, Bth, CNP_RESERVED, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Pfc, Udp};
+    use fanin_units::Bytes;
+
+    /// All headers and trailers of a RoCEv2 data packet.
+    pub const DATA_HEADER: Bytes = Bytes((Ethernet::LEN + Ipv4::LEN + Udp::LEN + Bth::LEN + ICRC_LEN + FCS_LEN) as u64);
+    /// An acknowledgement.
+    pub const ACK: Bytes = data(Aeth::LEN as u64);
+    /// A negative acknowledgement; its layout is that of an ACK.
+    pub const NACK: Bytes = ACK;
+    /// A congestion notification packet.
+    pub const CNP: Bytes = data(CNP_RESERVED as u64);
+    /// A PFC frame, PAUSE or RESUME.
+    pub const PAUSE: Bytes = frame((Ethernet::LEN + Pfc::LEN + FCS_LEN) as u64);
+
+    /// A data packet with this many payload bytes. The payload is padded to a multiple of 4 bytes (its BTH says by how
+    /// much) and the frame to [`MIN_FRAME`]. Saturates.
+    pub const fn data(payload: u64) -> Bytes {
+        let padding = payload.wrapping_neg() % 4;
+        frame(payload.saturating_add(padding).saturating_add(DATA_HEADER.0))
+    }
+
+    const fn frame(bytes: u64) -> Bytes {
+        Bytes(if bytes < MIN_FRAME as u64 {
+            MIN_FRAME as u64
+        } else {
+            bytes
+        })
+    }
+}
