@@ -1,0 +1,79 @@
+//! How often a scheme acted, so that one that never ran cannot pass for one that works.
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// Something a scheme did, counted per scheme and run.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum Action { $($(#[$doc])* $name,)* }
+
+        impl Action {
+            /// Every action, in the order of its number.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name used in results.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+actions! {
+    /// A congestion signal lowered the rate or window.
+    Cut = "cuts",
+    /// The scheme raised its rate or window on its own.
+    Increase = "increases",
+    /// A data packet with a congestion mark reached the receiver.
+    MarkSeen = "marks_seen",
+    /// The receiver sent a congestion notification packet.
+    CnpSent = "cnps_sent",
+    /// A congestion notification packet reached the sender.
+    CnpReceived = "cnps_received",
+    /// A send was held back because the window was full.
+    WindowLimited = "window_limited",
+    /// The scheme reacted to a loss that the endpoint found.
+    LossReaction = "loss_reactions",
+    /// The receiver held an ACK back for later.
+    AckHeld = "acks_held",
+    /// The receiver sent a credit.
+    CreditSent = "credits_sent",
+    /// DCQCN fast recovery step.
+    FastRecovery = "fast_recovery_steps",
+    /// DCQCN additive increase step.
+    AdditiveIncrease = "additive_increase_steps",
+    /// DCQCN hyper increase step.
+    HyperIncrease = "hyper_increase_steps",
+}
+
+/// One counter per [`Action`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Actions([u64; Action::ALL.len()]);
+
+impl Default for Actions {
+    fn default() -> Self {
+        Self([0; Action::ALL.len()])
+    }
+}
+
+impl Actions {
+    /// Counts one action.
+    #[inline(always)]
+    pub fn count(&mut self, action: Action) {
+        self.0[action as usize] += 1;
+    }
+    /// How often `action` happened.
+    pub fn get(&self, action: Action) -> u64 {
+        self.0[action as usize]
+    }
+    /// All counters with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (Action, u64)> + '_ {
+        Action::ALL.iter().map(|&a| (a, self.0[a as usize]))
+    }
+    /// Adds another set of counters, as when partitions are merged.
+    pub fn add(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            *a += b;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The part of a packet that schemes may read and write. The fabric embeds it in its 64-byte packet.
+
+use fanin_units::{FlowId, NodeId, Time};
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a flow.
+    #[default]
+    Data,
+    /// Cumulative acknowledgement.
+    Ack,
+    /// Negative acknowledgement of go-back-N: `seq` is what the receiver expects.
+    Nack,
+    /// Congestion notification packet.
+    Cnp,
+    /// Permission to send one packet.
+    Credit,
+    /// Priority flow control: stop a class (`stamp` is the class) or let it go on (`stamp` has bit 8 set).
+    Pause,
+}
+
+/// Bits of [`Header::flags`].
+pub mod flags {
+    /// Congestion experienced: set by a queue that marks.
+    pub const CE: u8 = 1;
+    /// ECN-capable: the packet may be marked instead of dropped.
+    pub const ECT: u8 = 2;
+    /// First packet of a message.
+    pub const START: u8 = 4;
+    /// Last packet of a message.
+    pub const END: u8 = 8;
+    /// An ACK that echoes a mark.
+    pub const ECHO: u8 = 16;
+    /// An ACK that asks for immediate loss recovery (RCC's PSH).
+    pub const PUSH: u8 = 32;
+}
+
+/// What a packet says of itself, 48 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Header {
+    /// Data: offset of the first payload byte in its channel. ACK and NACK: next byte expected.
+    pub seq: u64,
+    /// When the data left its sender; an ACK carries back that of the packet which caused it.
+    pub sent_at: Time,
+    /// The channel it belongs to.
+    pub flow: FlowId,
+    /// The host that made it.
+    pub src: NodeId,
+    /// The host it goes to.
+    pub dst: NodeId,
+    /// One scheme-defined field on data, echoed to the receiver (a credit's number, a wanted rate).
+    pub stamp: u32,
+    /// One scheme-defined field on ACKs (Dart's share, RCP's rate, an advertised window).
+    pub share: u32,
+    /// Bytes on the wire, every header included.
+    pub wire: u16,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Which transmission of the message this is, from 0.
+    pub attempt: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Service class: 0 is control and served first.
+    pub class: u8,
+    /// Bits of [`flags`].
+    pub flags: u8,
+    /// Links crossed so far.
+    pub hops: u8,
+    /// Deflections it may still take.
+    pub tokens: u8,
+    /// Virtual lane within its class.
+    pub lane: u8,
+}
+
+impl Header {
+    /// Whether `flag` is set.
+    #[inline(always)]
+    pub const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+const _: () = assert!(core::mem::size_of::<Header>() == 48);

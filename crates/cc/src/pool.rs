@@ -1,0 +1,256 @@
+//! The state of one scheme in one run, dense: senders by slot, receivers by host, switches by switch.
+
+use crate::roles::*;
+use crate::{Actions, Header};
+use alloc::vec::Vec;
+use fanin_units::Time;
+
+/// A sender that was opened: its slot, and what it may send.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    /// Pass it to every later call for this flow.
+    pub slot: u32,
+    /// What it may send now.
+    pub control: Control,
+}
+
+/// All state of one scheme with one set of parameters.
+pub struct Pool<S: Scheme> {
+    params: S::Params,
+    senders: Vec<Option<(S::Sender, u32)>>,
+    free: Vec<u32>,
+    shared: Vec<<S::Sender as Sender>::Shared>,
+    flows: Vec<<S::Receiver as Receiver>::Flow>,
+    receivers: Vec<S::Receiver>,
+    switches: Vec<S::Switch>,
+    actions: Actions,
+    shared_changed: bool,
+}
+
+impl<S: Scheme> Pool<S> {
+    /// An empty pool.
+    pub fn new(params: S::Params) -> Self {
+        Self {
+            params,
+            senders: Vec::new(),
+            free: Vec::new(),
+            shared: Vec::new(),
+            flows: Vec::new(),
+            receivers: Vec::new(),
+            switches: Vec::new(),
+            actions: Actions::default(),
+            shared_changed: false,
+        }
+    }
+
+    /// How often the scheme acted.
+    pub fn actions(&self) -> &Actions {
+        &self.actions
+    }
+
+    /// Adds a host; hosts are added in order.
+    pub fn add_host(&mut self, nic: &NicInfo) {
+        self.receivers.push(S::Receiver::new(&self.params, nic));
+    }
+
+    /// Adds a switch; switches are added in order.
+    pub fn add_switch(&mut self, switch: &SwitchInfo<'_>) {
+        self.switches.push(S::Switch::new(&self.params, switch));
+    }
+
+    /// Whether its switch program does anything.
+    pub fn switch_active(&self) -> bool {
+        S::Switch::ACTIVE
+    }
+
+    /// Runs one sender hook and asks for the control after it.
+    #[inline(always)]
+    fn with_sender(
+        &mut self,
+        slot: u32,
+        now: Time,
+        hook: impl FnOnce(&mut S::Sender, &mut Cx<'_, S::Params, <S::Sender as Sender>::Shared>),
+    ) -> Control {
+        let (sender, shared) =
+            self.senders[slot as usize].as_mut().expect("a hook is only called between open and close of its flow");
+        let mut cx = Cx {
+            now,
+            params: &self.params,
+            shared: &mut self.shared[*shared as usize],
+            shared_changed: false,
+            actions: &mut self.actions,
+        };
+        hook(sender, &mut cx);
+        let control = sender.control(&cx);
+        self.shared_changed |= cx.shared_changed;
+        control
+    }
+
+    /// Opens a flow. `shared` is the caller's dense number of the (host, receiver) pair.
+    pub fn open(&mut self, shared: u32, path: &PathInfo, now: Time) -> Opened {
+        if self.shared.len() <= shared as usize {
+            self.shared.resize_with(shared as usize + 1, Default::default);
+        }
+        let mut cx = Cx {
+            now,
+            params: &self.params,
+            shared: &mut self.shared[shared as usize],
+            shared_changed: false,
+            actions: &mut self.actions,
+        };
+        let sender = S::Sender::open(path, &mut cx);
+        let control = sender.control(&cx);
+        self.shared_changed |= cx.shared_changed;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.senders[slot as usize] = Some((sender, shared));
+                slot
+            }
+            None => {
+                self.senders.push(Some((sender, shared)));
+                self.senders.len() as u32 - 1
+            }
+        };
+        Opened { slot, control }
+    }
+
+    /// Ends a flow and frees its slot.
+    pub fn close(&mut self, slot: u32, now: Time) {
+        self.with_sender(slot, now, |s, cx| s.close(cx));
+        self.senders[slot as usize] = None;
+        self.free.push(slot);
+    }
+
+    /// What a flow may send now, without any event.
+    pub fn control(&mut self, slot: u32, now: Time) -> Control {
+        self.with_sender(slot, now, |_, _| {})
+    }
+
+    /// Whether shared state changed since the last call, so that other flows of the pair must be asked again.
+    #[inline(always)]
+    pub fn take_shared_changed(&mut self) -> bool {
+        core::mem::take(&mut self.shared_changed)
+    }
+
+    /// See [`Sender::on_send`]. Also returns the stamp.
+    #[inline(always)]
+    pub fn on_send(&mut self, slot: u32, now: Time, sent: &Sent) -> (Control, u32) {
+        let mut stamp = 0;
+        let control = self.with_sender(slot, now, |s, cx| stamp = s.on_send(sent, cx));
+        (control, stamp)
+    }
+    /// See [`Sender::on_ack`].
+    #[inline(always)]
+    pub fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_ack(ack, cx))
+    }
+    /// See [`Sender::on_notice`].
+    pub fn on_notice(&mut self, slot: u32, now: Time, notice: Notice) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_notice(notice, cx))
+    }
+    /// See [`Sender::on_loss`].
+    pub fn on_loss(&mut self, slot: u32, now: Time, loss: &Loss) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_loss(loss, cx))
+    }
+    /// See [`Sender::on_timeout`].
+    pub fn on_timeout(&mut self, slot: u32, now: Time) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_timeout(cx))
+    }
+    /// See [`Sender::on_timer`].
+    pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_timer(cx))
+    }
+
+    #[inline(always)]
+    fn with_receiver<T>(
+        &mut self,
+        host: usize,
+        now: Time,
+        hook: impl FnOnce(&mut S::Receiver, &mut Vec<<S::Receiver as Receiver>::Flow>, &mut Cx<'_, S::Params>) -> T,
+    ) -> T {
+        let mut cx =
+            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
+        hook(&mut self.receivers[host], &mut self.flows, &mut cx)
+    }
+
+    /// See [`Receiver::on_open`]. The flow's receiver state starts anew.
+    pub fn receiver_open(&mut self, host: usize, now: Time, flow: &FlowInfo) {
+        let slot = flow.flow.0 as usize;
+        if self.flows.len() <= slot {
+            self.flows.resize_with(slot + 1, Default::default);
+        }
+        self.flows[slot] = Default::default();
+        self.with_receiver(host, now, |r, flows, cx| r.on_open(flow, &mut flows[slot], cx));
+    }
+    /// See [`Receiver::on_data`].
+    #[inline(always)]
+    pub fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan {
+        self.with_receiver(host, now, |r, flows, cx| r.on_data(data, &mut flows[data.flow.0 as usize], cx))
+    }
+    /// See [`Receiver::on_close`].
+    pub fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow) {
+        self.with_receiver(host, now, |r, flows, cx| r.on_close(flow, &mut flows[flow.0 as usize], cx));
+    }
+    /// See [`Receiver::on_timer`].
+    pub fn receiver_timer(&mut self, host: usize, now: Time) {
+        self.with_receiver(host, now, |r, _, cx| r.on_timer(cx));
+    }
+    /// See [`Receiver::poll_transmit`].
+    #[inline(always)]
+    pub fn receiver_poll(&mut self, host: usize, now: Time) -> Option<Emit> {
+        self.with_receiver(host, now, |r, _, cx| r.poll_transmit(cx))
+    }
+    /// See [`Receiver::wake_at`].
+    #[inline(always)]
+    pub fn receiver_wake_at(&self, host: usize) -> Time {
+        self.receivers[host].wake_at()
+    }
+
+    #[inline(always)]
+    fn with_switch<T>(
+        &mut self,
+        switch: usize,
+        now: Time,
+        hook: impl FnOnce(&mut S::Switch, &mut Cx<'_, S::Params>) -> T,
+    ) -> T {
+        let mut cx =
+            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
+        hook(&mut self.switches[switch], &mut cx)
+    }
+
+    /// See [`SwitchProgram::route`].
+    pub fn switch_route(
+        &mut self,
+        switch: usize,
+        now: Time,
+        packet: &mut Header,
+        ingress: u16,
+        minimal: u16,
+        ports: &[PortView],
+    ) -> u16 {
+        self.with_switch(switch, now, |s, cx| s.route(packet, ingress, minimal, ports, cx))
+    }
+    /// See [`SwitchProgram::on_enqueue`].
+    pub fn switch_enqueue(
+        &mut self,
+        switch: usize,
+        now: Time,
+        port: u16,
+        packet: &mut Header,
+        view: &PortView,
+    ) -> Verdict {
+        self.with_switch(switch, now, |s, cx| s.on_enqueue(port, packet, view, cx))
+    }
+    /// See [`SwitchProgram::on_dequeue`].
+    pub fn switch_dequeue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header, view: &PortView) {
+        self.with_switch(switch, now, |s, cx| s.on_dequeue(port, packet, view, cx));
+    }
+    /// See [`SwitchProgram::on_timer`].
+    pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &[PortView]) {
+        self.with_switch(switch, now, |s, cx| s.on_timer(ports, cx));
+    }
+    /// See [`SwitchProgram::wake_at`].
+    pub fn switch_wake_at(&self, switch: usize) -> Time {
+        self.switches[switch].wake_at()
+    }
+}

@@ -1,0 +1,377 @@
+//! The three roles, and what their hooks are told.
+
+use crate::{Action, Actions, Header};
+use fanin_units::{FlowId, NodeId, Rate, Time};
+
+/// A scheme: its parameters and its three roles. Implemented once per file of [`crate::schemes`].
+pub trait Scheme: 'static {
+    /// Its parameters. Each field's doc comment gives unit, default and source.
+    type Params: Clone + core::fmt::Debug + PartialEq;
+    /// What runs per flow at the sender.
+    type Sender: Sender<Params = Self::Params>;
+    /// What runs per host at the receiver.
+    type Receiver: Receiver<Params = Self::Params>;
+    /// What runs per switch.
+    type Switch: SwitchProgram<Params = Self::Params>;
+
+    /// The ids under which it can be asked for; the first is the paper's scheme.
+    const PRESETS: &'static [&'static str];
+
+    /// The parameters of one of [`Self::PRESETS`].
+    fn preset(id: &str) -> Self::Params;
+
+    /// Refuses impossible parameters with a sentence that names the parameter and says what would be right.
+    fn check(_params: &Self::Params) -> Result<(), &'static str> {
+        Ok(())
+    }
+}
+
+/// What a hook may use besides its own state: the time, its parameters, what the host's flows to the same receiver
+/// share, and the counters.
+pub struct Cx<'a, P, S = ()> {
+    /// Now.
+    pub now: Time,
+    /// The scheme's parameters.
+    pub params: &'a P,
+    /// What all flows of this host to the same receiver share (Dart's rate cap).
+    pub shared: &'a mut S,
+    /// Set it when `shared` changed so that the other flows' control must be asked again.
+    pub shared_changed: bool,
+    /// How often the scheme acted.
+    pub actions: &'a mut Actions,
+}
+
+impl<P, S> Cx<'_, P, S> {
+    /// Counts one action.
+    #[inline(always)]
+    pub fn count(&mut self, action: Action) {
+        self.actions.count(action);
+    }
+}
+
+/// What is known of a flow's way when it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathInfo {
+    /// Line rate C: the smaller of the sender's and the receiver's NIC rate.
+    pub line_rate: Rate,
+    /// Round-trip time of a full packet and its ACK on an idle network.
+    pub base_rtt: Time,
+    /// Largest payload of a packet in bytes.
+    pub payload: u32,
+    /// That packet on the wire, in bytes.
+    pub wire: u32,
+    /// Largest bandwidth-delay product of any host pair, in bytes (HPCC's W_max).
+    pub network_bdp: u64,
+}
+
+/// How much a flow may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Bytes that may be in flight: a packet may leave while in-flight bytes < window. `u64::MAX` is no window.
+    pub window: u64,
+    /// Pacing rate on wire bytes. At or above line rate is no pacing; zero is silence until the next change.
+    pub rate: Rate,
+    /// When `on_timer` is to be called, or [`Time::NEVER`].
+    pub wake_at: Time,
+    /// Whether a change of rate also moves a packet that already waits for its time (HPCC, Dart: yes; DCQCN: no).
+    pub retime: bool,
+}
+
+/// A data packet that left.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Offset behind it: next byte to send.
+    pub sent_to: u64,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// An acknowledgement that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Payload bytes acknowledged for the first time.
+    pub newly_acked: u64,
+    /// Everything before this offset has arrived.
+    pub acked_to: u64,
+    /// Next byte to send.
+    pub sent_to: u64,
+    /// Whether it echoes a congestion mark.
+    pub ecn_echo: bool,
+    /// Time since the data packet that caused it left the sender.
+    pub rtt: Time,
+    /// The scheme-defined field of the ACK.
+    pub share: u32,
+}
+
+/// A loss that the endpoint found.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// First byte missing.
+    pub from: u64,
+    /// Next byte that was to be sent when the loss was found.
+    pub sent_to: u64,
+}
+
+/// A control packet for this flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Congestion notification packet.
+    Cnp,
+    /// Permission to send one packet; the number goes back in the data packet's stamp.
+    Credit(u32),
+}
+
+/// What a flow may send. One value per flow.
+pub trait Sender: Sized {
+    /// The scheme's parameters.
+    type Params;
+    /// State shared by this host's flows to the same receiver; `()` for most.
+    type Shared: Default;
+
+    /// A flow opens.
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self;
+    /// How much it may send now. Asked after every hook.
+    fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
+    /// A packet left; the answer goes into its [`Header::stamp`].
+    fn on_send(&mut self, _sent: &Sent, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> u32 {
+        0
+    }
+    /// An acknowledgement came.
+    fn on_ack(&mut self, _ack: &Ack, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// A control packet came.
+    fn on_notice(&mut self, _notice: Notice, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The endpoint found a loss and will send again.
+    fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The retransmission timer ran out.
+    fn on_timeout(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The time asked for in [`Control::wake_at`] has come.
+    fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The flow ends.
+    fn close(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+}
+
+/// A flow as the receiving host knows it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ReceiverFlow(pub u32);
+
+/// What a receiving host's NIC is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NicInfo {
+    /// Its line rate.
+    pub line_rate: Rate,
+    /// Largest payload of a packet in bytes.
+    pub payload: u32,
+    /// That packet on the wire, in bytes.
+    pub wire: u32,
+    /// Largest base round-trip time in the network.
+    pub network_rtt: Time,
+}
+
+/// A flow that opens towards this host.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowInfo {
+    /// The flow.
+    pub flow: ReceiverFlow,
+    /// Its run-wide number.
+    pub id: FlowId,
+    /// The sending host.
+    pub from: NodeId,
+    /// Bytes it will carry, where the sender says so.
+    pub size: Option<u64>,
+}
+
+/// A data packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    /// Its flow.
+    pub flow: ReceiverFlow,
+    /// The sending host.
+    pub from: NodeId,
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Offset of its first payload byte.
+    pub seq: u64,
+    /// Next byte expected of this flow, this packet included: what an ACK sent now would say.
+    pub acked_to: u64,
+    /// Whether it carries a congestion mark.
+    pub ce: bool,
+    /// First packet of a message.
+    pub start: bool,
+    /// Last packet of a message.
+    pub end: bool,
+    /// Whether it was the next one expected.
+    pub in_order: bool,
+    /// The endpoint's rules ask for an ACK now.
+    pub ack_due: bool,
+    /// The sender's scheme-defined field.
+    pub stamp: u32,
+}
+
+/// What a receiver puts on an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct AckFields {
+    /// Echo a congestion mark.
+    pub ecn_echo: bool,
+    /// Ask the sender to recover at once, as on three duplicate ACKs.
+    pub push: bool,
+    /// The scheme-defined field (share, window, rate).
+    pub share: u32,
+}
+
+/// Which ACKs go out for a data packet. The endpoint fills in the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct AckPlan {
+    /// An ACK for what had arrived before this packet (DCTCP's two-state echo).
+    pub before: Option<AckFields>,
+    /// An ACK that covers this packet.
+    pub now: Option<AckFields>,
+}
+
+/// A packet that a receiver sends on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// An ACK held back before; it covers all that has arrived by now.
+    Ack(ReceiverFlow, AckFields),
+    /// A congestion notification packet.
+    Cnp(ReceiverFlow),
+    /// A credit of `wire` bytes with a number.
+    Credit {
+        /// To the sender of this flow.
+        flow: ReceiverFlow,
+        /// The number that data will carry back.
+        number: u32,
+        /// Bytes on the wire.
+        wire: u32,
+    },
+}
+
+/// What a host remembers about all flows into it. One value per host.
+pub trait Receiver: Sized {
+    /// The scheme's parameters.
+    type Params;
+    /// What it remembers per flow.
+    type Flow: Default;
+
+    /// A host comes up.
+    fn new(params: &Self::Params, nic: &NicInfo) -> Self;
+    /// A flow opens: its first packet, or its handshake, arrived.
+    fn on_open(&mut self, _flow: &FlowInfo, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
+    /// Data arrived. The default sends each ACK that is due and echoes the packet's mark.
+    fn on_data(&mut self, data: &Data, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) -> AckPlan {
+        let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
+        AckPlan { before: None, now: data.ack_due.then_some(fields) }
+    }
+    /// A flow ends.
+    fn on_close(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The time of [`Receiver::wake_at`] has come.
+    fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The next packet to send, asked after every hook until it is `None`.
+    fn poll_transmit(&mut self, _cx: &mut Cx<'_, Self::Params>) -> Option<Emit> {
+        None
+    }
+    /// When `on_timer` is to be called.
+    fn wake_at(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+/// What a switch is.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchInfo<'a> {
+    /// The switch.
+    pub node: NodeId,
+    /// Seed of this switch's own random draws.
+    pub seed: u64,
+    /// Its ports, in order.
+    pub ports: &'a [PortView],
+}
+
+/// One port of a switch as a program sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView {
+    /// Rate of its link.
+    pub rate: Rate,
+    /// Whether the other end is a switch.
+    pub to_switch: bool,
+    /// Bytes queued in its data classes.
+    pub queued: u64,
+}
+
+/// What a switch does with a packet that is about to join a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it in.
+    Admit,
+    /// Let it in with a congestion mark.
+    Mark,
+    /// Drop it.
+    Drop,
+}
+
+/// What runs in a switch. One value per switch; ports are numbered from 0 within it.
+pub trait SwitchProgram: Sized {
+    /// Whether it does anything at all; a switch asks no program that does not.
+    const ACTIVE: bool = true;
+    /// The scheme's parameters.
+    type Params;
+
+    /// A switch comes up.
+    fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self;
+    /// A packet came in at `ingress` and would leave at `minimal`; the answer is where it leaves.
+    fn route(
+        &mut self,
+        _packet: &mut Header,
+        _ingress: u16,
+        minimal: u16,
+        _ports: &[PortView],
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> u16 {
+        minimal
+    }
+    /// A packet is about to join the queue of `port`.
+    fn on_enqueue(
+        &mut self,
+        _port: u16,
+        _packet: &mut Header,
+        _view: &PortView,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> Verdict {
+        Verdict::Admit
+    }
+    /// A packet leaves the queue of `port`; `view` no longer counts it.
+    fn on_dequeue(&mut self, _port: u16, _packet: &mut Header, _view: &PortView, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The time of [`SwitchProgram::wake_at`] has come.
+    fn on_timer(&mut self, _ports: &[PortView], _cx: &mut Cx<'_, Self::Params>) {}
+    /// When `on_timer` is to be called.
+    fn wake_at(&self) -> Time {
+        Time::NEVER
+    }
+}
+
+/// The receiver of a scheme that needs none: every ACK that is due goes out and echoes its packet's mark.
+pub struct NoReceiver<P>(core::marker::PhantomData<P>);
+
+impl<P> Receiver for NoReceiver<P> {
+    type Params = P;
+    type Flow = ();
+    fn new(_: &P, _: &NicInfo) -> Self {
+        Self(core::marker::PhantomData)
+    }
+}
+
+/// The switch program of a scheme that needs none.
+pub struct NoSwitch<P>(core::marker::PhantomData<P>);
+
+impl<P> SwitchProgram for NoSwitch<P> {
+    const ACTIVE: bool = false;
+    type Params = P;
+    fn new(_: &P, _: &SwitchInfo<'_>) -> Self {
+        Self(core::marker::PhantomData)
+    }
+}

@@ -1,0 +1,197 @@
+//! A network and its traffics, ready to build. The experiment crate makes these from a checked spec.
+
+use crate::topology::Graph;
+use fanin_cc::Settings;
+use fanin_units::{Rate, Time};
+
+/// Everything about the network but its traffic.
+#[derive(Clone, Debug)]
+pub struct NetworkConfig {
+    /// Root seed of all random streams and of the order of simultaneous events.
+    pub seed: u64,
+    /// The wiring.
+    pub graph: Graph,
+    /// Sizes of packets.
+    pub packet: PacketSizes,
+    /// Data classes, numbered from 1 in this order; class 0 is control (ACK, NACK, CNP) and strictly first. At most 7.
+    pub classes: Vec<ClassConfig>,
+    /// How switches buffer.
+    pub buffer: BufferPolicy,
+    /// When buffer space is given back.
+    pub release: Release,
+    /// The queue between a host's pacers and its link; `None` is a NIC that pulls from its flows.
+    pub host_fifo: Option<HostFifo>,
+}
+
+/// Bytes on the wire by kind of packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSizes {
+    /// Largest payload of a data packet.
+    pub payload: u16,
+    /// All headers of a data packet.
+    pub header: u16,
+    /// An ACK or NACK.
+    pub ack: u16,
+    /// A congestion notification packet.
+    pub cnp: u16,
+    /// A pause or resume frame.
+    pub pause: u16,
+}
+
+/// One data class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassConfig {
+    /// Its name in results.
+    pub name: String,
+    /// Whether PFC protects it from loss.
+    pub lossless: bool,
+    /// How its queues mark.
+    pub marking: Marking,
+}
+
+/// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Marking {
+    /// Never.
+    Off,
+    /// Always when the queue is above a threshold.
+    Step {
+        /// Threshold in bytes; a queue of exactly this size is not marked.
+        above: u64,
+        /// When the queue is looked at.
+        at: MarkAt,
+    },
+    /// With a probability that rises from 0 at `min` to `max_probability` at `max`, and 1 above.
+    Red {
+        /// Bytes; up to here nothing is marked.
+        min: u64,
+        /// Bytes; above this everything is marked.
+        max: u64,
+        /// Probability at `max`.
+        max_probability: f64,
+        /// When the queue is looked at.
+        at: MarkAt,
+    },
+}
+
+/// When a queue is looked at for marking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkAt {
+    /// When the packet joins; the queue does not count it yet.
+    Enqueue,
+    /// When the packet leaves; the queue does not count it any more.
+    Dequeue,
+}
+
+/// How a switch admits packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BufferPolicy {
+    /// Each egress port has its own bytes for lossy classes (tail drop). Lossless classes: each ingress port and
+    /// lossless class has an equal share of these bytes, PAUSE at share minus headroom.
+    PerPort {
+        /// Bytes per port.
+        bytes: u64,
+        /// PFC of the lossless classes.
+        pfc: Pfc,
+    },
+    /// All ports share one pool. Lossy classes: an egress queue may grow to `alpha` times the free pool. Lossless
+    /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom).
+    Pooled {
+        /// Bytes per switch.
+        bytes: u64,
+        /// Dynamic threshold factor of lossy egress queues.
+        alpha: f64,
+        /// Dynamic threshold factor of lossless ingresses.
+        pfc_alpha: f64,
+        /// PFC of the lossless classes.
+        pfc: Pfc,
+    },
+    /// No limit at all, for tests and for hosts.
+    Unlimited,
+}
+
+/// Priority flow control, per ingress port and lossless class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pfc {
+    /// Bytes kept free for what is still under way after a PAUSE; `None` computes them per link.
+    pub headroom: Option<u64>,
+    /// RESUME when the ingress holds this much less than the PAUSE threshold; `None` is two full packets.
+    pub resume_gap: Option<u64>,
+}
+
+/// When buffer space is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// When the packet starts to leave.
+    Dequeue,
+    /// When its last bit has left.
+    LastBit,
+}
+
+/// A queue between pacers and link: it stops pulling from flows when full, and may mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostFifo {
+    /// Bytes it holds.
+    pub capacity: u64,
+    /// Mark above this many bytes.
+    pub mark_above: Option<u64>,
+}
+
+/// One entry of a spec's list of traffics.
+#[derive(Clone, Debug)]
+pub struct TrafficConfig {
+    /// Its name in results.
+    pub name: String,
+    /// Its congestion control.
+    pub scheme: Settings,
+    /// Its data class, 1 or above.
+    pub class: u8,
+    /// Whether its data may be marked.
+    pub ecn: bool,
+    /// Its endpoint.
+    pub endpoint: EndpointConfig,
+}
+
+/// How messages are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointConfig {
+    /// Retransmission timeout; `Time::NEVER` switches it off.
+    pub timeout: Time,
+    /// At most one NACK for the same expected byte in this time.
+    pub nack_interval: Time,
+    /// Payload bytes per ACK; 0 or 1 acknowledges every packet. The last packet of a message is always acknowledged.
+    pub ack_chunk: u32,
+    /// One sequence space per sender and receiver instead of one per message.
+    pub connection: bool,
+}
+
+/// One message to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When the application posts it.
+    pub start: Time,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Payload bytes; [`Message::ENDLESS`] never ends.
+    pub bytes: u64,
+    /// Which traffic it belongs to.
+    pub traffic: u16,
+    /// Which incast or collective it belongs to, or `u32::MAX`.
+    pub group: u32,
+}
+
+impl Message {
+    /// A size that is never reached.
+    pub const ENDLESS: u64 = 1 << 60;
+}
+
+/// Rates that a load can be a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacities {
+    /// Sum of all host links.
+    pub host_links: Rate,
+    /// Sum of all links from a switch with hosts to a switch.
+    pub tor_uplinks: Rate,
+}

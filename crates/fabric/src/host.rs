@@ -1,0 +1,161 @@
+//! Hosts: flows that send, flows that receive, and the NIC that takes turns between them.
+
+use fanin_cc::PathInfo;
+use fanin_endpoint::{Pacer, rc};
+use fanin_units::{FlowId, NodeId, PortId, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// No slot.
+pub const NO_SLOT: u32 = u32::MAX;
+
+/// Where a sending flow stands with its NIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Turn {
+    /// Nothing to send, or not allowed to.
+    #[default]
+    Idle,
+    /// In the ring of flows that may send now.
+    Ready,
+    /// In the heap of flows that wait for their time.
+    Paced,
+}
+
+/// A channel at its sender.
+pub struct SendFlow {
+    /// The channel's number (its first message); `NONE` when the slot is free.
+    pub flow: FlowId,
+    /// What to send.
+    pub half: rc::SendHalf,
+    /// When.
+    pub pacer: Pacer,
+    /// Its slot in the scheme's pool.
+    pub cc: u32,
+    /// Its scheme.
+    pub scheme: u16,
+    /// Its traffic.
+    pub traffic: u16,
+    /// The NIC port it uses.
+    pub port: PortId,
+    /// Its receiver.
+    pub to: NodeId,
+    /// What ECMP hashes.
+    pub key: u32,
+    /// Dense number of the (host, receiver) pair.
+    pub pair: u32,
+    /// Its place with the NIC.
+    pub turn: Turn,
+    /// Closed while it stood in the ring.
+    pub dead: bool,
+    /// The next flow in the ring.
+    pub next_ready: u32,
+    /// When it is due in the heap.
+    pub paced_at: Time,
+    /// When the scheme wants to be woken.
+    pub timer_at: Time,
+    /// The one timer event that counts.
+    pub timer_event: Time,
+    /// When the retransmission timer runs out.
+    pub deadline: Time,
+    /// Its place in the host's list of flows.
+    pub at_host: u32,
+    /// Data packets sent.
+    pub sent: u32,
+    /// Data packets sent again.
+    pub resent: u32,
+    /// What it was told of its way.
+    pub path: PathInfo,
+    /// How often the channel started over.
+    pub attempt: u16,
+}
+
+/// A channel at its receiver.
+#[derive(Clone, Copy, Default)]
+pub struct RecvFlow {
+    /// The channel's number.
+    pub flow: FlowId,
+    /// What has arrived.
+    pub half: rc::ReceiveHalf,
+    /// Its sender.
+    pub from: NodeId,
+    /// What ECMP hashes on the way back.
+    pub key: u32,
+    /// Data packets that arrived.
+    pub arrived: u32,
+    /// Of those, marked.
+    pub marked: u32,
+    /// Its traffic.
+    pub traffic: u16,
+    /// Its scheme.
+    pub scheme: u16,
+    /// When the data packet that an ACK answers left its sender.
+    pub last_sent_at: Time,
+}
+
+/// A ring of sending flows through [`SendFlow::next_ready`].
+#[derive(Clone, Copy)]
+pub struct Ring {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self {
+            head: NO_SLOT,
+            tail: NO_SLOT,
+        }
+    }
+}
+
+impl Ring {
+    /// Whether no flow stands in it.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.head == NO_SLOT
+    }
+
+    /// Adds a flow at the end.
+    #[inline(always)]
+    pub fn push(&mut self, flows: &mut [SendFlow], slot: u32) {
+        flows[slot as usize].next_ready = NO_SLOT;
+        if self.head == NO_SLOT {
+            self.head = slot;
+        } else {
+            flows[self.tail as usize].next_ready = slot;
+        }
+        self.tail = slot;
+    }
+
+    /// Takes the first flow.
+    #[inline(always)]
+    pub fn pop(&mut self, flows: &[SendFlow]) -> Option<u32> {
+        if self.head == NO_SLOT {
+            return None;
+        }
+        let slot = self.head;
+        self.head = flows[slot as usize].next_ready;
+        Some(slot)
+    }
+}
+
+/// One NIC port of a host.
+pub struct Nic {
+    /// The port.
+    pub port: PortId,
+    /// Flows that may send now, per data class from 1 (index 0 is not used).
+    pub ready: Vec<Ring>,
+    /// Bit c: class c has flows in its ring.
+    pub ready_mask: u8,
+    /// Flows that wait for their time. The flow's number breaks ties, so that the order is the model's own.
+    pub paced: BinaryHeap<Reverse<(Time, FlowId, u32)>>,
+}
+
+/// One host.
+#[derive(Default)]
+pub struct Host {
+    /// Slots of the flows it sends.
+    pub flows: Vec<u32>,
+    /// The one retransmission timer event that counts.
+    pub timer_event: Time,
+}

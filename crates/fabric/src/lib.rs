@@ -1,0 +1,29 @@
+//! The fabric: links, ports, the switch pipeline, NICs, routing and topologies, driven by one event queue.
+//!
+//! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
+//! `receive.rs` (the two halves of a host), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
+//! [`pfc`], [`shared_buffer`], [`failure`].
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod ecn;
+pub mod failure;
+mod host;
+mod nic;
+mod packet;
+pub mod pfc;
+pub mod port;
+mod receive;
+pub mod results;
+mod routing;
+pub mod shared_buffer;
+pub mod sim;
+mod switch;
+pub mod topology;
+
+pub use config::{
+    BufferPolicy, Capacities, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
+    PacketSizes, Pfc, Release, TrafficConfig,
+};
+pub use results::{Drops, FlowRecord, Ledger, PortCounters, Totals, TrafficCounters};
+pub use sim::Simulation;

@@ -1,0 +1,629 @@
+//! The sending half of a host: messages start, flows take turns at their NIC, packets are made.
+
+use crate::config::Message;
+use crate::host::{NO_SLOT, SendFlow, Turn};
+use crate::packet::{Packet, PacketIx};
+use crate::routing::key;
+use crate::sim::{Simulation, kind};
+use fanin_cc::{Control, Header, Kind, Loss, PathInfo, Sent, flags};
+use fanin_endpoint::{Pacer, rc};
+use fanin_engine::EventQueue;
+use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+use std::cmp::Reverse;
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// The application posts a message.
+    pub(crate) fn start_message(&mut self, number: u32) {
+        let record = self.records[number as usize];
+        let id = FlowId(number);
+        let traffic = record.traffic as usize;
+        self.traffics[traffic].counters.started += 1;
+        let (from, to) = (NodeId(record.src), NodeId(record.dst));
+        let connection = self.traffics[traffic].config.endpoint.connection;
+        if connection
+            && let Some(&first) = self.connections.get(&(record.traffic, record.src, record.dst))
+            && self.slots[first as usize].send != NO_SLOT
+        {
+            let slot = self.slots[first as usize].send;
+            self.slots[number as usize] = self.slots[first as usize];
+            let flow = &mut self.senders[slot as usize];
+            flow.half.post(id, record.bytes);
+            let (path, flow_key) = (flow.path, flow.key);
+            let _ = path;
+            let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
+            self.records[number as usize].ideal = ideal;
+            self.records[number as usize].hops = hops;
+            self.activate(slot);
+            return;
+        }
+        if connection {
+            self.connections
+                .insert((record.traffic, record.src, record.dst), number);
+        }
+        let flow_key = match connection {
+            true => key(self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
+            false => key(self.streams.seed(), number as u64),
+        };
+        let Some(port) = self.routes.next(&self.ports, from, to, flow_key) else {
+            // No way now: the retransmission timer of nothing sent never runs, so the message stays unfinished.
+            self.totals.drops.no_route += 1;
+            return;
+        };
+        let path = self.path(from, to, flow_key);
+        let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
+        self.records[number as usize].ideal = ideal;
+        self.records[number as usize].hops = hops;
+        let scheme = self.traffics[traffic].scheme;
+        let pairs = self.pairs.len() as u32;
+        let pair = *self.pairs.entry((record.src, record.dst, scheme)).or_insert(pairs);
+        let opened = self.schemes[scheme as usize].open(pair, &path, self.now);
+        let slot = match self.free_senders.pop() {
+            Some(slot) => slot,
+            None => {
+                self.senders.push(SendFlow::free());
+                self.senders.len() as u32 - 1
+            }
+        };
+        let mut half = core::mem::take(&mut self.senders[slot as usize].half);
+        half.reset();
+        half.post(id, record.bytes);
+        let at_host = self.hosts[record.src as usize].flows.len() as u32;
+        self.hosts[record.src as usize].flows.push(slot);
+        self.senders[slot as usize] = SendFlow {
+            flow: id,
+            half,
+            pacer: Pacer::new(&opened.control),
+            cc: opened.slot,
+            scheme,
+            traffic: record.traffic,
+            port,
+            to,
+            key: flow_key,
+            pair,
+            at_host,
+            path,
+            ..SendFlow::free()
+        };
+        self.slots[number as usize].send = slot;
+        self.arm_flow(slot, opened.control.wake_at);
+        self.activate(slot);
+    }
+
+    /// What a sender is told of its way.
+    fn path(&self, from: NodeId, to: NodeId, key: u32) -> PathInfo {
+        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32;
+        let ack = self.config.packet.ack as u32;
+        let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
+        self.routes.walk(&self.ports, from, to, key, |port| {
+            rtt += port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
+            if first == Rate::ZERO {
+                first = port.rate;
+            }
+            last = port.rate;
+        });
+        PathInfo {
+            line_rate: first.min(last),
+            base_rtt: rtt,
+            payload: self.config.packet.payload as u32,
+            wire,
+            network_bdp: self.routes.network_bdp,
+        }
+    }
+
+    /// Completion time of a message alone on its path, store-and-forward, and the number of links.
+    pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64) -> (Time, u16) {
+        if bytes >= Message::ENDLESS {
+            let mut hops = 0;
+            self.routes.walk(&self.ports, from, to, key, |_| hops += 1);
+            return (Time::NEVER, hops);
+        }
+        let payload = self.config.packet.payload as u64;
+        let header = self.config.packet.header as u64;
+        let full = (payload + header) as u32;
+        let before_last = (bytes - 1) / payload;
+        let last = (bytes - before_last * payload + header) as u32;
+        // The k full packets go through like equal jobs: at each link the last of them is done after one of each
+        // link so far and k-1 more of the slowest; then the last packet follows.
+        let (mut sum, mut slowest, mut done, mut delays, mut hops) = (0u64, 0u64, 0u64, 0u64, 0u16);
+        self.routes.walk(&self.ports, from, to, key, |port| {
+            let packet = port.tx_time(full).as_ps();
+            sum += packet;
+            slowest = slowest.max(packet);
+            let full_done = if before_last == 0 {
+                0
+            } else {
+                sum + (before_last - 1).saturating_mul(slowest)
+            };
+            done = done.max(full_done) + port.tx_time(last).as_ps();
+            delays += port.delay.as_ps();
+            hops += 1;
+        });
+        if hops == 0 {
+            return (Time::NEVER, 0);
+        }
+        (Time::from_ps(done.saturating_add(delays)), hops)
+    }
+
+    /// A flow may have become able to send: gives it a place with its NIC, and the NIC a look.
+    #[inline]
+    pub(crate) fn activate(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        match flow.turn {
+            Turn::Ready => {}
+            Turn::Paced => {
+                // Moved forward: the old place in the heap is stale.
+                if flow.pacer.next_at() < flow.paced_at {
+                    let port = flow.port;
+                    self.pace(slot);
+                    self.service(port);
+                }
+            }
+            Turn::Idle => {
+                if flow.half.has_data() && flow.pacer.open(flow.half.in_flight()) {
+                    let port = flow.port;
+                    if flow.pacer.next_at() <= self.now {
+                        self.ready(slot);
+                    } else {
+                        self.pace(slot);
+                    }
+                    self.service(port);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ready(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        flow.turn = Turn::Ready;
+        let class = self.traffics[flow.traffic as usize].config.class;
+        let nic = self.ports[flow.port.ix()].nic as usize;
+        self.nics[nic].ready[class as usize].push(&mut self.senders, slot);
+        self.nics[nic].ready_mask |= 1 << class;
+    }
+
+    #[inline(always)]
+    fn pace(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        flow.turn = Turn::Paced;
+        flow.paced_at = flow.pacer.next_at();
+        if flow.paced_at != Time::NEVER {
+            let nic = self.ports[flow.port.ix()].nic as usize;
+            self.nics[nic].paced.push(Reverse((flow.paced_at, flow.flow, slot)));
+        }
+    }
+
+    /// Serves a host's port: pause frames and control first, then what is queued or, without a queue, the flows.
+    #[inline]
+    pub(crate) fn service_nic(&mut self, out: PortId) {
+        let now = self.now;
+        let nic = self.ports[out.ix()].nic as usize;
+        let fifo = self.config.host_fifo;
+        self.wake_flows(nic);
+        if let Some(fifo) = fifo {
+            self.fill_fifo(out, nic, fifo.capacity);
+        }
+        if self.ports[out.ix()].busy_until <= now {
+            let ix = match self.next_queued(out) {
+                Some(ix) => Some(ix),
+                None if fifo.is_none() => self.pull(nic, self.ports[out.ix()].paused),
+                None => None,
+            };
+            if let Some(ix) = ix {
+                self.transmit(out, ix);
+                if let Some(fifo) = fifo {
+                    self.fill_fifo(out, nic, fifo.capacity);
+                }
+            }
+        }
+        // When to look again: as soon as the port is free if something waits, else when a flow is due.
+        let port = &self.ports[out.ix()];
+        let queued = port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0;
+        let pulls = fifo.is_none() && self.nics[nic].ready_mask & !port.paused != 0;
+        let mut at = Time::NEVER;
+        if queued || pulls {
+            at = port.busy_until;
+        }
+        if let Some(&Reverse((due, ..))) = self.nics[nic].paced.peek() {
+            at = at.min(if fifo.is_some() { due } else { due.max(port.busy_until) });
+        }
+        if at > now && at != Time::NEVER {
+            self.wake(out, at);
+        }
+    }
+
+    /// Moves flows whose time has come into their rings.
+    #[inline(always)]
+    fn wake_flows(&mut self, nic: usize) {
+        while let Some(&Reverse((at, id, slot))) = self.nics[nic].paced.peek() {
+            if at > self.now {
+                break;
+            }
+            self.nics[nic].paced.pop();
+            let flow = &mut self.senders[slot as usize];
+            if flow.flow != id || flow.turn != Turn::Paced || flow.paced_at != at {
+                continue;
+            }
+            if flow.pacer.next_at() > self.now {
+                self.pace(slot);
+            } else {
+                self.ready(slot);
+            }
+        }
+    }
+
+    /// Pulls packets from flows that are due into the queue behind the pacers, until it is full.
+    fn fill_fifo(&mut self, out: PortId, nic: usize, capacity: u64) {
+        let full = self.config.packet.payload as u64 + self.config.packet.header as u64;
+        while self.nics[nic].ready_mask != 0 && self.queued(out) + full <= capacity.max(full) {
+            let Some(ix) = self.pull(nic, 0) else { break };
+            self.enqueue(out, ix);
+        }
+    }
+
+    /// Makes the next packet: data classes in turn, flows of a class in turn.
+    #[inline(always)]
+    fn pull(&mut self, nic: usize, paused: u8) -> Option<PacketIx> {
+        loop {
+            let port = self.nics[nic].port;
+            let classes = self.nics[nic].ready_mask & !paused;
+            if classes == 0 {
+                return None;
+            }
+            let class = self.ports[port.ix()].choose(classes);
+            let ring = &mut self.nics[nic].ready[class as usize];
+            let slot = ring.pop(&self.senders)?;
+            if ring.is_empty() {
+                self.nics[nic].ready_mask &= !(1 << class);
+            }
+            let flow = &mut self.senders[slot as usize];
+            flow.turn = Turn::Idle;
+            if flow.dead {
+                self.free_sender(slot);
+                continue;
+            }
+            if !flow.half.has_data() || !flow.pacer.open(flow.half.in_flight()) {
+                continue;
+            }
+            if flow.pacer.next_at() > self.now {
+                self.pace(slot);
+                continue;
+            }
+            self.ports[port.ix()].turn = class;
+            return Some(self.make_packet(slot, class));
+        }
+    }
+
+    /// The next packet of a flow; the flow then goes back to the end of its ring, into the heap, or to rest.
+    #[inline(always)]
+    fn make_packet(&mut self, slot: u32, class: u8) -> PacketIx {
+        let now = self.now;
+        let sizes = self.config.packet;
+        let flow = &mut self.senders[slot as usize];
+        let segment = flow.half.take(sizes.payload as u32);
+        let wire = segment.len + sizes.header as u32;
+        flow.sent += 1;
+        flow.resent += segment.again as u32;
+        let port = &self.ports[flow.port.ix()];
+        let line_time = port.tx_time(wire);
+        flow.pacer.sent(now, wire, port.rate, line_time);
+        let sent = Sent {
+            wire,
+            payload: segment.len,
+            sent_to: flow.half.sent_to(),
+            again: segment.again,
+        };
+        let (control, stamp) = self.schemes[flow.scheme as usize].on_send(flow.cc, now, &sent);
+        flow.pacer.set(&control);
+        let traffic = &self.traffics[flow.traffic as usize].config;
+        let mut bits = 0;
+        if traffic.ecn {
+            bits |= flags::ECT;
+        }
+        if segment.start {
+            bits |= flags::START;
+        }
+        if segment.end {
+            bits |= flags::END;
+        }
+        let head = Header {
+            seq: segment.offset,
+            sent_at: now,
+            flow: segment.message,
+            src: port.node,
+            dst: flow.to,
+            stamp,
+            wire: wire as u16,
+            payload: segment.len as u16,
+            attempt: flow.attempt,
+            kind: Kind::Data,
+            class,
+            flags: bits,
+            ..Header::default()
+        };
+        let packet = Packet {
+            head,
+            ingress: u32::MAX,
+            key: flow.key,
+            ..Packet::default()
+        };
+        if flow.deadline == Time::NEVER {
+            let deadline = now.saturating_add(traffic.endpoint.timeout);
+            flow.deadline = deadline;
+            let host = port.node.0;
+            self.arm_host(host, deadline);
+        }
+        self.arm_flow(slot, control.wake_at);
+        let flow = &mut self.senders[slot as usize];
+        if flow.half.has_data() && flow.pacer.open(flow.half.in_flight()) {
+            // Without a queue behind the pacers a flow at line rate is due again just when the port is free.
+            let free = if self.config.host_fifo.is_some() {
+                now
+            } else {
+                now + line_time
+            };
+            if flow.pacer.next_at() <= free && self.config.host_fifo.is_none() {
+                self.ready(slot);
+            } else {
+                self.pace(slot);
+            }
+        }
+        self.new_packet(packet)
+    }
+
+    /// A scheme gave a new answer for a flow.
+    #[inline]
+    pub(crate) fn apply(&mut self, slot: u32, control: &Control) {
+        self.senders[slot as usize].pacer.set(control);
+        self.arm_flow(slot, control.wake_at);
+        let scheme = self.senders[slot as usize].scheme as usize;
+        if self.schemes[scheme].take_shared_changed() {
+            self.refresh_pair(slot);
+        }
+        self.activate(slot);
+    }
+
+    /// What a pair of hosts shares has changed: asks the control of its other flows again.
+    fn refresh_pair(&mut self, changed: u32) {
+        let (pair, host) = {
+            let flow = &self.senders[changed as usize];
+            (flow.pair, self.ports[flow.port.ix()].node.ix())
+        };
+        for at in 0..self.hosts[host].flows.len() {
+            let slot = self.hosts[host].flows[at];
+            let flow = &self.senders[slot as usize];
+            if slot != changed && flow.pair == pair {
+                let control = self.schemes[flow.scheme as usize].control(flow.cc, self.now);
+                self.senders[slot as usize].pacer.set(&control);
+                self.arm_flow(slot, control.wake_at);
+                self.activate(slot);
+            }
+        }
+    }
+
+    /// Sets when a flow's scheme wants to be woken.
+    #[inline(always)]
+    pub(crate) fn arm_flow(&mut self, slot: u32, at: Time) {
+        let flow = &mut self.senders[slot as usize];
+        if at == flow.timer_at {
+            return;
+        }
+        flow.timer_at = at;
+        if at < flow.timer_event {
+            let at = at.max(self.now);
+            flow.timer_event = at;
+            let id = flow.flow.0;
+            self.schedule(at, kind::FLOW, id, slot);
+        }
+    }
+
+    pub(crate) fn flow_timer(&mut self, id: FlowId, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        if flow.flow != id || flow.timer_event != self.now {
+            return;
+        }
+        flow.timer_event = Time::NEVER;
+        let at = flow.timer_at;
+        flow.timer_at = Time::NEVER;
+        if at > self.now {
+            self.arm_flow(slot, at);
+            return;
+        }
+        let (scheme, cc) = (flow.scheme as usize, flow.cc);
+        let control = self.schemes[scheme].on_timer(cc, self.now);
+        debug_assert!(control.wake_at > self.now, "a scheme asked to be woken in the past");
+        self.apply(slot, &control);
+    }
+
+    #[inline(always)]
+    pub(crate) fn arm_host(&mut self, host: u32, at: Time) {
+        if at < self.hosts[host as usize].timer_event {
+            self.hosts[host as usize].timer_event = at;
+            self.schedule(at, kind::HOST, host, 0);
+        }
+    }
+
+    /// Looks at the retransmission timers of a host's flows. One event serves all of them, because progress only ever
+    /// moves a timer back.
+    pub(crate) fn host_timer(&mut self, host: u32) {
+        if self.hosts[host as usize].timer_event != self.now {
+            return;
+        }
+        self.hosts[host as usize].timer_event = Time::NEVER;
+        let mut next = Time::NEVER;
+        // By number of the flow, so that the order is the model's own and not that of the slots.
+        let mut expired: Vec<(FlowId, u32)> = Vec::new();
+        for &slot in &self.hosts[host as usize].flows {
+            let flow = &self.senders[slot as usize];
+            if flow.deadline <= self.now {
+                expired.push((flow.flow, slot));
+            } else {
+                next = next.min(flow.deadline);
+            }
+        }
+        if next != Time::NEVER {
+            self.arm_host(host, next);
+        }
+        expired.sort_unstable();
+        for (_, slot) in expired {
+            self.time_out(slot);
+        }
+    }
+
+    fn time_out(&mut self, slot: u32) {
+        self.totals.timeouts += 1;
+        let now = self.now;
+        let flow = &mut self.senders[slot as usize];
+        flow.deadline = Time::NEVER;
+        flow.attempt = flow.attempt.wrapping_add(1);
+        flow.half.go_back();
+        let (from, to, flow_key) = (self.ports[flow.port.ix()].node, flow.to, flow.key);
+        let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now);
+        // Its NIC may have lost its link since.
+        if flow.turn == Turn::Idle
+            && let Some(port) = self.routes.next(&self.ports, from, to, flow_key)
+        {
+            flow.port = port;
+        }
+        self.apply(slot, &control);
+    }
+
+    /// An ACK, NACK, CNP or credit reached the sender of its flow.
+    #[inline(always)]
+    pub(crate) fn sender_receives(&mut self, ix: PacketIx) {
+        let now = self.now;
+        let head = self.packets[ix].head;
+        self.consume(ix);
+        let slot = self.slots[head.flow.ix()].send;
+        if slot == NO_SLOT {
+            return;
+        }
+        let flow = &mut self.senders[slot as usize];
+        let control = match head.kind {
+            Kind::Ack | Kind::Nack => {
+                let records = &mut self.records;
+                let newly_acked = flow.half.on_ack(head.seq, |message| records[message.ix()].acked = now);
+                if newly_acked > 0 {
+                    let timeout = self.traffics[flow.traffic as usize].config.endpoint.timeout;
+                    let in_flight = flow.half.in_flight() > 0;
+                    flow.deadline = if in_flight {
+                        now.saturating_add(timeout)
+                    } else {
+                        Time::NEVER
+                    };
+                }
+                let scheme = &mut self.schemes[flow.scheme as usize];
+                let mut control = scheme.on_ack(
+                    flow.cc,
+                    now,
+                    &fanin_cc::Ack {
+                        newly_acked,
+                        acked_to: flow.half.acked_to(),
+                        sent_to: flow.half.sent_to(),
+                        ecn_echo: head.has(flags::ECHO),
+                        rtt: now.saturating_sub(head.sent_at),
+                        share: head.share,
+                    },
+                );
+                if head.kind == Kind::Nack || head.has(flags::PUSH) {
+                    let loss = Loss {
+                        from: flow.half.acked_to(),
+                        sent_to: flow.half.sent_to(),
+                    };
+                    if flow.half.go_back() {
+                        control = scheme.on_loss(flow.cc, now, &loss);
+                    }
+                }
+                if flow.half.done() && !self.traffics[flow.traffic as usize].config.endpoint.connection {
+                    self.close_sender(slot);
+                    return;
+                }
+                control
+            }
+            Kind::Cnp => self.schemes[flow.scheme as usize].on_notice(flow.cc, now, fanin_cc::Notice::Cnp),
+            Kind::Credit => {
+                let credit = fanin_cc::Notice::Credit(head.stamp);
+                self.schemes[flow.scheme as usize].on_notice(flow.cc, now, credit)
+            }
+            Kind::Data | Kind::Pause => return,
+        };
+        self.apply(slot, &control);
+    }
+
+    /// All of a flow is acknowledged.
+    fn close_sender(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        let id = flow.flow;
+        let record = &mut self.records[id.ix()];
+        record.packets_sent = flow.sent;
+        record.packets_resent = flow.resent;
+        self.slots[id.ix()].send = NO_SLOT;
+        flow.flow = FlowId::NONE;
+        flow.deadline = Time::NEVER;
+        let (scheme, cc, host, at) = (
+            flow.scheme as usize,
+            flow.cc,
+            self.ports[flow.port.ix()].node,
+            flow.at_host,
+        );
+        let in_ring = flow.turn == Turn::Ready;
+        flow.dead = in_ring;
+        self.schemes[scheme].close(cc, self.now);
+        let flows = &mut self.hosts[host.ix()].flows;
+        flows.swap_remove(at as usize);
+        if let Some(&moved) = flows.get(at as usize) {
+            self.senders[moved as usize].at_host = at;
+        }
+        if !in_ring {
+            self.free_sender(slot);
+        }
+    }
+
+    fn free_sender(&mut self, slot: u32) {
+        self.senders[slot as usize].dead = false;
+        self.free_senders.push(slot);
+    }
+}
+
+impl SendFlow {
+    /// An empty slot.
+    pub(crate) fn free() -> Self {
+        let control = Control {
+            window: 0,
+            rate: Rate::ZERO,
+            wake_at: Time::NEVER,
+            retime: false,
+        };
+        let path = PathInfo {
+            line_rate: Rate::ZERO,
+            base_rtt: Time::ZERO,
+            payload: 0,
+            wire: 0,
+            network_bdp: 0,
+        };
+        Self {
+            flow: FlowId::NONE,
+            half: rc::SendHalf::default(),
+            pacer: Pacer::new(&control),
+            cc: 0,
+            scheme: 0,
+            traffic: 0,
+            port: PortId::NONE,
+            to: NodeId::NONE,
+            key: 0,
+            pair: 0,
+            turn: Turn::Idle,
+            dead: false,
+            next_ready: NO_SLOT,
+            paced_at: Time::NEVER,
+            timer_at: Time::NEVER,
+            timer_event: Time::NEVER,
+            deadline: Time::NEVER,
+            at_host: 0,
+            sent: 0,
+            resent: 0,
+            path,
+            attempt: 0,
+        }
+    }
+}

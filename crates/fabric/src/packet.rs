@@ -1,0 +1,82 @@
+//! Packets in a slab: 64 bytes each, addressed by index, queued through themselves.
+
+use fanin_cc::Header;
+
+/// Index of a packet in the [`Slab`].
+pub type PacketIx = u32;
+
+/// No packet.
+pub const NIL: PacketIx = u32::MAX;
+
+/// A packet: what schemes see of it, and what the fabric keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// What it says of itself.
+    pub head: Header,
+    /// The next one in its queue.
+    pub next: PacketIx,
+    /// The port it came in by at the switch that holds it (our egress towards the sender), or `u32::MAX` at a host.
+    pub ingress: u32,
+    /// What ECMP hashes.
+    pub key: u32,
+    /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
+    pub epoch: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Packet>() == 64);
+
+/// All packets that exist, and the places of those that do not any more.
+#[derive(Default)]
+pub struct Slab {
+    packets: Vec<Packet>,
+    free: PacketIx,
+    any_free: bool,
+}
+
+impl Slab {
+    /// Puts a packet in.
+    #[inline(always)]
+    pub fn add(&mut self, packet: Packet) -> PacketIx {
+        if self.any_free {
+            let ix = self.free;
+            let next = self.packets[ix as usize].next;
+            self.any_free = next != NIL;
+            self.free = next;
+            self.packets[ix as usize] = packet;
+            ix
+        } else {
+            self.packets.push(packet);
+            (self.packets.len() - 1) as PacketIx
+        }
+    }
+
+    /// Takes it out. Its header stays readable until the next `add`.
+    #[inline(always)]
+    pub fn remove(&mut self, ix: PacketIx) {
+        let packet = &mut self.packets[ix as usize];
+        packet.head.wire = 0;
+        packet.next = if self.any_free { self.free } else { NIL };
+        self.free = ix;
+        self.any_free = true;
+    }
+
+    /// Bytes of all packets that exist, counted anew.
+    pub fn live_bytes(&self) -> u64 {
+        self.packets.iter().map(|p| p.head.wire as u64).sum()
+    }
+}
+
+impl core::ops::Index<PacketIx> for Slab {
+    type Output = Packet;
+    #[inline(always)]
+    fn index(&self, ix: PacketIx) -> &Packet {
+        &self.packets[ix as usize]
+    }
+}
+
+impl core::ops::IndexMut<PacketIx> for Slab {
+    #[inline(always)]
+    fn index_mut(&mut self, ix: PacketIx) -> &mut Packet {
+        &mut self.packets[ix as usize]
+    }
+}

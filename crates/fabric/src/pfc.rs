@@ -1,0 +1,111 @@
+//! Priority flow control (IEEE 802.1Qbb), per ingress port and lossless class.
+//!
+//! An ingress counts the bytes it holds. When the count reaches the threshold a PAUSE goes to the sender, ahead of
+//! everything but the packet on the wire; what still arrives goes into the headroom. One frame tells the state of all
+//! classes that changed, as the standard's class-enable vector does. A pause lasts until the resume.
+
+use fanin_units::{Rate, Time};
+
+/// What one ingress port holds of one class.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ingress {
+    /// Bytes that count against the threshold.
+    pub shared: u64,
+    /// Bytes that arrived after the PAUSE.
+    pub headroom: u64,
+    /// Whether the sender is, or is about to be, paused.
+    pub paused: bool,
+}
+
+/// What an ingress does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It fits.
+    Admit,
+    /// It fits, and the sender has to be paused.
+    AdmitAndPause,
+    /// It does not fit.
+    Drop,
+}
+
+impl Ingress {
+    /// A packet of `wire` bytes arrived; `threshold` is where to pause and `allowance` what may come after that.
+    #[inline(always)]
+    pub fn admit(&mut self, wire: u64, threshold: u64, allowance: u64) -> Admission {
+        if self.paused {
+            if self.headroom + wire > allowance {
+                return Admission::Drop;
+            }
+            self.headroom += wire;
+            return Admission::Admit;
+        }
+        self.shared += wire;
+        if self.shared >= threshold {
+            self.paused = true;
+            return Admission::AdmitAndPause;
+        }
+        Admission::Admit
+    }
+
+    /// A packet of `wire` bytes left. Returns how much of it had counted as shared.
+    #[inline(always)]
+    pub fn release(&mut self, wire: u64) -> u64 {
+        let from_headroom = wire.min(self.headroom);
+        self.headroom -= from_headroom;
+        let from_shared = wire - from_headroom;
+        self.shared -= from_shared;
+        from_shared
+    }
+
+    /// Whether the sender may go on: nothing in the headroom, and `gap` bytes below the threshold (or empty).
+    #[inline(always)]
+    pub fn may_resume(&self, threshold: u64, gap: u64) -> bool {
+        self.paused && self.headroom == 0 && (self.shared == 0 || self.shared + gap <= threshold)
+    }
+}
+
+/// Bytes that can arrive from the peer after the decision to pause, and still must fit.
+///
+/// From the decision on, the frame may wait for one full packet on the reverse wire, takes its own time, and travels
+/// one delay; the peer may have started packets up to one delay before the decision that are still under way. All
+/// packets that start within that span arrive, and the last of them may start at its very end.
+pub fn allowance(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
+    let packet = rate.tx_time(wire);
+    let span = delay + delay + packet + rate.tx_time(pause);
+    span.as_ps().div_ceil(packet.as_ps().max(1)) * wire
+}
+
+/// The headroom to keep free above the threshold: [`allowance`], and the part of the packet that crossed the threshold
+/// which lies above it (at most all but one byte of a full packet).
+pub fn headroom(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
+    allowance(rate, delay, wire, pause) + wire - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn darts_links_need_ten_packets_and_the_one_that_crossed() {
+        // 10 Gb/s, 5 us: 10 us of flight + 1.2 us packet + 51.2 ns frame = 11.2512 us, 9.4 packets of 1.2 us.
+        assert_eq!(allowance(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 10 * 1500);
+        assert_eq!(headroom(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 11 * 1500 - 1);
+    }
+
+    #[test]
+    fn an_ingress_pauses_uses_its_headroom_and_resumes() {
+        let mut ingress = Ingress::default();
+        assert_eq!(ingress.admit(1000, 2001, 1500), Admission::Admit);
+        assert_eq!(ingress.admit(1000, 2001, 1500), Admission::Admit);
+        assert_eq!(ingress.admit(1000, 2001, 1500), Admission::AdmitAndPause);
+        assert_eq!(ingress.admit(1000, 2001, 1500), Admission::Admit);
+        assert_eq!(ingress.admit(1000, 2001, 1500), Admission::Drop);
+        assert_eq!(ingress.release(1000), 0);
+        assert!(!ingress.may_resume(2001, 100));
+        assert_eq!(ingress.release(1000), 1000);
+        assert!(ingress.may_resume(2100, 100));
+        assert!(!ingress.may_resume(2099, 100));
+        assert_eq!(ingress.release(2000), 2000);
+        assert!(ingress.may_resume(0, 100));
+    }
+}

@@ -1,0 +1,288 @@
+//! The receiving half of a host: data arrives, ACKs and notifications go back.
+
+use crate::host::{NO_SLOT, RecvFlow};
+use crate::packet::{Packet, PacketIx};
+use crate::routing::key;
+use crate::sim::{Simulation, kind};
+use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Kind, ReceiverFlow, flags};
+use fanin_endpoint::rc::{Arrival, ReceiveRules};
+use fanin_engine::EventQueue;
+use fanin_units::{FlowId, NodeId, PortId, Time};
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// A packet reached a host.
+    #[inline(always)]
+    pub(crate) fn host_receives(&mut self, node: NodeId, link: PortId, ix: PacketIx) {
+        let head = &self.packets[ix].head;
+        if head.dst != node {
+            // Hosts never forward.
+            self.totals.drops.no_route += 1;
+            self.drop_packet(node, link, ix);
+        } else if head.kind == Kind::Data {
+            self.data_arrives(node, ix);
+        } else {
+            self.sender_receives(ix);
+        }
+    }
+
+    #[inline(always)]
+    fn data_arrives(&mut self, node: NodeId, ix: PacketIx) {
+        let now = self.now;
+        let head = self.packets[ix].head;
+        self.consume(ix);
+        let message = head.flow;
+        let mut slot = self.slots[message.ix()].recv;
+        if slot == NO_SLOT {
+            if self.records[message.ix()].finished != Time::NEVER {
+                // All of it had arrived: the last ACK may be lost, so it is repeated.
+                let all = self.records[message.ix()].bytes;
+                self.repeat_ack(&head, all);
+                return;
+            }
+            slot = self.open_receiver(node, &head);
+        }
+        let flow = &mut self.receivers[slot as usize];
+        let ce = head.has(flags::CE);
+        flow.arrived += 1;
+        flow.marked += ce as u32;
+        flow.last_sent_at = head.sent_at;
+        let traffic = &mut self.traffics[flow.traffic as usize];
+        traffic.counters.packets_arrived += 1;
+        traffic.counters.packets_marked += ce as u64;
+        let rules = ReceiveRules {
+            ack_chunk: traffic.config.endpoint.ack_chunk,
+            nack_interval: traffic.config.endpoint.nack_interval,
+        };
+        let before = flow.half;
+        let arrival = flow
+            .half
+            .on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
+        let (ack_due, in_order) = match arrival {
+            Arrival::InOrder { ack_due } => {
+                traffic.counters.delivered += head.payload as u64;
+                (ack_due, true)
+            }
+            Arrival::Duplicate => (true, false),
+            Arrival::Gap { .. } => (false, false),
+        };
+        let scheme = flow.scheme as usize;
+        let data = Data {
+            flow: ReceiverFlow(slot),
+            from: head.src,
+            wire: head.wire as u32,
+            payload: head.payload as u32,
+            seq: head.seq,
+            acked_to: flow.half.expected(),
+            ce,
+            start: head.has(flags::START),
+            end: head.has(flags::END),
+            in_order,
+            ack_due,
+            stamp: head.stamp,
+        };
+        let plan = self.schemes[scheme].receiver_data(node.ix(), now, &data);
+        if let Some(fields) = plan.before {
+            self.send_ack(node, slot, Kind::Ack, before.expected(), fields);
+        }
+        if let Some(fields) = plan.now {
+            let expected = self.receivers[slot as usize].half.expected();
+            self.send_ack(node, slot, Kind::Ack, expected, fields);
+        }
+        if arrival == (Arrival::Gap { nack_due: true }) {
+            self.totals.nacks += 1;
+            let expected = self.receivers[slot as usize].half.expected();
+            self.send_ack(node, slot, Kind::Nack, expected, AckFields::default());
+        }
+        if in_order && head.has(flags::END) {
+            self.message_arrived(node, slot, message);
+        }
+        self.poll_receiver(node, scheme);
+    }
+
+    /// The first packet of a channel arrived.
+    fn open_receiver(&mut self, node: NodeId, head: &Header) -> u32 {
+        let record = self.records[head.flow.ix()];
+        let traffic = &self.traffics[record.traffic as usize];
+        let connection = traffic.config.endpoint.connection;
+        let scheme = traffic.scheme;
+        let first = match connection {
+            true => self
+                .connections
+                .get(&(record.traffic, record.src, record.dst))
+                .map_or(head.flow, |first| FlowId(*first)),
+            false => head.flow,
+        };
+        if connection && self.slots[first.ix()].recv != NO_SLOT {
+            let slot = self.slots[first.ix()].recv;
+            self.slots[head.flow.ix()].recv = slot;
+            return slot;
+        }
+        let reverse = match connection {
+            true => key(!self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
+            false => key(!self.streams.seed(), head.flow.0 as u64),
+        };
+        let flow = RecvFlow {
+            flow: first,
+            from: head.src,
+            key: reverse,
+            traffic: record.traffic,
+            scheme,
+            ..RecvFlow::default()
+        };
+        let slot = match self.free_receivers.pop() {
+            Some(slot) => {
+                self.receivers[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.receivers.push(flow);
+                self.receivers.len() as u32 - 1
+            }
+        };
+        self.slots[head.flow.ix()].recv = slot;
+        self.slots[first.ix()].recv = slot;
+        let info = FlowInfo {
+            flow: ReceiverFlow(slot),
+            id: first,
+            from: head.src,
+            size: (record.bytes < crate::config::Message::ENDLESS).then_some(record.bytes),
+        };
+        self.schemes[scheme as usize].receiver_open(node.ix(), self.now, &info);
+        slot
+    }
+
+    /// The last byte of a message arrived in order.
+    fn message_arrived(&mut self, node: NodeId, slot: u32, message: FlowId) {
+        let flow = self.receivers[slot as usize];
+        let record = &mut self.records[message.ix()];
+        record.finished = self.now;
+        record.delivered = record.bytes;
+        self.traffics[flow.traffic as usize].counters.finished += 1;
+        if self.traffics[flow.traffic as usize].config.endpoint.connection {
+            return;
+        }
+        record.packets_arrived = flow.arrived;
+        record.packets_marked = flow.marked;
+        self.schemes[flow.scheme as usize].receiver_close(node.ix(), self.now, ReceiverFlow(slot));
+        self.slots[message.ix()].recv = NO_SLOT;
+        self.receivers[slot as usize].flow = FlowId::NONE;
+        self.free_receivers.push(slot);
+    }
+
+    /// Sends what the receiver of a scheme wants to send by itself, and sets its timer.
+    #[inline(always)]
+    fn poll_receiver(&mut self, node: NodeId, scheme: usize) {
+        while let Some(emit) = self.schemes[scheme].receiver_poll(node.ix(), self.now) {
+            match emit {
+                Emit::Ack(flow, fields) => {
+                    let expected = self.receivers[flow.0 as usize].half.expected();
+                    self.send_ack(node, flow.0, Kind::Ack, expected, fields);
+                }
+                Emit::Cnp(flow) => {
+                    let size = self.config.packet.cnp;
+                    self.send_control(node, flow.0, Kind::Cnp, size, 0);
+                }
+                Emit::Credit { flow, number, wire } => {
+                    self.send_control(node, flow.0, Kind::Credit, wire as u16, number);
+                }
+            }
+        }
+        let at = self.schemes[scheme].receiver_wake_at(node.ix());
+        if at != Time::NEVER {
+            let number = scheme * self.hosts.len() + node.ix();
+            if at < self.receiver_event[number] {
+                self.receiver_event[number] = at;
+                self.schedule(at, kind::RECEIVER, number as u32, 0);
+            }
+        }
+    }
+
+    pub(crate) fn receiver_timer(&mut self, number: u32) {
+        if self.receiver_event[number as usize] != self.now {
+            return;
+        }
+        self.receiver_event[number as usize] = Time::NEVER;
+        let (scheme, host) = (number as usize / self.hosts.len(), number as usize % self.hosts.len());
+        if self.schemes[scheme].receiver_wake_at(host) <= self.now {
+            self.schemes[scheme].receiver_timer(host, self.now);
+        }
+        self.poll_receiver(NodeId(host as u32), scheme);
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, node: NodeId, slot: u32, kind: Kind, to: u64, fields: AckFields) {
+        let flow = &self.receivers[slot as usize];
+        let mut bits = 0;
+        if fields.ecn_echo {
+            bits |= flags::ECHO;
+        }
+        if fields.push {
+            bits |= flags::PUSH;
+        }
+        let head = Header {
+            seq: to,
+            sent_at: flow.last_sent_at,
+            flow: flow.flow,
+            src: node,
+            dst: flow.from,
+            share: fields.share,
+            wire: self.config.packet.ack,
+            kind,
+            flags: bits,
+            ..Header::default()
+        };
+        self.send_back(head, flow.key);
+    }
+
+    fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, stamp: u32) {
+        let flow = &self.receivers[slot as usize];
+        let head = Header {
+            flow: flow.flow,
+            src: node,
+            dst: flow.from,
+            stamp,
+            wire,
+            kind,
+            ..Header::default()
+        };
+        self.send_back(head, flow.key);
+    }
+
+    /// An ACK for a message that is complete and forgotten.
+    fn repeat_ack(&mut self, data: &Header, to: u64) {
+        let head = Header {
+            seq: to,
+            sent_at: data.sent_at,
+            flow: data.flow,
+            src: data.dst,
+            dst: data.src,
+            wire: self.config.packet.ack,
+            kind: Kind::Ack,
+            ..Header::default()
+        };
+        self.send_back(head, key(!self.streams.seed(), data.flow.0 as u64));
+    }
+
+    #[inline(always)]
+    fn send_back(&mut self, head: Header, key: u32) {
+        let ix = self.new_packet(Packet {
+            head,
+            ingress: u32::MAX,
+            key,
+            ..Packet::default()
+        });
+        match self.routes.next(&self.ports, head.src, head.dst, key) {
+            Some(port) => {
+                self.enqueue(port, ix);
+                self.service(port);
+            }
+            None => {
+                self.totals.drops.no_route += 1;
+                let node = head.src;
+                self.totals.ledger.dropped += head.wire as u64;
+                self.fact(node, ix, 2);
+                self.packets.remove(ix);
+            }
+        }
+    }
+}

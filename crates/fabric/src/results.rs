@@ -1,0 +1,131 @@
+//! What a simulation knows when it stops. The record crate makes tables of these.
+
+use fanin_cc::Actions;
+use fanin_units::Time;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// When it was posted.
+    pub start: Time,
+    /// When its last byte arrived in order, or [`Time::NEVER`].
+    pub finished: Time,
+    /// When its sender knew that, or [`Time::NEVER`].
+    pub acked: Time,
+    /// Payload bytes asked for.
+    pub bytes: u64,
+    /// Payload bytes that arrived in order.
+    pub delivered: u64,
+    /// Completion time of the same message alone on the same path, store-and-forward.
+    pub ideal: Time,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Incast or collective, or `u32::MAX`.
+    pub group: u32,
+    /// Data packets sent, retransmissions included.
+    pub packets_sent: u32,
+    /// Data packets sent again.
+    pub packets_resent: u32,
+    /// Data packets that arrived with a congestion mark.
+    pub packets_marked: u32,
+    /// Data packets that arrived.
+    pub packets_arrived: u32,
+    /// Which traffic it belongs to.
+    pub traffic: u16,
+    /// Links between its hosts.
+    pub hops: u16,
+}
+
+/// Counters of one port (one direction of a link).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets marked by its queue.
+    pub marked: u64,
+    /// Data packets dropped that wanted to leave here.
+    pub dropped: u64,
+    /// Most data bytes ever queued.
+    pub peak_queue: u64,
+    /// How long data was paused by the peer, summed over classes.
+    pub paused: Time,
+    /// PAUSE frames received.
+    pub pauses: u64,
+}
+
+/// Why packets were dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// No buffer for a lossy class.
+    pub buffer: u64,
+    /// No buffer for a lossless class: PFC failed to protect it.
+    pub lossless: u64,
+    /// Lost to a link's error rate.
+    pub error: u64,
+    /// On a link that went down, or queued for one.
+    pub link_down: u64,
+    /// No way to the destination.
+    pub no_route: u64,
+    /// By a switch program.
+    pub program: u64,
+}
+
+impl Drops {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.buffer + self.lossless + self.error + self.link_down + self.no_route + self.program
+    }
+}
+
+/// Totals of one traffic.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrafficCounters {
+    /// Messages posted.
+    pub started: u64,
+    /// Messages whose last byte arrived.
+    pub finished: u64,
+    /// Payload bytes that arrived in order.
+    pub delivered: u64,
+    /// Data packets that arrived.
+    pub packets_arrived: u64,
+    /// Of those, with a congestion mark.
+    pub packets_marked: u64,
+    /// How often its scheme acted.
+    pub actions: Actions,
+}
+
+/// Where all bytes are: `sent == delivered + dropped + in_flight` at every stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Bytes of packets made.
+    pub sent: u64,
+    /// Bytes of packets that reached their end.
+    pub delivered: u64,
+    /// Bytes of packets dropped.
+    pub dropped: u64,
+    /// Bytes of packets that exist now.
+    pub in_flight: u64,
+}
+
+/// Totals of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets sent over one link each, ACKs and control included.
+    pub packet_hops: u64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// Hash over facts of the model; equal for equal runs on any machine and any cut into partitions.
+    pub event_hash: u64,
+    /// Packets dropped, by cause.
+    pub drops: Drops,
+    /// Where all bytes are.
+    pub ledger: Ledger,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+}

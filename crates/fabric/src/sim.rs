@@ -1,0 +1,551 @@
+//! A network that runs: its state, its events, and what it knows when it stops.
+
+use crate::config::{BufferPolicy, Message, NetworkConfig, TrafficConfig};
+use crate::failure::LinkState;
+use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
+use crate::packet::{PacketIx, Slab};
+use crate::pfc::{self, Ingress};
+use crate::port::{Port, Queue};
+use crate::results::{FlowRecord, PortCounters, Totals, TrafficCounters};
+use crate::routing::Routes;
+use crate::shared_buffer::SwitchBuffer;
+use crate::switch::Hold;
+use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
+use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix};
+use fanin_units::{NodeId, PortId, Time};
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+
+/// What an event is about: the upper three bits of its source.
+pub(crate) mod kind {
+    pub const ARRIVE: u32 = 0;
+    pub const PORT: u32 = 1;
+    pub const FLOW: u32 = 2;
+    pub const HOST: u32 = 3;
+    pub const RECEIVER: u32 = 4;
+    pub const START: u32 = 5;
+    pub const LINK: u32 = 6;
+    pub const SWITCH: u32 = 7;
+}
+const KIND_SHIFT: u32 = 29;
+
+/// The source of an event.
+#[inline(always)]
+pub(crate) const fn source(kind: u32, number: u32) -> u32 {
+    kind << KIND_SHIFT | number
+}
+
+/// Messages are put into the event queue this long ahead.
+const LOAD_AHEAD: Time = Time::from_us(100);
+
+/// A traffic in a run.
+pub(crate) struct Traffic {
+    pub config: TrafficConfig,
+    /// Which of the schemes it uses.
+    pub scheme: u16,
+    pub counters: TrafficCounters,
+}
+
+/// Where a message stands in the tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Slots {
+    pub send: u32,
+    pub recv: u32,
+}
+
+/// What a switch program needs to find its ports.
+pub(crate) struct SwitchPorts {
+    pub ports: Vec<PortId>,
+    pub buffer: SwitchBuffer,
+    pub timer_event: Time,
+}
+
+/// A network with its traffic, running.
+pub struct Simulation<Q: EventQueue = CalendarQueue> {
+    pub(crate) now: Time,
+    pub(crate) queue: Q,
+    pub(crate) config: NetworkConfig,
+    pub(crate) streams: Streams,
+    pub(crate) packets: Slab,
+    pub(crate) ports: Vec<Port>,
+    /// Class queues, `classes` per port.
+    pub(crate) queues: Vec<Queue>,
+    /// Bytes held per ingress port and class.
+    pub(crate) ingress: Vec<Ingress>,
+    /// What may still arrive after a PAUSE, and the headroom that covers it, per ingress port.
+    pub(crate) headroom: Vec<(u64, u64)>,
+    pub(crate) counters: Vec<PortCounters>,
+    /// When each class of each port was paused.
+    pub(crate) paused_since: Vec<Time>,
+    pub(crate) port_draws: Vec<Stream>,
+    /// What the packet on each port's wire holds of its switch, with release at the last bit.
+    pub(crate) leaving: Vec<Option<Hold>>,
+    /// Kept for switch programs.
+    pub(crate) views: Vec<PortView>,
+    pub(crate) classes: usize,
+    pub(crate) lossless: u8,
+    pub(crate) routes: Routes,
+    pub(crate) switches: Vec<SwitchPorts>,
+    /// Number of each port within its switch.
+    pub(crate) port_number: Vec<u16>,
+    pub(crate) links: Vec<LinkState>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) senders: Vec<SendFlow>,
+    pub(crate) free_senders: Vec<u32>,
+    pub(crate) receivers: Vec<RecvFlow>,
+    pub(crate) free_receivers: Vec<u32>,
+    /// By message.
+    pub(crate) slots: Vec<Slots>,
+    pub(crate) records: Vec<FlowRecord>,
+    /// Dense numbers of (host, receiver, scheme), made when a flow opens.
+    pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
+    /// The first message of each connection, where traffics use connections.
+    pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
+    pub(crate) traffics: Vec<Traffic>,
+    pub(crate) schemes: Vec<Instance>,
+    /// Schemes whose switch program does something.
+    pub(crate) programs: Vec<u16>,
+    /// The receiver timer event that counts, by scheme and host.
+    pub(crate) receiver_event: Vec<Time>,
+    pub(crate) totals: Totals,
+    messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
+    loaded_to: Time,
+}
+
+impl Simulation<CalendarQueue> {
+    /// A network at time zero. Messages come in the order of their start.
+    pub fn new(
+        config: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+    ) -> Self {
+        let (spacing, horizon) = event_spacing(&config);
+        let queue = CalendarQueue::new(config.seed, spacing, horizon);
+        Self::with_queue(config, traffics, messages, queue)
+    }
+}
+
+/// The time between neighbouring events of a busy network, and how far ahead most of them lie.
+fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
+    let wire = config.packet.payload as u64 + config.packet.header as u64;
+    let links = &config.graph.links;
+    let fastest = links
+        .iter()
+        .map(|l| l.rate.tx_time(wire))
+        .min()
+        .unwrap_or(Time::from_us(1));
+    let farthest = links.iter().map(|l| l.rate.tx_time(wire).saturating_add(l.delay)).max();
+    (
+        Time::from_ps(fastest.as_ps() / (2 * links.len().max(1) as u64)),
+        farthest.unwrap_or(Time::from_us(10)),
+    )
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// The same on a queue of your own; the order of events does not depend on it.
+    pub fn with_queue(
+        config: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+        queue: Q,
+    ) -> Self {
+        let streams = Streams::new(config.seed);
+        let graph = &config.graph;
+        let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);
+        let wire = config.packet.payload as u32 + config.packet.header as u32;
+        let classes = config.classes.len() + 1;
+
+        let mut ports = Vec::with_capacity(graph.links.len() * 2);
+        for link in &graph.links {
+            let lossy = link.error_rate > 0.0;
+            ports.push(Port::new(link.a, link.b, link.rate, link.delay, lossy));
+            ports.push(Port::new(link.b, link.a, link.rate, link.delay, lossy));
+        }
+        let mut nics = Vec::new();
+        let mut switches: Vec<SwitchPorts> = (hosts..nodes)
+            .map(|_| SwitchPorts {
+                ports: Vec::new(),
+                buffer: SwitchBuffer::default(),
+                timer_event: Time::NEVER,
+            })
+            .collect();
+        let mut port_number = vec![0; ports.len()];
+        for (i, port) in ports.iter_mut().enumerate() {
+            if port.node.0 < hosts {
+                port.nic = nics.len() as u32;
+                nics.push(Nic {
+                    port: PortId(i as u32),
+                    ready: vec![Ring::default(); classes],
+                    ready_mask: 0,
+                    paced: Default::default(),
+                });
+            } else {
+                let switch = &mut switches[(port.node.0 - hosts) as usize];
+                port_number[i] = switch.ports.len() as u16;
+                switch.ports.push(PortId(i as u32));
+            }
+        }
+        let pause = config.packet.pause as u64;
+        let wanted = match config.buffer {
+            BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => pfc.headroom,
+            BufferPolicy::Unlimited => None,
+        };
+        let headroom: Vec<(u64, u64)> = ports
+            .iter()
+            .map(|p| {
+                let full = wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, wire as u64, pause));
+                (full.saturating_sub(wire as u64 - 1), full)
+            })
+            .collect();
+        let lossless = config
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.lossless)
+            .fold(0u8, |m, (i, _)| m | 2 << i);
+        for switch in &mut switches {
+            let per_class: u64 = switch.ports.iter().map(|p| headroom[p.ix()].1).sum();
+            switch.buffer.reserved = per_class * lossless.count_ones() as u64;
+        }
+
+        let routes = Routes::build(&ports, hosts, nodes, &streams, wire, config.packet.ack as u32);
+        let mut settings = Vec::new();
+        let traffics: Vec<Traffic> = traffics
+            .into_iter()
+            .map(|config| {
+                let known = settings.iter().position(|s| *s == config.scheme);
+                let scheme = known.unwrap_or_else(|| {
+                    settings.push(config.scheme.clone());
+                    settings.len() - 1
+                });
+                Traffic {
+                    config,
+                    scheme: scheme as u16,
+                    counters: TrafficCounters::default(),
+                }
+            })
+            .collect();
+        let mut schemes: Vec<Instance> = settings.iter().map(|s| s.build()).collect();
+        for scheme in &mut schemes {
+            for host in 0..hosts {
+                let line = ports
+                    .iter()
+                    .filter(|p| p.node.0 == host)
+                    .map(|p| p.rate)
+                    .max()
+                    .unwrap_or_default();
+                scheme.add_host(&NicInfo {
+                    line_rate: line,
+                    payload: config.packet.payload as u32,
+                    wire,
+                    network_rtt: routes.network_rtt,
+                });
+            }
+            for (i, switch) in switches.iter().enumerate() {
+                let node = NodeId(hosts + i as u32);
+                let views: Vec<PortView> = switch
+                    .ports
+                    .iter()
+                    .map(|p| {
+                        let port = &ports[p.ix()];
+                        PortView {
+                            rate: port.rate,
+                            to_switch: port.peer.0 >= hosts,
+                            queued: 0,
+                        }
+                    })
+                    .collect();
+                scheme.add_switch(&SwitchInfo {
+                    node,
+                    seed: streams.word("program", node.0 as u64),
+                    ports: &views,
+                });
+            }
+        }
+        let programs = (0..schemes.len() as u16)
+            .filter(|i| schemes[*i as usize].switch_active())
+            .collect();
+        let links = LinkState::all(&config.graph.links, &streams);
+        let mut sim = Self {
+            now: Time::ZERO,
+            queue,
+            packets: Slab::default(),
+            queues: vec![Queue::default(); ports.len() * classes],
+            ingress: vec![Ingress::default(); ports.len() * classes],
+            headroom,
+            counters: vec![PortCounters::default(); ports.len()],
+            paused_since: vec![Time::NEVER; ports.len() * classes],
+            port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
+            leaving: vec![None; ports.len()],
+            views: Vec::new(),
+            classes,
+            lossless,
+            routes,
+            switches,
+            port_number,
+            links,
+            hosts: (0..hosts)
+                .map(|_| Host {
+                    flows: Vec::new(),
+                    timer_event: Time::NEVER,
+                })
+                .collect(),
+            nics,
+            senders: Vec::new(),
+            free_senders: Vec::new(),
+            receivers: Vec::new(),
+            free_receivers: Vec::new(),
+            slots: Vec::new(),
+            records: Vec::new(),
+            pairs: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            receiver_event: vec![Time::NEVER; schemes.len() * hosts as usize],
+            traffics,
+            schemes,
+            programs,
+            totals: Totals::default(),
+            messages: messages.peekable(),
+            loaded_to: Time::ZERO,
+            streams,
+            ports,
+            config,
+        };
+        sim.schedule_outages();
+        sim.start_programs();
+        sim
+    }
+
+    /// Runs all events before `until`, at most about `budget` of them. Returns whether it got there.
+    pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
+        let stop_at = self.totals.events.saturating_add(budget);
+        loop {
+            let to = until.min(self.loaded_to);
+            while let Some(event) = self.queue.pop_before(to) {
+                self.now = event.at;
+                self.totals.events += 1;
+                self.handle(event);
+                if self.totals.events >= stop_at {
+                    return false;
+                }
+            }
+            if to == until {
+                self.now = self.now.max(until.min(Time::from_ps(u64::MAX - 1)));
+                return true;
+            }
+            self.load_messages();
+            if self.queue.is_empty() && self.messages.peek().is_none() {
+                // Nothing will ever happen again.
+                self.loaded_to = Time::NEVER;
+            }
+        }
+    }
+
+    /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
+    /// any of it runs.
+    fn load_messages(&mut self) {
+        let first = self.messages.peek().map_or(Time::NEVER, |m| m.start);
+        if first == Time::NEVER {
+            self.loaded_to = Time::NEVER;
+            return;
+        }
+        // Idle stretches are skipped.
+        self.loaded_to = self.loaded_to.max(first).saturating_add(LOAD_AHEAD);
+        while let Some(message) = self.messages.next_if(|m| m.start < self.loaded_to) {
+            let flow = self.records.len() as u32;
+            self.records.push(FlowRecord {
+                start: message.start,
+                finished: Time::NEVER,
+                acked: Time::NEVER,
+                bytes: message.bytes,
+                delivered: 0,
+                ideal: Time::NEVER,
+                src: message.src,
+                dst: message.dst,
+                group: message.group,
+                packets_sent: 0,
+                packets_resent: 0,
+                packets_marked: 0,
+                packets_arrived: 0,
+                traffic: message.traffic,
+                hops: 0,
+            });
+            self.slots.push(Slots {
+                send: NO_SLOT,
+                recv: NO_SLOT,
+            });
+            self.schedule(message.start, kind::START, flow, 0);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn schedule(&mut self, at: Time, kind: u32, number: u32, arg: u32) {
+        debug_assert!(at >= self.now, "an event in the past");
+        self.queue.push(Event {
+            at,
+            source: source(kind, number),
+            arg,
+        });
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, event: Event) {
+        let number = event.source & ((1 << KIND_SHIFT) - 1);
+        match event.source >> KIND_SHIFT {
+            kind::ARRIVE => self.arrive(PortId(number), event.arg),
+            kind::PORT => self.port_wakes(PortId(number)),
+            kind::FLOW => self.flow_timer(fanin_units::FlowId(number), event.arg),
+            kind::HOST => self.host_timer(number),
+            kind::RECEIVER => self.receiver_timer(number),
+            kind::START => self.start_message(number),
+            kind::LINK => self.link_changes(number),
+            _ => self.switch_timer(number),
+        }
+    }
+
+    /// A packet's last bit reached the other end of its link.
+    #[inline(always)]
+    fn arrive(&mut self, link: PortId, ix: PacketIx) {
+        let port = &self.ports[link.ix()];
+        let node = port.peer;
+        if self.packets[ix].epoch != port.epoch {
+            self.totals.drops.link_down += 1;
+            self.drop_packet(node, link, ix);
+            return;
+        }
+        if port.lossy && self.lost_to_error(link, ix) {
+            self.totals.drops.error += 1;
+            self.drop_packet(node, link, ix);
+            return;
+        }
+        self.fact(node, ix, 1);
+        let head = &self.packets[ix].head;
+        if head.kind == fanin_cc::Kind::Pause {
+            self.pause_arrives(link.reverse(), ix);
+        } else if (node.0 as usize) < self.hosts.len() {
+            self.host_receives(node, link, ix);
+        } else {
+            self.switch_receives(node, link.reverse(), ix);
+        }
+    }
+
+    /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.
+    #[inline(always)]
+    pub(crate) fn fact(&mut self, node: NodeId, ix: PacketIx, action: u64) {
+        let head = &self.packets[ix].head;
+        let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
+        let state = head.seq << 8 | head.flags as u64;
+        let hash = mix(what ^ self.now.as_ps().rotate_left(24), state);
+        self.totals.event_hash = self.totals.event_hash.wrapping_add(hash);
+    }
+
+    /// A packet ends here without having reached its end.
+    pub(crate) fn drop_packet(&mut self, node: NodeId, at: PortId, ix: PacketIx) {
+        self.fact(node, ix, 2);
+        self.counters[at.ix()].dropped += 1;
+        self.totals.ledger.dropped += self.packets[ix].head.wire as u64;
+        self.packets.remove(ix);
+    }
+
+    /// Now: everything before this time has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether neither an event nor a message is left.
+    pub fn is_over(&mut self) -> bool {
+        self.queue.is_empty() && self.messages.peek().is_none()
+    }
+
+    /// Starts no message any more that has not been put into the queue yet.
+    pub fn stop_messages(&mut self) {
+        self.messages = (Box::new(std::iter::empty()) as Box<dyn Iterator<Item = Message> + Send>).peekable();
+    }
+
+    /// Totals so far. Walks over all packets to fill in the ledger.
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.totals.clone();
+        totals.packet_hops = self.ports.iter().map(|p| p.packets).sum();
+        totals.ledger.in_flight = self.packets.live_bytes();
+        totals
+    }
+
+    /// Packets sent over one link each, so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.ports.iter().map(|p| p.packets).sum()
+    }
+
+    /// Totals of each traffic. Traffics with the same scheme and parameters share its actions.
+    pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
+        self.traffics
+            .iter()
+            .map(|t| TrafficCounters {
+                actions: self.schemes[t.scheme as usize].actions().clone(),
+                ..t.counters.clone()
+            })
+            .collect()
+    }
+
+    /// What became of every message, in the order of their start, up to now.
+    pub fn flows(&self) -> Vec<FlowRecord> {
+        let mut flows = self.records.clone();
+        for sender in self.senders.iter().filter(|s| s.flow.is_some()) {
+            let record = &mut flows[sender.flow.ix()];
+            record.packets_sent = sender.sent;
+            record.packets_resent = sender.resent;
+        }
+        for receiver in self.receivers.iter().filter(|r| r.flow.is_some()) {
+            let record = &mut flows[receiver.flow.ix()];
+            record.packets_arrived = receiver.arrived;
+            record.packets_marked = receiver.marked;
+            record.delivered = receiver.half.expected().min(record.bytes);
+        }
+        flows
+    }
+
+    /// Counters of every port.
+    pub fn port_counters(&self) -> Vec<PortCounters> {
+        (0..self.ports.len())
+            .map(|i| {
+                let (port, mut counters) = (&self.ports[i], self.counters[i]);
+                counters.packets = port.packets;
+                counters.bytes = port.bytes;
+                for class in 0..self.classes {
+                    let since = self.paused_since[i * self.classes + class];
+                    if since != Time::NEVER {
+                        counters.paused += self.now.saturating_sub(since);
+                    }
+                }
+                counters
+            })
+            .collect()
+    }
+
+    /// Data bytes queued at a port.
+    #[inline]
+    pub fn queued(&self, port: PortId) -> u64 {
+        let first = port.ix() * self.classes;
+        self.queues[first + 1..first + self.classes]
+            .iter()
+            .map(|q| q.bytes)
+            .sum()
+    }
+
+    /// The ports, with who sends and who receives.
+    pub fn ports(&self) -> impl Iterator<Item = (PortId, NodeId, NodeId)> + '_ {
+        self.ports
+            .iter()
+            .enumerate()
+            .map(|(i, p)| (PortId(i as u32), p.node, p.peer))
+    }
+
+    /// The network as configured.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.config
+    }
+
+    /// Largest base round-trip time of any host pair.
+    pub fn network_rtt(&self) -> Time {
+        self.routes.network_rtt
+    }
+}

@@ -1,0 +1,523 @@
+//! The switch pipeline: route, admit, mark, queue, serve. Hosts use its serving half for their NIC ports.
+
+use crate::config::{BufferPolicy, MarkAt, Marking, Release};
+use crate::ecn;
+use crate::packet::{Packet, PacketIx};
+use crate::pfc::Admission;
+use crate::sim::{Simulation, kind, source};
+use fanin_cc::{Header, Kind, PortView, Verdict, flags};
+use fanin_engine::{Event, EventQueue};
+use fanin_units::{NodeId, PortId, Time};
+
+/// Buffer space of one packet in a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    ingress: PortId,
+    class: u8,
+    wire: u16,
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// A packet came in at a switch by `ingress`.
+    #[inline(always)]
+    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx) {
+        let packet = &self.packets[ix];
+        let Some(mut out) = self.routes.next(&self.ports, node, packet.head.dst, packet.key) else {
+            self.totals.drops.no_route += 1;
+            self.drop_packet(node, ingress, ix);
+            return;
+        };
+        self.packets[ix].ingress = ingress.0;
+        if !self.programs.is_empty() {
+            match self.ask_programs(node, ingress, out, ix) {
+                Some(port) => out = port,
+                None => {
+                    self.totals.drops.program += 1;
+                    self.drop_packet(node, out, ix);
+                    return;
+                }
+            }
+        }
+        let class = self.packets[ix].head.class;
+        let port = &self.ports[out.ix()];
+        let idle = port.busy_until <= self.now && port.waiting | port.pfc_pending == 0 && port.up;
+        if idle && port.paused & 1 << class == 0 && self.config.release == Release::Dequeue && self.programs.is_empty()
+        {
+            // It leaves at once: it never waits, so it takes no buffer and sees no queue.
+            self.packets[ix].ingress = u32::MAX;
+            self.transmit(out, ix);
+            return;
+        }
+        if class != 0 && !self.admit(node, ingress, out, ix) {
+            self.drop_packet(node, out, ix);
+            return;
+        }
+        self.enqueue(out, ix);
+        self.service(out);
+    }
+
+    /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
+    #[inline(always)]
+    fn admit(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> bool {
+        let policy = self.config.buffer;
+        if matches!(policy, BufferPolicy::Unlimited) {
+            return true;
+        }
+        let head = &self.packets[ix].head;
+        let (class, wire) = (head.class as usize, head.wire as u64);
+        let switch = (node.0 - self.config.graph.hosts) as usize;
+        let buffer = self.switches[switch].buffer;
+        let pooled = matches!(policy, BufferPolicy::Pooled { .. });
+        if self.lossless & 1 << class == 0 {
+            let queued = match policy {
+                BufferPolicy::PerPort { .. } => self.lossy_queued(out),
+                _ => self.queues[out.ix() * self.classes + class].bytes,
+            };
+            if !buffer.admits_lossy(&policy, queued, wire) {
+                self.totals.drops.buffer += 1;
+                return false;
+            }
+            if pooled {
+                self.switches[switch].buffer.used += wire;
+            }
+            return true;
+        }
+        let (allowance, headroom) = self.headroom[ingress.ix()];
+        let threshold = buffer.pause_threshold(&policy, self.lossless.count_ones() as u64, headroom);
+        let held = &mut self.ingress[ingress.ix() * self.classes + class];
+        let shared_before = held.shared;
+        let admission = held.admit(wire, threshold, allowance);
+        if pooled {
+            self.switches[switch].buffer.used += held.shared - shared_before;
+        }
+        match admission {
+            Admission::Admit => true,
+            Admission::AdmitAndPause => {
+                self.announce(ingress, class);
+                true
+            }
+            Admission::Drop => {
+                self.totals.drops.lossless += 1;
+                false
+            }
+        }
+    }
+
+    /// Data bytes of lossy classes queued at a port.
+    fn lossy_queued(&self, port: PortId) -> u64 {
+        let first = port.ix() * self.classes;
+        (1..self.classes)
+            .filter(|c| self.lossless & 1 << c == 0)
+            .map(|c| self.queues[first + c].bytes)
+            .sum()
+    }
+
+    /// What a packet holds of its switch's buffer; from here on the packet itself holds nothing.
+    #[inline(always)]
+    pub(crate) fn take_hold(&mut self, ix: PacketIx) -> Option<Hold> {
+        let packet = &mut self.packets[ix];
+        if packet.ingress == u32::MAX || packet.head.class == 0 {
+            return None;
+        }
+        let hold = Hold {
+            ingress: PortId(packet.ingress),
+            class: packet.head.class,
+            wire: packet.head.wire,
+        };
+        packet.ingress = u32::MAX;
+        Some(hold)
+    }
+
+    /// Gives buffer space back, and lets the sender go on if that frees enough.
+    #[inline(always)]
+    pub(crate) fn give_back(&mut self, hold: Option<Hold>) {
+        let Some(Hold { ingress, class, wire }) = hold else {
+            return;
+        };
+        let (class, wire) = (class as usize, wire as u64);
+        let policy = self.config.buffer;
+        if matches!(policy, BufferPolicy::Unlimited) {
+            return;
+        }
+        let switch = (self.ports[ingress.ix()].node.0 - self.config.graph.hosts) as usize;
+        let pooled = matches!(policy, BufferPolicy::Pooled { .. });
+        if self.lossless & 1 << class == 0 {
+            if pooled {
+                self.switches[switch].buffer.used -= wire;
+            }
+            return;
+        }
+        let held = &mut self.ingress[ingress.ix() * self.classes + class];
+        let shared = held.release(wire);
+        let held = *held;
+        if pooled {
+            self.switches[switch].buffer.used -= shared;
+        }
+        if held.paused {
+            let buffer = self.switches[switch].buffer;
+            let headroom = self.headroom[ingress.ix()].1;
+            let threshold = buffer.pause_threshold(&policy, self.lossless.count_ones() as u64, headroom);
+            if held.may_resume(threshold, self.resume_gap()) {
+                self.ingress[ingress.ix() * self.classes + class].paused = false;
+                self.announce(ingress, class);
+            }
+        }
+    }
+
+    fn resume_gap(&self) -> u64 {
+        let two_packets = 2 * (self.config.packet.payload as u64 + self.config.packet.header as u64);
+        match self.config.buffer {
+            BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => {
+                pfc.resume_gap.unwrap_or(two_packets)
+            }
+            BufferPolicy::Unlimited => two_packets,
+        }
+    }
+
+    /// Puts a packet into its class queue at a port.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx) {
+        let class = self.packets[ix].head.class as usize;
+        let at = out.ix() * self.classes + class;
+        if class != 0 {
+            self.mark(out, ix, MarkAt::Enqueue);
+        }
+        self.queues[at].push(&mut self.packets, ix);
+        self.ports[out.ix()].waiting |= 1 << class;
+        if class != 0 {
+            let queued = self.queued(out);
+            let peak = &mut self.counters[out.ix()].peak_queue;
+            *peak = (*peak).max(queued);
+        }
+    }
+
+    /// Takes the first packet of a class at a port.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<PacketIx> {
+        let queue = &mut self.queues[port.ix() * self.classes + class];
+        let ix = queue.pop(&self.packets)?;
+        if queue.is_empty() {
+            self.ports[port.ix()].waiting &= !(1 << class);
+        }
+        Some(ix)
+    }
+
+    /// Sets the congestion mark if the queue says so.
+    #[inline(always)]
+    fn mark(&mut self, out: PortId, ix: PacketIx, at: MarkAt) {
+        let head = &self.packets[ix].head;
+        let class = head.class as usize;
+        // A NIC has its own threshold; switches have that of the class.
+        let own;
+        let marking = if self.ports[out.ix()].nic != u32::MAX {
+            own = match self.config.host_fifo.and_then(|f| f.mark_above) {
+                Some(above) => Marking::Step {
+                    above,
+                    at: MarkAt::Dequeue,
+                },
+                None => Marking::Off,
+            };
+            &own
+        } else {
+            &self.config.classes[class - 1].marking
+        };
+        if head.flags & (flags::ECT | flags::CE) != flags::ECT {
+            return;
+        }
+        let queue = self.queues[out.ix() * self.classes + class].bytes;
+        let draws = &mut self.port_draws[out.ix()];
+        if ecn::marks(marking, at, queue, |p| ecn::draw(draws, p)) {
+            self.packets[ix].head.flags |= flags::CE;
+            self.counters[out.ix()].marked += 1;
+        }
+    }
+
+    /// The wake-up of a port.
+    #[inline(always)]
+    pub(crate) fn port_wakes(&mut self, port: PortId) {
+        if self.ports[port.ix()].wake_at == self.now {
+            self.ports[port.ix()].wake_at = Time::NEVER;
+            self.service(port);
+        }
+    }
+
+    /// Makes sure that the port is looked at again at `at`.
+    #[inline(always)]
+    pub(crate) fn wake(&mut self, port: PortId, at: Time) {
+        if at < self.ports[port.ix()].wake_at {
+            self.ports[port.ix()].wake_at = at;
+            self.schedule(at, kind::PORT, port.0, 0);
+        }
+    }
+
+    /// Sends the next packet of a port if it is free, and makes sure that it is looked at again if more waits.
+    #[inline]
+    pub(crate) fn service(&mut self, out: PortId) {
+        let port = &self.ports[out.ix()];
+        if !port.up {
+            return;
+        }
+        if port.nic != u32::MAX {
+            self.service_nic(out);
+            return;
+        }
+        if port.busy_until > self.now {
+            if port.waiting | port.pfc_pending != 0 {
+                let at = port.busy_until;
+                self.wake(out, at);
+            }
+            return;
+        }
+        if self.config.release == Release::LastBit {
+            let hold = self.leaving[out.ix()].take();
+            self.give_back(hold);
+        }
+        if let Some(ix) = self.next_queued(out) {
+            self.transmit(out, ix);
+            let port = &self.ports[out.ix()];
+            if port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0 {
+                let at = port.busy_until;
+                self.wake(out, at);
+            }
+        }
+    }
+
+    /// What a free port sends next: a pause frame, then control, then its data classes in turn.
+    #[inline(always)]
+    pub(crate) fn next_queued(&mut self, out: PortId) -> Option<PacketIx> {
+        let port = &self.ports[out.ix()];
+        if port.pfc_pending != 0 {
+            return Some(self.pause_frame(out));
+        }
+        if port.waiting & 1 != 0 {
+            let ix = self.take(out, 0);
+            if !self.programs.is_empty()
+                && let Some(ix) = ix
+            {
+                self.tell_programs(out, ix);
+            }
+            return ix;
+        }
+        let ready = port.waiting & !port.paused;
+        if ready == 0 {
+            return None;
+        }
+        let class = port.choose(ready);
+        self.ports[out.ix()].turn = class;
+        let ix = self.take(out, class as usize)?;
+        self.mark(out, ix, MarkAt::Dequeue);
+        if !self.programs.is_empty() {
+            self.tell_programs(out, ix);
+        }
+        if self.config.release == Release::Dequeue {
+            let hold = self.take_hold(ix);
+            self.give_back(hold);
+        }
+        Some(ix)
+    }
+
+    /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, out: PortId, ix: PacketIx) {
+        let packet = &mut self.packets[ix];
+        let port = &mut self.ports[out.ix()];
+        let wire = packet.head.wire as u32;
+        packet.head.hops = packet.head.hops.saturating_add(1);
+        packet.epoch = port.epoch;
+        let left = self.now + port.tx_time(wire);
+        port.busy_until = left;
+        port.packets += 1;
+        port.bytes += wire as u64;
+        self.queue.push(Event {
+            at: left + port.delay,
+            source: source(kind::ARRIVE, out.0),
+            arg: ix,
+        });
+        if self.config.release == Release::LastBit
+            && let Some(hold) = self.take_hold(ix)
+        {
+            // The port holds the space until the packet on its wire has left.
+            self.leaving[out.ix()] = Some(hold);
+            self.wake(out, left);
+        }
+    }
+
+    /// Tells the peer of an ingress, ahead of everything, whether a class is paused.
+    pub(crate) fn announce(&mut self, ingress: PortId, class: usize) {
+        self.ports[ingress.ix()].pfc_pending |= 1 << class;
+        self.service(ingress);
+    }
+
+    /// One frame with the state of every class that changed.
+    fn pause_frame(&mut self, out: PortId) -> PacketIx {
+        let changed = core::mem::take(&mut self.ports[out.ix()].pfc_pending);
+        let mut paused = 0u8;
+        for class in 1..self.classes {
+            if self.ingress[out.ix() * self.classes + class].paused {
+                paused |= 1 << class;
+            }
+        }
+        let port = &self.ports[out.ix()];
+        let head = Header {
+            src: port.node,
+            dst: port.peer,
+            stamp: (changed as u32) << 8 | (paused & changed) as u32,
+            wire: self.config.packet.pause,
+            kind: Kind::Pause,
+            ..Header::default()
+        };
+        self.new_packet(Packet {
+            head,
+            ingress: u32::MAX,
+            ..Packet::default()
+        })
+    }
+
+    /// A pause frame from the peer of `port`.
+    pub(crate) fn pause_arrives(&mut self, port: PortId, ix: PacketIx) {
+        let stamp = self.packets[ix].head.stamp;
+        self.consume(ix);
+        let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
+        for class in (1..self.classes).filter(|c| changed & 1 << c != 0) {
+            self.set_paused(port, class, paused & 1 << class != 0);
+        }
+        self.service(port);
+    }
+
+    fn set_paused(&mut self, port: PortId, class: usize, paused: bool) {
+        let since = &mut self.paused_since[port.ix() * self.classes + class];
+        if paused {
+            self.ports[port.ix()].paused |= 1 << class;
+            self.counters[port.ix()].pauses += 1;
+            if *since == Time::NEVER {
+                *since = self.now;
+            }
+        } else {
+            self.ports[port.ix()].paused &= !(1 << class);
+            if *since != Time::NEVER {
+                self.counters[port.ix()].paused += self.now - *since;
+                *since = Time::NEVER;
+            }
+        }
+    }
+
+    /// A link went down: neither end is paused by the other any more.
+    pub(crate) fn forget_pauses(&mut self, port: PortId) {
+        for class in 1..self.classes {
+            self.set_paused_quietly(port, class);
+            self.ingress[port.ix() * self.classes + class].paused = false;
+        }
+        self.ports[port.ix()].pfc_pending = 0;
+    }
+
+    fn set_paused_quietly(&mut self, port: PortId, class: usize) {
+        if self.ports[port.ix()].paused & 1 << class != 0 {
+            self.set_paused(port, class, false);
+        }
+    }
+
+    /// A packet comes into being.
+    #[inline(always)]
+    pub(crate) fn new_packet(&mut self, packet: Packet) -> PacketIx {
+        self.totals.ledger.sent += packet.head.wire as u64;
+        self.packets.add(packet)
+    }
+
+    /// A packet has reached its end.
+    #[inline(always)]
+    pub(crate) fn consume(&mut self, ix: PacketIx) {
+        self.totals.ledger.delivered += self.packets[ix].head.wire as u64;
+        self.packets.remove(ix);
+    }
+
+    fn view(&self, port: PortId) -> PortView {
+        let p = &self.ports[port.ix()];
+        PortView {
+            rate: p.rate,
+            to_switch: p.peer.0 >= self.config.graph.hosts,
+            queued: self.queued(port),
+        }
+    }
+
+    /// Lets the switch programs route a packet and look at it as it joins a queue. `None` drops it.
+    fn ask_programs(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Option<PortId> {
+        let switch = (node.0 - self.config.graph.hosts) as usize;
+        let views = self.views_of(switch);
+        let mut number = self.port_number[out.ix()];
+        for at in 0..self.programs.len() {
+            let scheme = self.programs[at] as usize;
+            let head = &mut self.packets[ix].head;
+            let program = &mut self.schemes[scheme];
+            number = program.switch_route(switch, self.now, head, self.port_number[ingress.ix()], number, &views);
+            match program.switch_enqueue(switch, self.now, number, head, &views[number as usize]) {
+                Verdict::Admit => {}
+                Verdict::Mark => head.flags |= flags::CE,
+                Verdict::Drop => {
+                    self.views = views;
+                    return None;
+                }
+            }
+            self.arm_switch(scheme, switch);
+        }
+        self.views = views;
+        Some(self.switches[switch].ports[number as usize])
+    }
+
+    /// The views of a switch's ports, in the one vector that is kept for them.
+    fn views_of(&mut self, switch: usize) -> Vec<PortView> {
+        let mut views = core::mem::take(&mut self.views);
+        views.clear();
+        views.extend(self.switches[switch].ports.iter().map(|p| self.view(*p)));
+        views
+    }
+
+    fn tell_programs(&mut self, out: PortId, ix: PacketIx) {
+        let node = self.ports[out.ix()].node;
+        if node.0 < self.config.graph.hosts {
+            return;
+        }
+        let switch = (node.0 - self.config.graph.hosts) as usize;
+        let view = self.view(out);
+        for at in 0..self.programs.len() {
+            let scheme = self.programs[at] as usize;
+            let head = &mut self.packets[ix].head;
+            self.schemes[scheme].switch_dequeue(switch, self.now, self.port_number[out.ix()], head, &view);
+            self.arm_switch(scheme, switch);
+        }
+    }
+
+    /// Programs whose timers start by themselves.
+    pub(crate) fn start_programs(&mut self) {
+        for at in 0..self.programs.len() {
+            for switch in 0..self.switches.len() {
+                self.arm_switch(self.programs[at] as usize, switch);
+            }
+        }
+    }
+
+    fn arm_switch(&mut self, scheme: usize, switch: usize) {
+        let at = self.schemes[scheme].switch_wake_at(switch);
+        let event = &mut self.switches[switch].timer_event;
+        if at < *event {
+            *event = at;
+            self.schedule(at, kind::SWITCH, switch as u32, 0);
+        }
+    }
+
+    pub(crate) fn switch_timer(&mut self, switch: u32) {
+        let switch = switch as usize;
+        if self.switches[switch].timer_event != self.now {
+            return;
+        }
+        self.switches[switch].timer_event = Time::NEVER;
+        let views = self.views_of(switch);
+        for at in 0..self.programs.len() {
+            let scheme = self.programs[at] as usize;
+            if self.schemes[scheme].switch_wake_at(switch) <= self.now {
+                self.schemes[scheme].switch_timer(switch, self.now, &views);
+            }
+            self.arm_switch(scheme, switch);
+        }
+        self.views = views;
+    }
+}

@@ -1,0 +1,249 @@
+//! Regular topologies and what can be asked of a graph; any other graph is in `explicit`.
+
+mod explicit;
+mod regular;
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn cable(gbps: u64, us: u64) -> Cable {
+    Cable::new(Rate::from_gbps(gbps), Time::from_us(us))
+}
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("FANIN_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(64);
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+/// Links on a shortest way between every two nodes, by relaxing all links until nothing changes.
+fn slow_distances(graph: &Graph) -> Vec<Vec<u32>> {
+    let nodes = graph.names.len();
+    let mut all = vec![vec![u32::MAX; nodes]; nodes];
+    for (from, distances) in all.iter_mut().enumerate() {
+        distances[from] = 0;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for link in &graph.links {
+                for (a, b) in [(link.a, link.b), (link.b, link.a)] {
+                    let forwards = !graph.is_host(a) || a.ix() == from;
+                    let through = distances[a.ix()].saturating_add(1);
+                    if forwards && through < distances[b.ix()] {
+                        distances[b.ix()] = through;
+                        changed = true;
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What every network that a builder returns has to be.
+fn assert_sound(graph: &Graph) {
+    let nodes = graph.names.len();
+    assert!(graph.hosts >= 2 && graph.hosts as usize <= nodes);
+    assert_eq!(
+        graph.names.iter().collect::<BTreeSet<_>>().len(),
+        nodes,
+        "names are not unique"
+    );
+    for link in &graph.links {
+        assert!(
+            link.a.ix() < nodes && link.b.ix() < nodes && link.a != link.b,
+            "{link:?}"
+        );
+        assert!(link.rate > Rate::ZERO && link.delay <= MAX_DELAY, "{link:?}");
+        assert!((0.0..1.0).contains(&link.error_rate), "{link:?}");
+    }
+    let adjacency = graph.adjacency();
+    for node in 0..nodes as u32 {
+        assert!(
+            !adjacency.of(NodeId(node)).is_empty(),
+            "{} has no link",
+            graph.names[node as usize]
+        );
+    }
+    for host in 0..graph.hosts {
+        let distances = adjacency.distances_from(NodeId(host));
+        assert!(
+            distances[..graph.hosts as usize].iter().all(|d| *d != u32::MAX),
+            "h{host} is cut off"
+        );
+    }
+}
+
+/// "tor" of "tor12".
+fn tier(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
+/// Per tier and number of ports, how many switches or hosts.
+fn ports(graph: &Graph) -> BTreeMap<(&str, usize), u32> {
+    let adjacency = graph.adjacency();
+    let mut counts = BTreeMap::new();
+    for (i, name) in graph.names.iter().enumerate() {
+        *counts
+            .entry((tier(name), adjacency.of(NodeId(i as u32)).len()))
+            .or_default() += 1;
+    }
+    counts
+}
+
+/// Per two tiers, rate and delay, how many links.
+fn links(graph: &Graph) -> BTreeMap<(&str, &str, Rate, Time), u32> {
+    let mut counts = BTreeMap::new();
+    for link in &graph.links {
+        let tiers = (tier(&graph.names[link.a.ix()]), tier(&graph.names[link.b.ix()]));
+        *counts.entry((tiers.0, tiers.1, link.rate, link.delay)).or_default() += 1;
+    }
+    counts
+}
+
+/// The names of a node's neighbours in the order of its ports.
+fn peers<'g>(graph: &'g Graph, name: &str) -> Vec<&'g str> {
+    let node = graph.find(name).unwrap();
+    graph
+        .adjacency()
+        .of(node)
+        .iter()
+        .map(|(_, peer)| graph.names[peer.ix()].as_str())
+        .collect()
+}
+
+/// Asserts that the error is about this parameter and says these things.
+fn assert_error<T: std::fmt::Debug>(result: Result<T, TopologyError>, parameter: &str, says: &[&str]) {
+    let error = result.unwrap_err();
+    assert_eq!(error.parameter, parameter, "{error}");
+    for part in says {
+        assert!(error.problem.contains(part), "{error:?} does not say {part:?}");
+    }
+    assert_eq!(error.to_string(), format!("{}: {}", error.parameter, error.problem));
+}
+
+/// Two racks, a host with a NIC in both, two hosts joined directly.
+///
+/// ```text
+/// a, b - s0 - core - s1 - c, d      both: first s1, then s0      a - b directly as well
+/// ```
+fn mixed() -> Graph {
+    let mut explicit = Explicit {
+        hosts: ["a", "b", "c", "d", "both"].map(String::from).to_vec(),
+        switches: ["s0", "s1", "core"].map(String::from).to_vec(),
+        links: Vec::new(),
+    };
+    for (a, b, gbps) in [
+        ("a", "b", 1),
+        ("a", "s0", 10),
+        ("s0", "b", 10),
+        ("c", "s1", 20),
+        ("d", "s1", 20),
+        ("both", "s1", 40),
+        ("both", "s0", 2),
+        ("s0", "core", 100),
+        ("core", "s1", 200),
+    ] {
+        explicit
+            .links
+            .push(NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(1)));
+    }
+    explicit.build().unwrap()
+}
+
+#[test]
+fn a_graph_answers_questions() {
+    let graph = mixed();
+    assert_eq!((graph.node_count(), graph.hosts, graph.switches()), (8, 5, 3));
+    assert!(graph.is_host(NodeId(4)) && !graph.is_host(NodeId(5)));
+    assert_eq!(
+        (graph.find("core"), graph.find("a"), graph.find("nobody")),
+        (Some(NodeId(7)), Some(NodeId(0)), None)
+    );
+    assert_eq!(graph.nic_rate(), [11, 11, 20, 20, 42].map(Rate::from_gbps));
+    // The direct link of two hosts counts once.
+    assert_eq!(
+        graph.capacities(),
+        (Rate::from_gbps(1 + 10 + 10 + 20 + 20 + 40 + 2), Rate::from_gbps(300))
+    );
+    // By the first link that leads to a switch.
+    assert_eq!(graph.rack_of(), [0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn ports_come_in_the_order_of_the_links() {
+    let graph = mixed();
+    let adjacency = graph.adjacency();
+    let ports = |name: &str| adjacency.of(graph.find(name).unwrap()).to_vec();
+    assert_eq!(ports("a"), [(PortId(0), NodeId(1)), (PortId(2), NodeId(5))]);
+    assert_eq!(ports("b"), [(PortId(1), NodeId(0)), (PortId(5), NodeId(5))]);
+    assert_eq!(peers(&graph, "s0"), ["a", "b", "both", "core"]);
+}
+
+#[test]
+fn hosts_never_forward() {
+    let graph = mixed();
+    // "both" hangs on s0 and s1, yet the way from a to c is a, s0, core, s1, c.
+    assert_eq!(graph.distances_from(NodeId(0)), [0, 1, 4, 4, 2, 1, 3, 2]);
+    // A host may send on all of its own links.
+    assert_eq!(graph.distances_from(NodeId(4)), [2, 2, 2, 2, 0, 1, 1, 2]);
+    // a-b 1; a,b to c,d 4 each; a,b to both 2; c-d 2; c,d to both 2.
+    let expected = (1 + 4 * 4 + 2 * 2 + 2 + 2 * 2) as f64 / 10.0;
+    assert_eq!(graph.mean_host_distance(), Some(expected));
+}
+
+#[test]
+fn hosts_without_a_switch_are_racks_of_their_own() {
+    let explicit = Explicit {
+        hosts: vec!["a".into(), "b".into()],
+        links: vec![NamedLink::new("a", "b", Rate::from_gbps(10), Time::from_us(1))],
+        ..Explicit::default()
+    };
+    let graph = explicit.build().unwrap();
+    assert_eq!(graph.rack_of(), [0, 1]);
+    assert_eq!(graph.capacities(), (Rate::from_gbps(10), Rate::ZERO));
+    assert_eq!(graph.mean_host_distance(), Some(1.0));
+}
+
+#[test]
+fn no_mean_distance_where_hosts_are_cut_off() {
+    let names = ["h0", "h1", "h2"].map(String::from).to_vec();
+    let link = Link::new(NodeId(0), NodeId(1), Rate::from_gbps(1), Time::ZERO);
+    let cut = Graph {
+        hosts: 3,
+        names: names.clone(),
+        links: vec![link],
+    };
+    assert_eq!(cut.mean_host_distance(), None);
+    assert_eq!(
+        Graph {
+            hosts: 1,
+            names,
+            links: Vec::new()
+        }
+        .mean_host_distance(),
+        None
+    );
+}
+
+#[test]
+fn sums_of_rates_stop_at_the_largest() {
+    let fast = Cable::new(Rate::from_bps(u64::MAX), Time::ZERO);
+    let graph = LeafSpine {
+        leaves: 2,
+        hosts: 2,
+        spines: 2,
+        host_link: fast,
+        fabric_link: fast,
+    }
+    .build()
+    .unwrap();
+    assert_eq!(graph.capacities(), (fast.rate, fast.rate));
+    assert_eq!(graph.nic_rate(), [fast.rate; 4]);
+}
