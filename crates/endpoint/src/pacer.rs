@@ -16,13 +16,7 @@ pub struct Pacer {
 impl Pacer {
     /// A flow that may send at once.
     pub fn new(control: &Control) -> Self {
-        Self {
-            window: control.window,
-            rate: control.rate,
-            next_at: Time::ZERO,
-            last_sent: Time::ZERO,
-            last_wire: 0,
-        }
+        Self { window: control.window, rate: control.rate, next_at: Time::ZERO, last_sent: Time::ZERO, last_wire: 0 }
     }
 
     /// Takes a new answer of the congestion control. If it asks for that, the packet that already waits is moved to
@@ -44,11 +38,7 @@ impl Pacer {
     pub fn sent(&mut self, now: Time, wire: u32, line: Rate, line_time: Time) {
         self.last_sent = now;
         self.last_wire = wire;
-        let gap = if self.rate >= line {
-            line_time
-        } else {
-            self.rate.tx_time(wire as u64)
-        };
+        let gap = if self.rate >= line { line_time } else { self.rate.tx_time(wire as u64) };
         self.next_at = now.saturating_add(gap);
     }
 

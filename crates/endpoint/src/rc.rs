@@ -48,19 +48,12 @@ impl SendHalf {
     pub fn reset(&mut self) {
         let mut messages = core::mem::take(&mut self.messages);
         messages.clear();
-        *self = Self {
-            messages,
-            ..Self::default()
-        };
+        *self = Self { messages, ..Self::default() };
     }
 
     /// Adds a message of `bytes` at the end.
     pub fn post(&mut self, id: FlowId, bytes: u64) {
-        let message = Message {
-            id,
-            start: self.posted,
-            end: self.posted + bytes,
-        };
+        let message = Message { id, start: self.posted, end: self.posted + bytes };
         if self.next == self.posted {
             self.current = message;
         }
@@ -198,12 +191,7 @@ pub struct ReceiveHalf {
 
 impl Default for ReceiveHalf {
     fn default() -> Self {
-        Self {
-            expected: 0,
-            unacked: 0,
-            nacked: u64::MAX,
-            nacked_at: Time::ZERO,
-        }
+        Self { expected: 0, unacked: 0, nacked: u64::MAX, nacked_at: Time::ZERO }
     }
 }
 

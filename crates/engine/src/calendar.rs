@@ -8,10 +8,15 @@ use std::collections::BinaryHeap;
 const NIL: u32 = u32::MAX;
 /// Most buckets of a calendar: 2^16 heads are 256 KiB, which still fits a second-level cache.
 const MOST_BUCKETS: usize = 1 << 16;
+/// Events per bucket when every link is busy.
+const EVENTS_PER_BUCKET: u64 = 4;
 
+/// Events of one bucket that lie together, one cache line.
 #[derive(Clone, Copy)]
-struct Node {
-    event: Event,
+#[repr(align(64))]
+struct Chunk {
+    events: [Event; 3],
+    used: u32,
     next: u32,
 }
 
@@ -26,7 +31,7 @@ pub struct CalendarQueue {
     /// Latest first, so that the next event is popped from the end; each with its key.
     current: Vec<(u128, Event)>,
     heads: Vec<u32>,
-    nodes: Vec<Node>,
+    chunks: Vec<Chunk>,
     free: u32,
     words: Vec<u64>,
     summary: Vec<u64>,
@@ -38,8 +43,8 @@ impl CalendarQueue {
     /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a network:
     /// the time of a packet on the fastest link, over the number of links).
     pub fn new(seed: u64, spacing: Time, horizon: Time) -> Self {
-        // Two events a bucket on average: fewer wastes scans, more wastes sorting.
-        let mut shift = (spacing.as_ps().max(1) * 2).ilog2();
+        // A few events a bucket on a busy network: fewer wastes scans, more wastes sorting.
+        let mut shift = (spacing.as_ps().max(1) * EVENTS_PER_BUCKET).ilog2();
         let mut buckets;
         loop {
             buckets = ((horizon.as_ps() >> shift) as usize + 2).next_power_of_two().max(64);
@@ -54,7 +59,7 @@ impl CalendarQueue {
             day: 0,
             current: Vec::new(),
             heads: vec![NIL; buckets],
-            nodes: Vec::new(),
+            chunks: Vec::new(),
             free: NIL,
             words: vec![0; buckets / 64],
             summary: vec![0; (buckets / 64).div_ceil(64)],
@@ -71,35 +76,35 @@ impl CalendarQueue {
     #[inline(always)]
     fn insert_current(&mut self, event: Event) {
         let key = self.order.key(&event);
-        let at = self
-            .current
-            .iter()
-            .rposition(|e| e.0 > key)
-            .map_or(0, |before| before + 1);
+        let at = self.current.iter().rposition(|e| e.0 > key).map_or(0, |before| before + 1);
         self.current.insert(at, (key, event));
     }
 
     #[inline(always)]
     fn insert_bucket(&mut self, day: u64, event: Event) {
         let bucket = day as usize & (self.heads.len() - 1);
-        let node = Node {
-            event,
-            next: self.heads[bucket],
-        };
-        let index = if self.free != NIL {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
+        let head = self.heads[bucket];
+        if head != NIL {
+            let chunk = &mut self.chunks[head as usize];
+            if let Some(free) = chunk.events.get_mut(chunk.used as usize) {
+                *free = event;
+                chunk.used += 1;
+                return;
+            }
         } else {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
-        };
-        if self.heads[bucket] == NIL {
             self.words[bucket / 64] |= 1 << (bucket % 64);
             self.summary[bucket / 4096] |= 1 << (bucket / 64 % 64);
         }
-        self.heads[bucket] = index;
+        let chunk = Chunk { events: [event; 3], used: 1, next: head };
+        self.heads[bucket] = if self.free != NIL {
+            let index = self.free;
+            self.free = self.chunks[index as usize].next;
+            self.chunks[index as usize] = chunk;
+            index
+        } else {
+            self.chunks.push(chunk);
+            self.chunks.len() as u32 - 1
+        };
     }
 
     /// Days from now to the next bucket that holds anything, at least 1.
@@ -115,11 +120,7 @@ impl CalendarQueue {
         // Whole words after this one, round the calendar; the start word comes last for its lower bits.
         let groups = self.summary.len();
         let (group, bit) = (word / 64, word % 64);
-        let above = if bit == 63 {
-            0
-        } else {
-            self.summary[group] & (u64::MAX << (bit + 1))
-        };
+        let above = if bit == 63 { 0 } else { self.summary[group] & (u64::MAX << (bit + 1)) };
         let found = |group: usize, bits: u64| {
             let word = group * 64 + bits.trailing_zeros() as usize;
             distance(word * 64 + self.words[word].trailing_zeros() as usize)
@@ -164,11 +165,13 @@ impl CalendarQueue {
             self.summary[bucket / 4096] &= !(1 << (bucket / 64 % 64));
         }
         while index != NIL {
-            let node = self.nodes[index as usize];
-            self.current.push((self.order.key(&node.event), node.event));
-            self.nodes[index as usize].next = self.free;
+            let chunk = &mut self.chunks[index as usize];
+            let order = self.order;
+            self.current.extend(chunk.events.iter().take(chunk.used as usize).map(|e| (order.key(e), *e)));
+            let next = chunk.next;
+            chunk.next = self.free;
             self.free = index;
-            index = node.next;
+            index = next;
         }
         if self.current.len() > 1 {
             self.current.sort_unstable_by_key(|e| Reverse(e.0));
@@ -201,6 +204,11 @@ impl EventQueue for CalendarQueue {
         }
         self.len -= 1;
         self.current.pop().map(|e| e.1)
+    }
+
+    #[inline(always)]
+    fn ahead(&self, n: usize) -> Option<&Event> {
+        self.current.len().checked_sub(n + 1).map(|at| &self.current[at].1)
     }
 
     fn len(&self) -> usize {

@@ -44,6 +44,10 @@ pub trait EventQueue {
     fn push(&mut self, event: Event);
     /// Takes the first event if it happens before `limit`.
     fn pop_before(&mut self, limit: Time) -> Option<Event>;
+    /// A guess at the event that comes after `n` others, to bring its data into the cache; it decides nothing.
+    fn ahead(&self, _n: usize) -> Option<&Event> {
+        None
+    }
     /// How many events wait.
     fn len(&self) -> usize;
     /// Whether none waits.

@@ -37,26 +37,16 @@ pub struct HeapQueue {
 impl HeapQueue {
     /// An empty queue.
     pub fn new(seed: u64) -> Self {
-        Self {
-            order: Order::new(seed),
-            heap: BinaryHeap::new(),
-        }
+        Self { order: Order::new(seed), heap: BinaryHeap::new() }
     }
 }
 
 impl EventQueue for HeapQueue {
     fn push(&mut self, event: Event) {
-        self.heap.push(Entry {
-            key: self.order.key(&event),
-            event,
-        });
+        self.heap.push(Entry { key: self.order.key(&event), event });
     }
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
-        if self.heap.peek()?.event.at >= limit {
-            None
-        } else {
-            self.heap.pop().map(|e| e.event)
-        }
+        if self.heap.peek()?.event.at >= limit { None } else { self.heap.pop().map(|e| e.event) }
     }
     fn len(&self) -> usize {
         self.heap.len()

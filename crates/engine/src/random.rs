@@ -32,9 +32,8 @@ impl Streams {
     /// The word that seeds a stream: hash(root seed, purpose, entity).
     pub fn word(&self, purpose: &str, entity: u64) -> u64 {
         // FNV-1a over the name, then two rounds of mixing.
-        let name = purpose.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| {
-            (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01B3)
-        });
+        let name =
+            purpose.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01B3));
         mix(mix(self.seed, name), entity)
     }
 
@@ -122,12 +121,7 @@ mod tests {
         for _ in 0..n {
             counts[s.below(7) as usize] += 1;
         }
-        assert!(
-            counts
-                .iter()
-                .all(|c| (*c as f64 - n as f64 / 7.0).abs() < 0.03 * n as f64 / 7.0),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|c| (*c as f64 - n as f64 / 7.0).abs() < 0.03 * n as f64 / 7.0), "{counts:?}");
         assert_eq!(s.below(0), 0);
         assert_eq!(s.below(1), 0);
     }

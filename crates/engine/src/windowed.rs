@@ -18,13 +18,7 @@ pub struct WindowedQueue<Q> {
 impl<Q: EventQueue> WindowedQueue<Q> {
     /// `part_of` maps an event to one of `parts`.
     pub fn new(parts: Vec<Q>, window: Time, part_of: impl Fn(&Event) -> usize + 'static) -> Self {
-        Self {
-            parts,
-            part_of: Box::new(part_of),
-            window,
-            end: window,
-            running: 0,
-        }
+        Self { parts, part_of: Box::new(part_of), window, end: window, running: 0 }
     }
 }
 

@@ -5,15 +5,8 @@ use fanin_units::Time;
 use proptest::prelude::*;
 
 fn cases() -> ProptestConfig {
-    let cases = std::env::var("FANIN_CASES")
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(64);
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    let cases = std::env::var("FANIN_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(64);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// One step of a script: push an event this much later than now, or pop up to a limit this much later than now.
@@ -72,15 +65,9 @@ fn simultaneous_events_come_in_an_order_that_depends_on_the_seed_and_not_on_inse
     let order = |seed, sources: &[u32]| {
         let mut queue = CalendarQueue::new(seed, Time::from_ns(1), Time::from_us(10));
         for &source in sources {
-            queue.push(Event {
-                at: Time::from_us(3),
-                source,
-                arg: 0,
-            });
+            queue.push(Event { at: Time::from_us(3), source, arg: 0 });
         }
-        core::iter::from_fn(move || queue.pop_before(Time::NEVER))
-            .map(|e| e.source)
-            .collect::<Vec<_>>()
+        core::iter::from_fn(move || queue.pop_before(Time::NEVER)).map(|e| e.source).collect::<Vec<_>>()
     };
     let first = order(1, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(first, order(1, &[7, 3, 5, 1, 0, 2, 4, 6]));
@@ -95,11 +82,7 @@ fn ties_favour_no_source() {
     let mut first = [0u32; 4];
     for instant in 0..4000u64 {
         for source in 0..4 {
-            queue.push(Event {
-                at: Time::from_ns(instant),
-                source,
-                arg: 0,
-            });
+            queue.push(Event { at: Time::from_ns(instant), source, arg: 0 });
         }
         first[queue.pop_before(Time::NEVER).unwrap().source as usize] += 1;
         while queue.pop_before(Time::NEVER).is_some() {}

@@ -13,12 +13,7 @@ pub fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) 
     match *marking {
         Marking::Off => false,
         Marking::Step { above, at: when } => when == at && queue > above,
-        Marking::Red {
-            min,
-            max,
-            max_probability,
-            at: when,
-        } => {
+        Marking::Red { min, max, max_probability, at: when } => {
             if when != at || queue <= min {
                 false
             } else if queue > max {
@@ -52,34 +47,18 @@ mod tests {
 
     #[test]
     fn d1_the_congestion_point_is_red_on_the_instantaneous_queue() {
-        let red = Marking::Red {
-            min: 5_000,
-            max: 200_000,
-            max_probability: 0.01,
-            at: MarkAt::Dequeue,
-        };
-        for (queue, expected) in [
-            (0, 0.0),
-            (5_000, 0.0),
-            (102_500, 0.005),
-            (200_000, 0.01),
-            (200_001, 1.0),
-            (1_000_000, 1.0),
-        ] {
-            assert!(
-                (probability(&red, MarkAt::Dequeue, queue) - expected).abs() < 1e-12,
-                "{queue}"
-            );
+        let red = Marking::Red { min: 5_000, max: 200_000, max_probability: 0.01, at: MarkAt::Dequeue };
+        for (queue, expected) in
+            [(0, 0.0), (5_000, 0.0), (102_500, 0.005), (200_000, 0.01), (200_001, 1.0), (1_000_000, 1.0)]
+        {
+            assert!((probability(&red, MarkAt::Dequeue, queue) - expected).abs() < 1e-12, "{queue}");
             assert_eq!(probability(&red, MarkAt::Enqueue, queue), 0.0);
         }
     }
 
     #[test]
     fn a_step_marks_strictly_above_its_threshold() {
-        let step = Marking::Step {
-            above: 22_500,
-            at: MarkAt::Enqueue,
-        };
+        let step = Marking::Step { above: 22_500, at: MarkAt::Enqueue };
         assert_eq!(probability(&step, MarkAt::Enqueue, 22_500), 0.0);
         assert_eq!(probability(&step, MarkAt::Enqueue, 22_501), 1.0);
         assert_eq!(probability(&Marking::Off, MarkAt::Enqueue, u64::MAX), 0.0);
@@ -87,16 +66,8 @@ mod tests {
 
     #[test]
     fn d1_a_step_is_red_with_equal_thresholds() {
-        let step = Marking::Step {
-            above: 22_500,
-            at: MarkAt::Dequeue,
-        };
-        let red = Marking::Red {
-            min: 22_500,
-            max: 22_500,
-            max_probability: 1.0,
-            at: MarkAt::Dequeue,
-        };
+        let step = Marking::Step { above: 22_500, at: MarkAt::Dequeue };
+        let red = Marking::Red { min: 22_500, max: 22_500, max_probability: 1.0, at: MarkAt::Dequeue };
         for queue in [0, 22_499, 22_500, 22_501, 50_000] {
             assert_eq!(
                 probability(&step, MarkAt::Dequeue, queue),

@@ -24,20 +24,13 @@ impl LinkState {
             .iter()
             .enumerate()
             .map(|(i, link)| {
-                let mut changes: Vec<(Time, bool)> = link
-                    .outages
-                    .iter()
-                    .flat_map(|&(from, to)| [(from, false), (to, true)])
-                    .collect();
+                let mut changes: Vec<(Time, bool)> =
+                    link.outages.iter().flat_map(|&(from, to)| [(from, false), (to, true)]).collect();
                 changes.retain(|(at, _)| *at != Time::NEVER);
                 changes.reverse();
                 let stream = |direction: u64| streams.stream("link error", 2 * i as u64 + direction);
                 let draws = (link.error_rate > 0.0).then(|| Box::new([stream(0), stream(1)]));
-                Self {
-                    error_rate: link.error_rate,
-                    changes,
-                    draws,
-                }
+                Self { error_rate: link.error_rate, changes, draws }
             })
             .collect()
     }
@@ -66,6 +59,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for port in [PortId(2 * link), PortId(2 * link + 1)] {
             self.ports[port.ix()].up = up;
             self.ports[port.ix()].epoch += 1;
+            self.far_ends[port.ix()].epoch += 1;
             if !up {
                 self.flush(port);
                 self.forget_pauses(port);
@@ -91,11 +85,10 @@ impl<Q: EventQueue> Simulation<Q> {
     fn flush(&mut self, port: PortId) {
         let node = self.ports[port.ix()].node;
         for class in 0..self.classes {
-            while let Some(ix) = self.take(port, class) {
-                let hold = self.take_hold(ix);
-                self.give_back(hold);
+            while let Some(queued) = self.take(port, class) {
+                self.give_back(&queued);
                 self.totals.drops.link_down += 1;
-                self.drop_packet(node, port, ix);
+                self.drop_packet(node, port, queued.ix);
             }
         }
     }

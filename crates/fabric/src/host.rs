@@ -101,10 +101,7 @@ pub struct Ring {
 
 impl Default for Ring {
     fn default() -> Self {
-        Self {
-            head: NO_SLOT,
-            tail: NO_SLOT,
-        }
+        Self { head: NO_SLOT, tail: NO_SLOT }
     }
 }
 

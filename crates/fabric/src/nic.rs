@@ -37,8 +37,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         if connection {
-            self.connections
-                .insert((record.traffic, record.src, record.dst), number);
+            self.connections.insert((record.traffic, record.src, record.dst), number);
         }
         let flow_key = match connection {
             true => key(self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
@@ -129,11 +128,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let packet = port.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
-            let full_done = if before_last == 0 {
-                0
-            } else {
-                sum + (before_last - 1).saturating_mul(slowest)
-            };
+            let full_done = if before_last == 0 { 0 } else { sum + (before_last - 1).saturating_mul(slowest) };
             done = done.max(full_done) + port.tx_time(last).as_ps();
             delays += port.delay.as_ps();
             hops += 1;
@@ -204,13 +199,16 @@ impl<Q: EventQueue> Simulation<Q> {
             self.fill_fifo(out, nic, fifo.capacity);
         }
         if self.ports[out.ix()].busy_until <= now {
-            let ix = match self.next_queued(out) {
-                Some(ix) => Some(ix),
-                None if fifo.is_none() => self.pull(nic, self.ports[out.ix()].paused),
+            let next = match self.next_queued(out) {
+                Some(next) => Some((next.ix, next.wire)),
+                None if fifo.is_none() => self.pull(nic, self.ports[out.ix()].paused).map(|ix| {
+                    self.packets[ix].epoch = self.ports[out.ix()].epoch;
+                    (ix, self.packets[ix].head.wire)
+                }),
                 None => None,
             };
-            if let Some(ix) = ix {
-                self.transmit(out, ix);
+            if let Some((ix, wire)) = next {
+                self.transmit(out, ix, wire);
                 if let Some(fifo) = fifo {
                     self.fill_fifo(out, nic, fifo.capacity);
                 }
@@ -257,7 +255,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let full = self.config.packet.payload as u64 + self.config.packet.header as u64;
         while self.nics[nic].ready_mask != 0 && self.queued(out) + full <= capacity.max(full) {
             let Some(ix) = self.pull(nic, 0) else { break };
-            self.enqueue(out, ix);
+            self.enqueue(out, ix, u32::MAX);
         }
     }
 
@@ -307,12 +305,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let port = &self.ports[flow.port.ix()];
         let line_time = port.tx_time(wire);
         flow.pacer.sent(now, wire, port.rate, line_time);
-        let sent = Sent {
-            wire,
-            payload: segment.len,
-            sent_to: flow.half.sent_to(),
-            again: segment.again,
-        };
+        let sent = Sent { wire, payload: segment.len, sent_to: flow.half.sent_to(), again: segment.again };
         let (control, stamp) = self.schemes[flow.scheme as usize].on_send(flow.cc, now, &sent);
         flow.pacer.set(&control);
         let traffic = &self.traffics[flow.traffic as usize].config;
@@ -341,12 +334,7 @@ impl<Q: EventQueue> Simulation<Q> {
             flags: bits,
             ..Header::default()
         };
-        let packet = Packet {
-            head,
-            ingress: u32::MAX,
-            key: flow.key,
-            ..Packet::default()
-        };
+        let packet = Packet::new(head, flow.key);
         if flow.deadline == Time::NEVER {
             let deadline = now.saturating_add(traffic.endpoint.timeout);
             flow.deadline = deadline;
@@ -357,11 +345,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let flow = &mut self.senders[slot as usize];
         if flow.half.has_data() && flow.pacer.open(flow.half.in_flight()) {
             // Without a queue behind the pacers a flow at line rate is due again just when the port is free.
-            let free = if self.config.host_fifo.is_some() {
-                now
-            } else {
-                now + line_time
-            };
+            let free = if self.config.host_fifo.is_some() { now } else { now + line_time };
             if flow.pacer.next_at() <= free && self.config.host_fifo.is_none() {
                 self.ready(slot);
             } else {
@@ -506,11 +490,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 if newly_acked > 0 {
                     let timeout = self.traffics[flow.traffic as usize].config.endpoint.timeout;
                     let in_flight = flow.half.in_flight() > 0;
-                    flow.deadline = if in_flight {
-                        now.saturating_add(timeout)
-                    } else {
-                        Time::NEVER
-                    };
+                    flow.deadline = if in_flight { now.saturating_add(timeout) } else { Time::NEVER };
                 }
                 let scheme = &mut self.schemes[flow.scheme as usize];
                 let mut control = scheme.on_ack(
@@ -526,10 +506,7 @@ impl<Q: EventQueue> Simulation<Q> {
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
-                    let loss = Loss {
-                        from: flow.half.acked_to(),
-                        sent_to: flow.half.sent_to(),
-                    };
+                    let loss = Loss { from: flow.half.acked_to(), sent_to: flow.half.sent_to() };
                     if flow.half.go_back() {
                         control = scheme.on_loss(flow.cc, now, &loss);
                     }
@@ -560,12 +537,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.slots[id.ix()].send = NO_SLOT;
         flow.flow = FlowId::NONE;
         flow.deadline = Time::NEVER;
-        let (scheme, cc, host, at) = (
-            flow.scheme as usize,
-            flow.cc,
-            self.ports[flow.port.ix()].node,
-            flow.at_host,
-        );
+        let (scheme, cc, host, at) = (flow.scheme as usize, flow.cc, self.ports[flow.port.ix()].node, flow.at_host);
         let in_ring = flow.turn == Turn::Ready;
         flow.dead = in_ring;
         self.schemes[scheme].close(cc, self.now);
@@ -588,19 +560,8 @@ impl<Q: EventQueue> Simulation<Q> {
 impl SendFlow {
     /// An empty slot.
     pub(crate) fn free() -> Self {
-        let control = Control {
-            window: 0,
-            rate: Rate::ZERO,
-            wake_at: Time::NEVER,
-            retime: false,
-        };
-        let path = PathInfo {
-            line_rate: Rate::ZERO,
-            base_rtt: Time::ZERO,
-            payload: 0,
-            wire: 0,
-            network_bdp: 0,
-        };
+        let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false };
+        let path = PathInfo { line_rate: Rate::ZERO, base_rtt: Time::ZERO, payload: 0, wire: 0, network_bdp: 0 };
         Self {
             flow: FlowId::NONE,
             half: rc::SendHalf::default(),

@@ -1,4 +1,4 @@
-//! Packets in a slab: 64 bytes each, addressed by index, queued through themselves.
+//! Packets in a slab: 64 bytes each, addressed by index.
 
 use fanin_cc::Header;
 
@@ -6,21 +6,22 @@ use fanin_cc::Header;
 pub type PacketIx = u32;
 
 /// No packet.
-pub const NIL: PacketIx = u32::MAX;
+const NIL: PacketIx = u32::MAX;
 
 /// A packet: what schemes see of it, and what the fabric keeps.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct Packet {
     /// What it says of itself.
     pub head: Header,
-    /// The next one in its queue.
-    pub next: PacketIx,
-    /// The port it came in by at the switch that holds it (our egress towards the sender), or `u32::MAX` at a host.
-    pub ingress: u32,
+    /// The next free place, when this one is free.
+    pub(crate) next: PacketIx,
     /// What ECMP hashes.
     pub key: u32,
     /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
     pub epoch: u32,
+    /// Not used yet.
+    pub spare: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);
@@ -60,9 +61,25 @@ impl Slab {
         self.any_free = true;
     }
 
+    /// Asks for a packet's memory.
+    #[inline(always)]
+    pub fn prefetch(&self, ix: PacketIx) {
+        if let Some(packet) = self.packets.get(ix as usize) {
+            fanin_engine::prefetch(packet);
+        }
+    }
+
     /// Bytes of all packets that exist, counted anew.
     pub fn live_bytes(&self) -> u64 {
         self.packets.iter().map(|p| p.head.wire as u64).sum()
+    }
+}
+
+impl Packet {
+    /// A new packet.
+    #[inline(always)]
+    pub fn new(head: Header, key: u32) -> Self {
+        Self { head, key, ..Self::default() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Egress ports: class queues, the choice between them, and the link behind.
 
-use crate::packet::{NIL, PacketIx, Slab};
+use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
+use std::collections::VecDeque;
 
-/// One direction of a link and the port that feeds it.
+/// One direction of a link and the port that feeds it. The first cache line is what every packet needs.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Port {
     /// When the last bit of the packet being sent leaves.
     pub busy_until: Time,
@@ -14,16 +16,10 @@ pub struct Port {
     ps_per_byte: u64,
     /// Propagation delay.
     pub delay: Time,
-    /// Rate.
-    pub rate: Rate,
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// The node that sends.
-    pub node: NodeId,
-    /// The node that receives.
-    pub peer: NodeId,
     /// How often the link changed state.
     pub epoch: u32,
     /// The host's NIC this is, or `u32::MAX` at a switch.
@@ -38,13 +34,30 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
+    /// Most data bytes ever queued.
+    pub peak_queue: u64,
+    /// Rate.
+    pub rate: Rate,
+    /// The node that sends.
+    pub node: NodeId,
+    /// The node that receives.
+    pub peer: NodeId,
+}
+
+/// The far end of one direction of a link: what an arriving packet needs of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FarEnd {
+    /// The node that receives.
+    pub node: NodeId,
+    /// How often the link changed state.
+    pub epoch: u32,
     /// Whether packets can be lost on it.
     pub lossy: bool,
 }
 
 impl Port {
     /// An idle port.
-    pub fn new(node: NodeId, peer: NodeId, rate: Rate, delay: Time, lossy: bool) -> Self {
+    pub fn new(node: NodeId, peer: NodeId, rate: Rate, delay: Time) -> Self {
         let byte = rate.tx_time(1);
         let whole = rate.tx_time(1000) == byte.saturating_mul(1000);
         Self {
@@ -52,11 +65,8 @@ impl Port {
             wake_at: Time::NEVER,
             ps_per_byte: if whole { byte.as_ps() } else { 0 },
             delay,
-            rate,
             packets: 0,
             bytes: 0,
-            node,
-            peer,
             epoch: 0,
             nic: u32::MAX,
             waiting: 0,
@@ -64,7 +74,10 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
-            lossy,
+            peak_queue: 0,
+            rate,
+            node,
+            peer,
         }
     }
 
@@ -86,55 +99,49 @@ impl Port {
     }
 }
 
-/// A first-in first-out queue of packets.
+/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched.
 #[derive(Clone, Copy, Debug)]
-pub struct Queue {
-    head: PacketIx,
-    tail: PacketIx,
-    /// Bytes in it.
-    pub bytes: u64,
+pub struct Queued {
+    /// The packet.
+    pub ix: PacketIx,
+    /// The port it came in by, or `u32::MAX` when it holds no buffer.
+    pub ingress: u32,
+    /// Its bytes on the wire.
+    pub wire: u16,
+    /// Its class.
+    pub class: u8,
+    /// Whether it may be marked and is not yet.
+    pub markable: bool,
 }
 
-impl Default for Queue {
-    fn default() -> Self {
-        Self {
-            head: NIL,
-            tail: NIL,
-            bytes: 0,
-        }
-    }
+/// A first-in first-out queue of packets.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    packets: VecDeque<Queued>,
+    /// Bytes in it.
+    pub bytes: u64,
 }
 
 impl Queue {
     /// Whether it holds nothing.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.head == NIL
+        self.packets.is_empty()
     }
 
     /// Adds a packet at the end.
     #[inline(always)]
-    pub fn push(&mut self, packets: &mut Slab, ix: PacketIx) {
-        packets[ix].next = NIL;
-        self.bytes += packets[ix].head.wire as u64;
-        if self.head == NIL {
-            self.head = ix;
-        } else {
-            packets[self.tail].next = ix;
-        }
-        self.tail = ix;
+    pub fn push(&mut self, queued: Queued) {
+        self.bytes += queued.wire as u64;
+        self.packets.push_back(queued);
     }
 
     /// Takes the first packet.
     #[inline(always)]
-    pub fn pop(&mut self, packets: &Slab) -> Option<PacketIx> {
-        if self.head == NIL {
-            return None;
-        }
-        let ix = self.head;
-        self.head = packets[ix].next;
-        self.bytes -= packets[ix].head.wire as u64;
-        Some(ix)
+    pub fn pop(&mut self) -> Option<Queued> {
+        let queued = self.packets.pop_front()?;
+        self.bytes -= queued.wire as u64;
+        Some(queued)
     }
 }
 
@@ -144,7 +151,7 @@ mod tests {
 
     #[test]
     fn classes_take_turns() {
-        let mut port = Port::new(NodeId(0), NodeId(1), Rate::from_gbps(10), Time::ZERO, false);
+        let mut port = Port::new(NodeId(0), NodeId(1), Rate::from_gbps(10), Time::ZERO);
         let mut order = Vec::new();
         for _ in 0..6 {
             port.turn = port.choose(0b1000_1010);
@@ -156,13 +163,9 @@ mod tests {
     #[test]
     fn transmission_times_agree_with_the_one_rule() {
         for bps in [1_000_000_000, 10_000_000_000, 3_333_333_333, 400_000_000_000, 7] {
-            let port = Port::new(NodeId(0), NodeId(1), Rate::from_bps(bps), Time::ZERO, false);
+            let port = Port::new(NodeId(0), NodeId(1), Rate::from_bps(bps), Time::ZERO);
             for wire in [1, 64, 1499, 1500, 9000] {
-                assert_eq!(
-                    port.tx_time(wire),
-                    Rate::from_bps(bps).tx_time(wire as u64),
-                    "{bps} {wire}"
-                );
+                assert_eq!(port.tx_time(wire), Rate::from_bps(bps).tx_time(wire as u64), "{bps} {wire}");
             }
         }
     }

@@ -54,9 +54,7 @@ impl<Q: EventQueue> Simulation<Q> {
             nack_interval: traffic.config.endpoint.nack_interval,
         };
         let before = flow.half;
-        let arrival = flow
-            .half
-            .on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
+        let arrival = flow.half.on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
         let (ack_due, in_order) = match arrival {
             Arrival::InOrder { ack_due } => {
                 traffic.counters.delivered += head.payload as u64;
@@ -236,15 +234,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, stamp: u32) {
         let flow = &self.receivers[slot as usize];
-        let head = Header {
-            flow: flow.flow,
-            src: node,
-            dst: flow.from,
-            stamp,
-            wire,
-            kind,
-            ..Header::default()
-        };
+        let head = Header { flow: flow.flow, src: node, dst: flow.from, stamp, wire, kind, ..Header::default() };
         self.send_back(head, flow.key);
     }
 
@@ -265,15 +255,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     #[inline(always)]
     fn send_back(&mut self, head: Header, key: u32) {
-        let ix = self.new_packet(Packet {
-            head,
-            ingress: u32::MAX,
-            key,
-            ..Packet::default()
-        });
+        let ix = self.new_packet(Packet::new(head, key));
         match self.routes.next(&self.ports, head.src, head.dst, key) {
             Some(port) => {
-                self.enqueue(port, ix);
+                self.enqueue(port, ix, u32::MAX);
                 self.service(port);
             }
             None => {

@@ -90,16 +90,7 @@ impl Routes {
         let mut distance = vec![u32::MAX; nodes as usize];
         let mut rtt = vec![Time::ZERO; nodes as usize];
         for (group, &target) in representative.iter().enumerate() {
-            routes.column(
-                group as u32,
-                target,
-                ports,
-                &out,
-                &mut known,
-                &mut distance,
-                &mut rtt,
-                (wire, ack),
-            );
+            routes.column(group as u32, target, ports, &out, &mut known, &mut distance, &mut rtt, (wire, ack));
         }
         routes
     }
@@ -136,11 +127,7 @@ impl Routes {
                 });
                 rtt[node as usize] = worst.max().unwrap_or(Time::ZERO);
                 if node < self.hosts {
-                    let rate = out[node as usize]
-                        .iter()
-                        .map(|p| ports[p.ix()].rate)
-                        .max()
-                        .unwrap_or(Rate::ZERO);
+                    let rate = out[node as usize].iter().map(|p| ports[p.ix()].rate).max().unwrap_or(Rate::ZERO);
                     self.network_rtt = self.network_rtt.max(rtt[node as usize]);
                     self.network_bdp = self.network_bdp.max(rate.bytes_in(rtt[node as usize]));
                 }

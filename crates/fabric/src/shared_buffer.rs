@@ -48,20 +48,12 @@ mod tests {
     use super::*;
     use crate::config::Pfc;
 
-    const PFC: Pfc = Pfc {
-        headroom: None,
-        resume_gap: None,
-    };
+    const PFC: Pfc = Pfc { headroom: None, resume_gap: None };
 
     #[test]
     fn one_hot_queue_settles_at_the_dynamic_threshold() {
         // DCTCP IV: 4 MB of which one hot port gets about 700 KB at alpha 0.21: q = alpha (B - q).
-        let policy = BufferPolicy::Pooled {
-            bytes: 4_000_000,
-            alpha: 0.21,
-            pfc_alpha: 0.125,
-            pfc: PFC,
-        };
+        let policy = BufferPolicy::Pooled { bytes: 4_000_000, alpha: 0.21, pfc_alpha: 0.125, pfc: PFC };
         let mut buffer = SwitchBuffer::default();
         let mut queued = 0;
         while buffer.admits_lossy(&policy, queued, 1500) {
@@ -74,12 +66,7 @@ mod tests {
     #[test]
     fn one_hot_ingress_settles_at_a_ninth_of_the_pool() {
         // HPCC V-A: 11 % of the free buffer, X = (F - X) / 8.
-        let policy = BufferPolicy::Pooled {
-            bytes: 9_000_000,
-            alpha: 1.0,
-            pfc_alpha: 0.125,
-            pfc: PFC,
-        };
+        let policy = BufferPolicy::Pooled { bytes: 9_000_000, alpha: 1.0, pfc_alpha: 0.125, pfc: PFC };
         let mut buffer = SwitchBuffer::default();
         while buffer.used < buffer.pause_threshold(&policy, 1, 0) {
             buffer.used += 1000;

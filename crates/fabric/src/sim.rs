@@ -5,11 +5,10 @@ use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
 use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
-use crate::port::{Port, Queue};
+use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{FlowRecord, PortCounters, Totals, TrafficCounters};
 use crate::routing::Routes;
 use crate::shared_buffer::SwitchBuffer;
-use crate::switch::Hold;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix};
 use fanin_units::{NodeId, PortId, Time};
@@ -68,6 +67,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) streams: Streams,
     pub(crate) packets: Slab,
     pub(crate) ports: Vec<Port>,
+    pub(crate) far_ends: Vec<FarEnd>,
     /// Class queues, `classes` per port.
     pub(crate) queues: Vec<Queue>,
     /// Bytes held per ingress port and class.
@@ -79,7 +79,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) paused_since: Vec<Time>,
     pub(crate) port_draws: Vec<Stream>,
     /// What the packet on each port's wire holds of its switch, with release at the last bit.
-    pub(crate) leaving: Vec<Option<Hold>>,
+    pub(crate) leaving: Vec<Option<Queued>>,
     /// Kept for switch programs.
     pub(crate) views: Vec<PortView>,
     pub(crate) classes: usize,
@@ -130,16 +130,9 @@ impl Simulation<CalendarQueue> {
 fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
     let wire = config.packet.payload as u64 + config.packet.header as u64;
     let links = &config.graph.links;
-    let fastest = links
-        .iter()
-        .map(|l| l.rate.tx_time(wire))
-        .min()
-        .unwrap_or(Time::from_us(1));
+    let fastest = links.iter().map(|l| l.rate.tx_time(wire)).min().unwrap_or(Time::from_us(1));
     let farthest = links.iter().map(|l| l.rate.tx_time(wire).saturating_add(l.delay)).max();
-    (
-        Time::from_ps(fastest.as_ps() / (2 * links.len().max(1) as u64)),
-        farthest.unwrap_or(Time::from_us(10)),
-    )
+    (Time::from_ps(fastest.as_ps() / (2 * links.len().max(1) as u64)), farthest.unwrap_or(Time::from_us(10)))
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -158,17 +151,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
         let mut ports = Vec::with_capacity(graph.links.len() * 2);
         for link in &graph.links {
-            let lossy = link.error_rate > 0.0;
-            ports.push(Port::new(link.a, link.b, link.rate, link.delay, lossy));
-            ports.push(Port::new(link.b, link.a, link.rate, link.delay, lossy));
+            ports.push(Port::new(link.a, link.b, link.rate, link.delay));
+            ports.push(Port::new(link.b, link.a, link.rate, link.delay));
         }
         let mut nics = Vec::new();
         let mut switches: Vec<SwitchPorts> = (hosts..nodes)
-            .map(|_| SwitchPorts {
-                ports: Vec::new(),
-                buffer: SwitchBuffer::default(),
-                timer_event: Time::NEVER,
-            })
+            .map(|_| SwitchPorts { ports: Vec::new(), buffer: SwitchBuffer::default(), timer_event: Time::NEVER })
             .collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
@@ -198,12 +186,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 (full.saturating_sub(wire as u64 - 1), full)
             })
             .collect();
-        let lossless = config
-            .classes
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| c.lossless)
-            .fold(0u8, |m, (i, _)| m | 2 << i);
+        let lossless = config.classes.iter().enumerate().filter(|(_, c)| c.lossless).fold(0u8, |m, (i, _)| m | 2 << i);
         for switch in &mut switches {
             let per_class: u64 = switch.ports.iter().map(|p| headroom[p.ix()].1).sum();
             switch.buffer.reserved = per_class * lossless.count_ones() as u64;
@@ -219,23 +202,15 @@ impl<Q: EventQueue> Simulation<Q> {
                     settings.push(config.scheme.clone());
                     settings.len() - 1
                 });
-                Traffic {
-                    config,
-                    scheme: scheme as u16,
-                    counters: TrafficCounters::default(),
-                }
+                Traffic { config, scheme: scheme as u16, counters: TrafficCounters::default() }
             })
             .collect();
         let mut schemes: Vec<Instance> = settings.iter().map(|s| s.build()).collect();
         for scheme in &mut schemes {
             for host in 0..hosts {
-                let line = ports
-                    .iter()
-                    .filter(|p| p.node.0 == host)
-                    .map(|p| p.rate)
-                    .max()
-                    .unwrap_or_default();
+                let line = ports.iter().filter(|p| p.node.0 == host).map(|p| p.rate).max().unwrap_or_default();
                 scheme.add_host(&NicInfo {
+                    seed: streams.word("receiver", host as u64),
                     line_rate: line,
                     payload: config.packet.payload as u32,
                     wire,
@@ -249,23 +224,16 @@ impl<Q: EventQueue> Simulation<Q> {
                     .iter()
                     .map(|p| {
                         let port = &ports[p.ix()];
-                        PortView {
-                            rate: port.rate,
-                            to_switch: port.peer.0 >= hosts,
-                            queued: 0,
-                        }
+                        PortView { rate: port.rate, to_switch: port.peer.0 >= hosts, queued: 0 }
                     })
                     .collect();
-                scheme.add_switch(&SwitchInfo {
-                    node,
-                    seed: streams.word("program", node.0 as u64),
-                    ports: &views,
-                });
+                scheme.add_switch(&SwitchInfo { node, seed: streams.word("program", node.0 as u64), ports: &views });
             }
         }
-        let programs = (0..schemes.len() as u16)
-            .filter(|i| schemes[*i as usize].switch_active())
-            .collect();
+        let programs = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let far_end =
+            |(i, p): (usize, &Port)| FarEnd { node: p.peer, epoch: 0, lossy: graph.links[i / 2].error_rate > 0.0 };
+        let far_ends = ports.iter().enumerate().map(far_end).collect();
         let links = LinkState::all(&config.graph.links, &streams);
         let mut sim = Self {
             now: Time::ZERO,
@@ -285,12 +253,7 @@ impl<Q: EventQueue> Simulation<Q> {
             switches,
             port_number,
             links,
-            hosts: (0..hosts)
-                .map(|_| Host {
-                    flows: Vec::new(),
-                    timer_event: Time::NEVER,
-                })
-                .collect(),
+            hosts: (0..hosts).map(|_| Host { flows: Vec::new(), timer_event: Time::NEVER }).collect(),
             nics,
             senders: Vec::new(),
             free_senders: Vec::new(),
@@ -309,6 +272,7 @@ impl<Q: EventQueue> Simulation<Q> {
             loaded_to: Time::ZERO,
             streams,
             ports,
+            far_ends,
             config,
         };
         sim.schedule_outages();
@@ -323,6 +287,9 @@ impl<Q: EventQueue> Simulation<Q> {
             let to = until.min(self.loaded_to);
             while let Some(event) = self.queue.pop_before(to) {
                 self.now = event.at;
+                if let Some(next) = self.queue.ahead(1) {
+                    self.packets.prefetch(next.arg);
+                }
                 self.totals.events += 1;
                 self.handle(event);
                 if self.totals.events >= stop_at {
@@ -370,10 +337,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 traffic: message.traffic,
                 hops: 0,
             });
-            self.slots.push(Slots {
-                send: NO_SLOT,
-                recv: NO_SLOT,
-            });
+            self.slots.push(Slots { send: NO_SLOT, recv: NO_SLOT });
             self.schedule(message.start, kind::START, flow, 0);
         }
     }
@@ -381,11 +345,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn schedule(&mut self, at: Time, kind: u32, number: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past");
-        self.queue.push(Event {
-            at,
-            source: source(kind, number),
-            arg,
-        });
+        self.queue.push(Event { at, source: source(kind, number), arg });
     }
 
     #[inline(always)]
@@ -406,14 +366,15 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
     fn arrive(&mut self, link: PortId, ix: PacketIx) {
-        let port = &self.ports[link.ix()];
-        let node = port.peer;
-        if self.packets[ix].epoch != port.epoch {
+        let FarEnd { node, epoch, lossy } = self.far_ends[link.ix()];
+        let packet = &mut self.packets[ix];
+        packet.head.hops = packet.head.hops.saturating_add(1);
+        if packet.epoch != epoch {
             self.totals.drops.link_down += 1;
             self.drop_packet(node, link, ix);
             return;
         }
-        if port.lossy && self.lost_to_error(link, ix) {
+        if lossy && self.lost_to_error(link, ix) {
             self.totals.drops.error += 1;
             self.drop_packet(node, link, ix);
             return;
@@ -510,6 +471,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 let (port, mut counters) = (&self.ports[i], self.counters[i]);
                 counters.packets = port.packets;
                 counters.bytes = port.bytes;
+                counters.peak_queue = port.peak_queue;
                 for class in 0..self.classes {
                     let since = self.paused_since[i * self.classes + class];
                     if since != Time::NEVER {
@@ -525,18 +487,12 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {
         let first = port.ix() * self.classes;
-        self.queues[first + 1..first + self.classes]
-            .iter()
-            .map(|q| q.bytes)
-            .sum()
+        self.queues[first + 1..first + self.classes].iter().map(|q| q.bytes).sum()
     }
 
     /// The ports, with who sends and who receives.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, NodeId, NodeId)> + '_ {
-        self.ports
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (PortId(i as u32), p.node, p.peer))
+        self.ports.iter().enumerate().map(|(i, p)| (PortId(i as u32), p.node, p.peer))
     }
 
     /// The network as configured.

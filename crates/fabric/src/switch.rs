@@ -4,18 +4,11 @@ use crate::config::{BufferPolicy, MarkAt, Marking, Release};
 use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
+use crate::port::Queued;
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::{Header, Kind, PortView, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
-
-/// Buffer space of one packet in a switch.
-#[derive(Clone, Copy, Debug)]
-pub struct Hold {
-    ingress: PortId,
-    class: u8,
-    wire: u16,
-}
 
 impl<Q: EventQueue> Simulation<Q> {
     /// A packet came in at a switch by `ingress`.
@@ -27,7 +20,6 @@ impl<Q: EventQueue> Simulation<Q> {
             self.drop_packet(node, ingress, ix);
             return;
         };
-        self.packets[ix].ingress = ingress.0;
         if !self.programs.is_empty() {
             match self.ask_programs(node, ingress, out, ix) {
                 Some(port) => out = port,
@@ -44,15 +36,16 @@ impl<Q: EventQueue> Simulation<Q> {
         if idle && port.paused & 1 << class == 0 && self.config.release == Release::Dequeue && self.programs.is_empty()
         {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
-            self.packets[ix].ingress = u32::MAX;
-            self.transmit(out, ix);
+            let wire = self.packets[ix].head.wire;
+            self.packets[ix].epoch = port.epoch;
+            self.transmit(out, ix, wire);
             return;
         }
         if class != 0 && !self.admit(node, ingress, out, ix) {
             self.drop_packet(node, out, ix);
             return;
         }
-        self.enqueue(out, ix);
+        self.enqueue(out, ix, ingress.0);
         self.service(out);
     }
 
@@ -106,35 +99,16 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Data bytes of lossy classes queued at a port.
     fn lossy_queued(&self, port: PortId) -> u64 {
         let first = port.ix() * self.classes;
-        (1..self.classes)
-            .filter(|c| self.lossless & 1 << c == 0)
-            .map(|c| self.queues[first + c].bytes)
-            .sum()
-    }
-
-    /// What a packet holds of its switch's buffer; from here on the packet itself holds nothing.
-    #[inline(always)]
-    pub(crate) fn take_hold(&mut self, ix: PacketIx) -> Option<Hold> {
-        let packet = &mut self.packets[ix];
-        if packet.ingress == u32::MAX || packet.head.class == 0 {
-            return None;
-        }
-        let hold = Hold {
-            ingress: PortId(packet.ingress),
-            class: packet.head.class,
-            wire: packet.head.wire,
-        };
-        packet.ingress = u32::MAX;
-        Some(hold)
+        (1..self.classes).filter(|c| self.lossless & 1 << c == 0).map(|c| self.queues[first + c].bytes).sum()
     }
 
     /// Gives buffer space back, and lets the sender go on if that frees enough.
     #[inline(always)]
-    pub(crate) fn give_back(&mut self, hold: Option<Hold>) {
-        let Some(Hold { ingress, class, wire }) = hold else {
+    pub(crate) fn give_back(&mut self, packet: &Queued) {
+        if packet.ingress == u32::MAX || packet.class == 0 {
             return;
-        };
-        let (class, wire) = (class as usize, wire as u64);
+        }
+        let (ingress, class, wire) = (PortId(packet.ingress), packet.class as usize, packet.wire as u64);
         let policy = self.config.buffer;
         if matches!(policy, BufferPolicy::Unlimited) {
             return;
@@ -174,61 +148,59 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Puts a packet into its class queue at a port.
+    /// Puts a packet into its class queue at a port. `ingress` is the port it came in by, or `u32::MAX` at a host.
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx) {
-        let class = self.packets[ix].head.class as usize;
-        let at = out.ix() * self.classes + class;
+    pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx, ingress: u32) {
+        let class = self.packets[ix].head.class;
         if class != 0 {
-            self.mark(out, ix, MarkAt::Enqueue);
+            self.mark(out, ix, class as usize, MarkAt::Enqueue);
         }
-        self.queues[at].push(&mut self.packets, ix);
-        self.ports[out.ix()].waiting |= 1 << class;
+        let port = &mut self.ports[out.ix()];
+        debug_assert!(port.up, "no route leads to a dead link");
+        port.waiting |= 1 << class;
+        let packet = &mut self.packets[ix];
+        packet.epoch = port.epoch;
+        let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
+        let queued = Queued { ix, ingress, wire: packet.head.wire, class, markable };
+        self.queues[out.ix() * self.classes + class as usize].push(queued);
         if class != 0 {
             let queued = self.queued(out);
-            let peak = &mut self.counters[out.ix()].peak_queue;
+            let peak = &mut self.ports[out.ix()].peak_queue;
             *peak = (*peak).max(queued);
         }
     }
 
     /// Takes the first packet of a class at a port.
     #[inline(always)]
-    pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<PacketIx> {
+    pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<Queued> {
         let queue = &mut self.queues[port.ix() * self.classes + class];
-        let ix = queue.pop(&self.packets)?;
+        let queued = queue.pop()?;
         if queue.is_empty() {
             self.ports[port.ix()].waiting &= !(1 << class);
         }
-        Some(ix)
+        Some(queued)
     }
 
-    /// Sets the congestion mark if the queue says so.
+    /// Sets the congestion mark of a packet that may be marked, if the queue says so.
     #[inline(always)]
-    fn mark(&mut self, out: PortId, ix: PacketIx, at: MarkAt) {
-        let head = &self.packets[ix].head;
-        let class = head.class as usize;
+    fn mark(&mut self, out: PortId, ix: PacketIx, class: usize, at: MarkAt) {
         // A NIC has its own threshold; switches have that of the class.
-        let own;
         let marking = if self.ports[out.ix()].nic != u32::MAX {
-            own = match self.config.host_fifo.and_then(|f| f.mark_above) {
-                Some(above) => Marking::Step {
-                    above,
-                    at: MarkAt::Dequeue,
-                },
+            match self.config.host_fifo.and_then(|f| f.mark_above) {
+                Some(above) => Marking::Step { above, at: MarkAt::Dequeue },
                 None => Marking::Off,
-            };
-            &own
+            }
         } else {
-            &self.config.classes[class - 1].marking
+            self.config.classes[class - 1].marking
         };
-        if head.flags & (flags::ECT | flags::CE) != flags::ECT {
-            return;
-        }
         let queue = self.queues[out.ix() * self.classes + class].bytes;
         let draws = &mut self.port_draws[out.ix()];
-        if ecn::marks(marking, at, queue, |p| ecn::draw(draws, p)) {
-            self.packets[ix].head.flags |= flags::CE;
-            self.counters[out.ix()].marked += 1;
+        if ecn::marks(&marking, at, queue, |p| ecn::draw(draws, p)) {
+            let head = &mut self.packets[ix].head;
+            if head.flags & (flags::ECT | flags::CE) == flags::ECT {
+                head.flags |= flags::CE;
+                self.counters[out.ix()].marked += 1;
+            }
         }
     }
 
@@ -268,12 +240,13 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             return;
         }
-        if self.config.release == Release::LastBit {
-            let hold = self.leaving[out.ix()].take();
-            self.give_back(hold);
+        if self.config.release == Release::LastBit
+            && let Some(left) = self.leaving[out.ix()].take()
+        {
+            self.give_back(&left);
         }
-        if let Some(ix) = self.next_queued(out) {
-            self.transmit(out, ix);
+        if let Some(next) = self.next_queued(out) {
+            self.transmit(out, next.ix, next.wire);
             let port = &self.ports[out.ix()];
             if port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0 {
                 let at = port.busy_until;
@@ -284,19 +257,15 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What a free port sends next: a pause frame, then control, then its data classes in turn.
     #[inline(always)]
-    pub(crate) fn next_queued(&mut self, out: PortId) -> Option<PacketIx> {
+    pub(crate) fn next_queued(&mut self, out: PortId) -> Option<Queued> {
         let port = &self.ports[out.ix()];
         if port.pfc_pending != 0 {
             return Some(self.pause_frame(out));
         }
         if port.waiting & 1 != 0 {
-            let ix = self.take(out, 0);
-            if !self.programs.is_empty()
-                && let Some(ix) = ix
-            {
-                self.tell_programs(out, ix);
-            }
-            return ix;
+            let next = self.take(out, 0)?;
+            self.tell_programs(out, next.ix);
+            return Some(next);
         }
         let ready = port.waiting & !port.paused;
         if ready == 0 {
@@ -304,42 +273,33 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let class = port.choose(ready);
         self.ports[out.ix()].turn = class;
-        let ix = self.take(out, class as usize)?;
-        self.mark(out, ix, MarkAt::Dequeue);
-        if !self.programs.is_empty() {
-            self.tell_programs(out, ix);
+        let next = self.take(out, class as usize)?;
+        if next.markable {
+            self.mark(out, next.ix, class as usize, MarkAt::Dequeue);
         }
-        if self.config.release == Release::Dequeue {
-            let hold = self.take_hold(ix);
-            self.give_back(hold);
+        self.tell_programs(out, next.ix);
+        match self.config.release {
+            Release::Dequeue => self.give_back(&next),
+            Release::LastBit => {
+                // The port holds the space until the packet on its wire has left, and has to look then.
+                let left = self.now + self.ports[out.ix()].tx_time(next.wire as u32);
+                self.leaving[out.ix()] = Some(next);
+                self.wake(out, left);
+            }
         }
-        Some(ix)
+        Some(next)
     }
 
     /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, out: PortId, ix: PacketIx) {
-        let packet = &mut self.packets[ix];
+    pub(crate) fn transmit(&mut self, out: PortId, ix: PacketIx, wire: u16) {
         let port = &mut self.ports[out.ix()];
-        let wire = packet.head.wire as u32;
-        packet.head.hops = packet.head.hops.saturating_add(1);
-        packet.epoch = port.epoch;
-        let left = self.now + port.tx_time(wire);
+        debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");
+        let left = self.now + port.tx_time(wire as u32);
         port.busy_until = left;
         port.packets += 1;
         port.bytes += wire as u64;
-        self.queue.push(Event {
-            at: left + port.delay,
-            source: source(kind::ARRIVE, out.0),
-            arg: ix,
-        });
-        if self.config.release == Release::LastBit
-            && let Some(hold) = self.take_hold(ix)
-        {
-            // The port holds the space until the packet on its wire has left.
-            self.leaving[out.ix()] = Some(hold);
-            self.wake(out, left);
-        }
+        self.queue.push(Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix });
     }
 
     /// Tells the peer of an ingress, ahead of everything, whether a class is paused.
@@ -349,7 +309,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// One frame with the state of every class that changed.
-    fn pause_frame(&mut self, out: PortId) -> PacketIx {
+    fn pause_frame(&mut self, out: PortId) -> Queued {
         let changed = core::mem::take(&mut self.ports[out.ix()].pfc_pending);
         let mut paused = 0u8;
         for class in 1..self.classes {
@@ -366,11 +326,9 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Pause,
             ..Header::default()
         };
-        self.new_packet(Packet {
-            head,
-            ingress: u32::MAX,
-            ..Packet::default()
-        })
+        let (wire, epoch) = (head.wire, port.epoch);
+        let ix = self.new_packet(Packet { epoch, ..Packet::new(head, 0) });
+        Queued { ix, ingress: u32::MAX, wire, class: 0, markable: false }
     }
 
     /// A pause frame from the peer of `port`.
@@ -432,11 +390,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn view(&self, port: PortId) -> PortView {
         let p = &self.ports[port.ix()];
-        PortView {
-            rate: p.rate,
-            to_switch: p.peer.0 >= self.config.graph.hosts,
-            queued: self.queued(port),
-        }
+        PortView { rate: p.rate, to_switch: p.peer.0 >= self.config.graph.hosts, queued: self.queued(port) }
     }
 
     /// Lets the switch programs route a packet and look at it as it joins a queue. `None` drops it.
@@ -471,7 +425,12 @@ impl<Q: EventQueue> Simulation<Q> {
         views
     }
 
+    /// Lets the switch programs look at a packet that leaves a queue.
+    #[inline(always)]
     fn tell_programs(&mut self, out: PortId, ix: PacketIx) {
+        if self.programs.is_empty() {
+            return;
+        }
         let node = self.ports[out.ix()].node;
         if node.0 < self.config.graph.hosts {
             return;

@@ -113,21 +113,13 @@ impl Rate {
             return Time((bytes * (8 * PS_PER_S)).div_ceil(self.0));
         }
         let ps = (bytes as u128 * (8 * PS_PER_S) as u128).div_ceil(self.0 as u128);
-        if ps > u64::MAX as u128 {
-            Time::NEVER
-        } else {
-            Time(ps as u64)
-        }
+        if ps > u64::MAX as u128 { Time::NEVER } else { Time(ps as u64) }
     }
 
     /// How many whole bytes this rate carries in `span`, rounded down.
     pub const fn bytes_in(self, span: Time) -> u64 {
         let bytes = self.0 as u128 * span.0 as u128 / (8 * PS_PER_S) as u128;
-        if bytes > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            bytes as u64
-        }
+        if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
     }
 }
 
@@ -178,16 +170,7 @@ mod tests {
 
     #[test]
     fn a_byte_is_whole_picoseconds_at_the_usual_rates() {
-        for (gbps, ps) in [
-            (1, 8000),
-            (10, 800),
-            (25, 320),
-            (40, 200),
-            (100, 80),
-            (200, 40),
-            (400, 20),
-            (800, 10),
-        ] {
+        for (gbps, ps) in [(1, 8000), (10, 800), (25, 320), (40, 200), (100, 80), (200, 40), (400, 20), (800, 10)] {
             assert_eq!(Rate::from_gbps(gbps).tx_time(1), Time::from_ps(ps));
             assert_eq!(Rate::from_gbps(gbps).tx_time(1500), Time::from_ps(1500 * ps));
         }
@@ -200,10 +183,7 @@ mod tests {
         assert_eq!(Rate::from_bps(1).tx_time(u64::MAX), Time::NEVER);
         // The first size beyond the 64-bit path agrees with the last one on it.
         let rate = Rate::from_gbps(10);
-        assert_eq!(
-            rate.tx_time(SMALL_BYTES + 1) - rate.tx_time(SMALL_BYTES),
-            Time::from_ps(800)
-        );
+        assert_eq!(rate.tx_time(SMALL_BYTES + 1) - rate.tx_time(SMALL_BYTES), Time::from_ps(800));
     }
 
     proptest! {

@@ -20,13 +20,7 @@ impl core::error::Error for UnitError {}
 /// Unit names with their size in the base unit; the first that divides a value is used to show it.
 type Units = &'static [(&'static str, u64)];
 
-const TIME: Units = &[
-    ("s", 1_000_000_000_000),
-    ("ms", 1_000_000_000),
-    ("us", 1_000_000),
-    ("ns", 1_000),
-    ("ps", 1),
-];
+const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 const RATE: Units = &[
     ("Tbps", 1_000_000_000_000),
     ("Gbps", 1_000_000_000),
@@ -50,15 +44,9 @@ const SIZE: Units = &[
 ];
 
 fn parse(text: &str, units: Units, what: &str, example: &str) -> Result<u64, UnitError> {
-    let fail = |why: &str| {
-        Err(UnitError(format!(
-            "\"{text}\" is not {what}: {why}; write it like \"{example}\""
-        )))
-    };
+    let fail = |why: &str| Err(UnitError(format!("\"{text}\" is not {what}: {why}; write it like \"{example}\"")));
     let trimmed = text.trim();
-    let split = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(trimmed.len());
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
     if number.is_empty() {
         return fail("it does not start with a number");
@@ -96,10 +84,7 @@ fn parse(text: &str, units: Units, what: &str, example: &str) -> Result<u64, Uni
     }
     let scaled = value * scale as u128;
     if !scaled.is_multiple_of(divisor) {
-        return fail(&format!(
-            "it is not a whole number of {}",
-            units.iter().find(|u| u.1 == 1).map_or("", |u| u.0)
-        ));
+        return fail(&format!("it is not a whole number of {}", units.iter().find(|u| u.1 == 1).map_or("", |u| u.0)));
     }
     match u64::try_from(scaled / divisor) {
         Ok(v) if v != u64::MAX => Ok(v),
@@ -208,26 +193,10 @@ mod tests {
     #[test]
     fn errors_say_what_would_be_right() {
         let error = "10".parse::<Rate>().unwrap_err().to_string();
-        assert!(
-            error.contains("unit is missing") && error.contains("10 Gbps"),
-            "{error}"
-        );
+        assert!(error.contains("unit is missing") && error.contains("10 Gbps"), "{error}");
         let error = "3 parsecs".parse::<Time>().unwrap_err().to_string();
-        assert!(
-            error.contains("unknown unit \"parsecs\"") && error.contains("us"),
-            "{error}"
-        );
-        for bad in [
-            "",
-            "us",
-            ".",
-            ". us",
-            "1.2.3 us",
-            "-5 us",
-            "0.0001 ns",
-            "99999999999999999999 s",
-            "1e3 us",
-        ] {
+        assert!(error.contains("unknown unit \"parsecs\"") && error.contains("us"), "{error}");
+        for bad in ["", "us", ".", ". us", "1.2.3 us", "-5 us", "0.0001 ns", "99999999999999999999 s", "1e3 us"] {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
         }
     }

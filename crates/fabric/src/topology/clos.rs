@@ -84,11 +84,9 @@ impl Clos {
         for (parameter, value) in counts {
             at_least(1, parameter, value)?;
         }
-        for (parameter, cable) in [
-            ("host_link", self.host_link),
-            ("tor_link", self.tor_link),
-            ("core_link", self.core_link),
-        ] {
+        for (parameter, cable) in
+            [("host_link", self.host_link), ("tor_link", self.tor_link), ("core_link", self.core_link)]
+        {
             cable.check(parameter)?;
         }
         if !self.uplinks.is_multiple_of(self.aggs) {
@@ -114,11 +112,7 @@ impl Clos {
     pub fn build(&self) -> Result<Graph, TopologyError> {
         self.check()?;
         let hosts = product(&[self.pods, self.tors, self.hosts]);
-        let switches = total(&[
-            product(&[self.pods, self.tors]),
-            product(&[self.pods, self.aggs]),
-            self.cores.into(),
-        ]);
+        let switches = total(&[product(&[self.pods, self.tors]), product(&[self.pods, self.aggs]), self.cores.into()]);
         let links = total(&[
             hosts,
             product(&[self.pods, self.tors, self.uplinks]),

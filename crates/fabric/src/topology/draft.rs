@@ -14,7 +14,7 @@ pub const MAX_DELAY: Time = Time::from_s(1);
 /// Why parameters make no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyError {
-    /// Where it is wrong, as a path of field names: "uplinks", "host_link.rate", "links[3].a".
+    /// Where it is wrong, as a path of field names: `uplinks`, `host_link.rate`, `links[3].a`.
     pub parameter: String,
     /// What is wrong and what would be right.
     pub problem: String,
@@ -22,10 +22,7 @@ pub struct TopologyError {
 
 impl TopologyError {
     pub(super) fn new(parameter: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self {
-            parameter: parameter.into(),
-            problem: problem.into(),
-        }
+        Self { parameter: parameter.into(), problem: problem.into() }
     }
 }
 
@@ -78,11 +75,7 @@ pub(super) fn at_least(min: u32, parameter: &str, value: u32) -> Result<(), Topo
 pub(super) fn check_size(parameters: &str, nodes: u64, links: u64) -> Result<(), TopologyError> {
     for (count, max, what) in [(nodes, MAX_NODES, "nodes"), (links, MAX_LINKS, "links")] {
         if count > max {
-            let count = if count == u64::MAX {
-                "2^64 or more".to_string()
-            } else {
-                count.to_string()
-            };
+            let count = if count == u64::MAX { "2^64 or more".to_string() } else { count.to_string() };
             let problem =
                 format!("together they make {count} {what}; make them smaller, at most {max} {what} are possible");
             return Err(TopologyError::new(parameters, problem));
@@ -116,11 +109,7 @@ impl Draft {
         }
         let mut names = Vec::with_capacity(nodes as usize);
         names.extend((0..hosts).map(|i| format!("h{i}")));
-        Ok(Self(Graph {
-            hosts: hosts as u32,
-            names,
-            links: Vec::with_capacity(links as usize),
-        }))
+        Ok(Self(Graph { hosts: hosts as u32, names, links: Vec::with_capacity(links as usize) }))
     }
 
     /// Adds a switch and returns its node.
@@ -138,9 +127,7 @@ impl Draft {
 
     /// Adds a link.
     pub(super) fn link(&mut self, a: u32, b: u32, cable: Cable) {
-        self.0
-            .links
-            .push(Link::new(NodeId(a), NodeId(b), cable.rate, cable.delay));
+        self.0.links.push(Link::new(NodeId(a), NodeId(b), cable.rate, cable.delay));
     }
 
     /// Links all hosts, `per_switch` in turn to each switch from `first_switch` on.

@@ -39,14 +39,7 @@ pub struct NamedLink {
 impl NamedLink {
     /// A link without errors or outages.
     pub fn new(a: impl Into<String>, b: impl Into<String>, rate: Rate, delay: Time) -> Self {
-        Self {
-            a: a.into(),
-            b: b.into(),
-            rate,
-            delay,
-            error_rate: 0.0,
-            outages: Vec::new(),
-        }
+        Self { a: a.into(), b: b.into(), rate, delay, error_rate: 0.0, outages: Vec::new() }
     }
 }
 
@@ -65,11 +58,7 @@ impl Explicit {
             links.push(link.resolve(&format!("links[{i}]"), &numbers)?);
         }
         let names = self.hosts.iter().chain(&self.switches).cloned().collect();
-        let graph = Graph {
-            hosts: self.hosts.len() as u32,
-            names,
-            links,
-        };
+        let graph = Graph { hosts: self.hosts.len() as u32, names, links };
         self.check_reach(&graph)?;
         Ok(graph)
     }
@@ -142,9 +131,7 @@ impl NamedLink {
         for (i, &(from, to)) in self.outages.iter().enumerate() {
             let fail = |problem: String| Err(TopologyError::new(format!("{place}.outages[{i}]"), problem));
             if from >= to {
-                return fail(format!(
-                    "goes from {from} to {to}; its end must be later than its start"
-                ));
+                return fail(format!("goes from {from} to {to}; its end must be later than its start"));
             }
             if i > 0 && from <= self.outages[i - 1].1 {
                 return fail(format!(
@@ -155,13 +142,6 @@ impl NamedLink {
             }
         }
         let (rate, delay, error_rate) = (self.rate, self.delay, self.error_rate);
-        Ok(Link {
-            a,
-            b,
-            rate,
-            delay,
-            error_rate,
-            outages: self.outages.clone(),
-        })
+        Ok(Link { a, b, rate, delay, error_rate, outages: self.outages.clone() })
     }
 }

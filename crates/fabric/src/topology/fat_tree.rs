@@ -19,19 +19,12 @@ impl FatTree {
     pub fn build(&self) -> Result<Graph, TopologyError> {
         let k = u64::from(self.k);
         if k < 2 || !k.is_multiple_of(2) {
-            return Err(TopologyError::new(
-                "k",
-                format!("is {k}; use an even number of at least 2, such as 8 or 16"),
-            ));
+            return Err(TopologyError::new("k", format!("is {k}; use an even number of at least 2, such as 8 or 16")));
         }
         self.link.check("link")?;
         // Checked here too, so that the error names k, and half * half below fits.
         let hosts = k.saturating_mul(k).saturating_mul(k) / 4;
-        check_size(
-            "k",
-            hosts.saturating_add((k * k / 4).saturating_mul(5)),
-            hosts.saturating_mul(3),
-        )?;
+        check_size("k", hosts.saturating_add((k * k / 4).saturating_mul(5)), hosts.saturating_mul(3))?;
         let half = self.k / 2;
         let clos = Clos {
             pods: self.k,

@@ -49,14 +49,7 @@ pub struct Link {
 impl Link {
     /// A link without errors or outages.
     pub fn new(a: NodeId, b: NodeId, rate: Rate, delay: Time) -> Self {
-        Self {
-            a,
-            b,
-            rate,
-            delay,
-            error_rate: 0.0,
-            outages: Vec::new(),
-        }
+        Self { a, b, rate, delay, error_rate: 0.0, outages: Vec::new() }
     }
 }
 
@@ -113,11 +106,7 @@ impl Graph {
                 next[from.ix()] += 1;
             }
         }
-        Adjacency {
-            hosts: self.hosts,
-            start,
-            ports,
-        }
+        Adjacency { hosts: self.hosts, start, ports }
     }
 
     /// The two sums that a load can be a share of, in this order. Host links: all links that touch a host. ToR uplinks:

@@ -14,10 +14,7 @@ pub(super) fn unreachable_pair(graph: &Graph, adjacency: &Adjacency) -> Option<(
     // Hosts on the same islands reach the same hosts through switches: those are looked up once for all of them.
     let mut groups: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     for host in 0..graph.hosts {
-        let switches = adjacency
-            .of(NodeId(host))
-            .iter()
-            .filter(|(_, peer)| !graph.is_host(*peer));
+        let switches = adjacency.of(NodeId(host)).iter().filter(|(_, peer)| !graph.is_host(*peer));
         let mut islands: Vec<u32> = switches.map(|(_, switch)| island_of[switch.ix()]).collect();
         islands.sort_unstable();
         islands.dedup();

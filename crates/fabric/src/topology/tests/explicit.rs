@@ -10,11 +10,7 @@ fn link(a: &str, b: &str) -> NamedLink {
 
 fn explicit(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) -> Explicit {
     let own = |names: &[&str]| names.iter().map(|n| n.to_string()).collect();
-    Explicit {
-        hosts: own(hosts),
-        switches: own(switches),
-        links: links.iter().map(|(a, b)| link(a, b)).collect(),
-    }
+    Explicit { hosts: own(hosts), switches: own(switches), links: links.iter().map(|(a, b)| link(a, b)).collect() }
 }
 
 /// Two hosts and a switch.
@@ -35,14 +31,8 @@ fn everything_written_arrives_in_the_graph() {
     };
     let graph = written.build().unwrap();
     assert_sound(&graph);
-    assert_eq!(
-        (graph.hosts, graph.names.as_slice()),
-        (2, ["a", "b", "s"].map(String::from).as_slice())
-    );
-    assert_eq!(
-        graph.links[0],
-        Link::new(NodeId(0), NodeId(2), Rate::from_gbps(10), Time::from_us(1))
-    );
+    assert_eq!((graph.hosts, graph.names.as_slice()), (2, ["a", "b", "s"].map(String::from).as_slice()));
+    assert_eq!(graph.links[0], Link::new(NodeId(0), NodeId(2), Rate::from_gbps(10), Time::from_us(1)));
     assert_eq!(
         graph.links[1],
         Link {
@@ -59,35 +49,19 @@ fn everything_written_arrives_in_the_graph() {
 #[test]
 fn hosts_may_have_several_links_and_be_joined_directly() {
     // Two NICs on one switch, in parallel.
-    let graph = explicit(&["a", "b"], &["s"], &[("a", "s"), ("a", "s"), ("b", "s")])
-        .build()
-        .unwrap();
+    let graph = explicit(&["a", "b"], &["s"], &[("a", "s"), ("a", "s"), ("b", "s")]).build().unwrap();
     assert_eq!(graph.nic_rate(), [20, 10].map(Rate::from_gbps));
     // Two planes without a link between them.
     let planes = [("a", "s"), ("b", "s"), ("c", "s"), ("a", "t"), ("b", "t"), ("c", "t")];
     assert_sound(&explicit(&["a", "b", "c"], &["s", "t"], &planes).build().unwrap());
     // Three planes, each host on two of them: no plane has all hosts, yet any two hosts share one.
     let two_of_three = [("a", "s"), ("a", "t"), ("b", "t"), ("b", "u"), ("c", "u"), ("c", "s")];
-    assert_sound(
-        &explicit(&["a", "b", "c"], &["s", "t", "u"], &two_of_three)
-            .build()
-            .unwrap(),
-    );
+    assert_sound(&explicit(&["a", "b", "c"], &["s", "t", "u"], &two_of_three).build().unwrap());
     // No switch at all.
-    assert_sound(
-        &explicit(&["a", "b", "c"], &[], &[("a", "b"), ("b", "c"), ("c", "a")])
-            .build()
-            .unwrap(),
-    );
+    assert_sound(&explicit(&["a", "b", "c"], &[], &[("a", "b"), ("b", "c"), ("c", "a")]).build().unwrap());
     // Some pairs through switches, some directly.
     assert_sound(
-        &explicit(
-            &["a", "b", "c"],
-            &["s"],
-            &[("a", "s"), ("b", "s"), ("c", "a"), ("b", "c")],
-        )
-        .build()
-        .unwrap(),
+        &explicit(&["a", "b", "c"], &["s"], &[("a", "s"), ("b", "s"), ("c", "a"), ("b", "c")]).build().unwrap(),
     );
 }
 
@@ -121,24 +95,13 @@ fn a_node_without_a_link_is_an_error() {
 #[test]
 fn two_hosts_are_needed() {
     assert_error(Explicit::default().build(), "hosts", &["0 entries", "at least 2"]);
-    assert_error(
-        explicit(&["a"], &["s"], &[("a", "s")]).build(),
-        "hosts",
-        &["1 entries", "at least 2"],
-    );
+    assert_error(explicit(&["a"], &["s"], &[("a", "s")]).build(), "hosts", &["1 entries", "at least 2"]);
 }
 
 #[test]
 fn an_absurd_number_of_nodes_is_an_error() {
-    let many = Explicit {
-        hosts: vec![String::new(); 1_000_001],
-        ..Explicit::default()
-    };
-    assert_error(
-        many.build(),
-        "hosts, switches, links",
-        &["1000001 nodes", "at most 1000000"],
-    );
+    let many = Explicit { hosts: vec![String::new(); 1_000_001], ..Explicit::default() };
+    assert_error(many.build(), "hosts, switches, links", &["1000001 nodes", "at most 1000000"]);
 }
 
 #[test]
@@ -160,11 +123,7 @@ fn rates_delays_and_error_rates_are_checked() {
     for bad in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
         let mut changed = pair();
         changed.links[1].error_rate = bad;
-        assert_error(
-            changed.build(),
-            "links[1].error_rate",
-            &[&format!("is {bad}"), "below 1"],
-        );
+        assert_error(changed.build(), "links[1].error_rate", &[&format!("is {bad}"), "below 1"]);
     }
     assert!(with(|l| l.error_rate = 0.999).is_ok());
 }
@@ -173,50 +132,23 @@ fn rates_delays_and_error_rates_are_checked() {
 fn outages_are_in_order_with_time_between_them() {
     let with = |outages: &[(u64, u64)]| {
         let mut changed = pair();
-        changed.links[0].outages = outages
-            .iter()
-            .map(|&(f, t)| (Time::from_us(f), Time::from_us(t)))
-            .collect();
+        changed.links[0].outages = outages.iter().map(|&(f, t)| (Time::from_us(f), Time::from_us(t))).collect();
         changed.build()
     };
     assert!(with(&[(1, 2), (3, 4)]).is_ok());
-    assert_error(
-        with(&[(2, 1)]),
-        "links[0].outages[0]",
-        &["from 2 us to 1 us", "later than its start"],
-    );
-    assert_error(
-        with(&[(0, 1), (2, 2)]),
-        "links[0].outages[1]",
-        &["later than its start"],
-    );
-    assert_error(
-        with(&[(1, 5), (3, 7)]),
-        "links[0].outages[1]",
-        &["starts at 3 us", "ends at 5 us"],
-    );
+    assert_error(with(&[(2, 1)]), "links[0].outages[0]", &["from 2 us to 1 us", "later than its start"]);
+    assert_error(with(&[(0, 1), (2, 2)]), "links[0].outages[1]", &["later than its start"]);
+    assert_error(with(&[(1, 5), (3, 7)]), "links[0].outages[1]", &["starts at 3 us", "ends at 5 us"]);
     assert_error(with(&[(1, 5), (5, 7)]), "links[0].outages[1]", &["time between them"]);
     assert_error(with(&[(5, 6), (1, 2)]), "links[0].outages[1]", &["in order of time"]);
 }
 
 #[test]
 fn hosts_that_cannot_reach_each_other_are_named() {
-    let split = explicit(
-        &["a", "b", "c", "d"],
-        &["s", "t"],
-        &[("a", "s"), ("b", "s"), ("c", "t"), ("d", "t")],
-    );
-    assert_error(
-        split.build(),
-        "links",
-        &["from host \"a\" to host \"c\"", "through switches or directly"],
-    );
+    let split = explicit(&["a", "b", "c", "d"], &["s", "t"], &[("a", "s"), ("b", "s"), ("c", "t"), ("d", "t")]);
+    assert_error(split.build(), "links", &["from host \"a\" to host \"c\"", "through switches or directly"]);
     // b hangs on both switches, but hosts do not forward.
-    let bridge = explicit(
-        &["a", "b", "c"],
-        &["s", "t"],
-        &[("a", "s"), ("b", "s"), ("b", "t"), ("c", "t")],
-    );
+    let bridge = explicit(&["a", "b", "c"], &["s", "t"], &[("a", "s"), ("b", "s"), ("b", "t"), ("c", "t")]);
     assert_error(bridge.build(), "links", &["from host \"a\" to host \"c\""]);
     let chain = explicit(&["a", "b", "c"], &[], &[("a", "b"), ("b", "c")]);
     assert_error(chain.build(), "links", &["from host \"a\" to host \"c\""]);
@@ -227,11 +159,7 @@ fn many_hosts_on_one_host_are_judged_quickly() {
     // Every spoke reaches the hub only: it must not take a look at all pairs of links to say so.
     let hosts: Vec<String> = (0..50_000).map(|i| format!("h{i}")).collect();
     let links = hosts[1..].iter().map(|spoke| link(&hosts[0], spoke)).collect();
-    let hub = Explicit {
-        hosts,
-        switches: Vec::new(),
-        links,
-    };
+    let hub = Explicit { hosts, switches: Vec::new(), links };
     assert_error(hub.build(), "links", &["from host \"h1\" to host \"h2\""]);
 }
 

@@ -12,14 +12,8 @@ fn cable(gbps: u64, us: u64) -> Cable {
 }
 
 fn config() -> ProptestConfig {
-    let cases = std::env::var("FANIN_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(64);
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(cases)
-    }
+    let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
 
 /// Links on a shortest way between every two nodes, by relaxing all links until nothing changes.
@@ -50,33 +44,19 @@ fn slow_distances(graph: &Graph) -> Vec<Vec<u32>> {
 fn assert_sound(graph: &Graph) {
     let nodes = graph.names.len();
     assert!(graph.hosts >= 2 && graph.hosts as usize <= nodes);
-    assert_eq!(
-        graph.names.iter().collect::<BTreeSet<_>>().len(),
-        nodes,
-        "names are not unique"
-    );
+    assert_eq!(graph.names.iter().collect::<BTreeSet<_>>().len(), nodes, "names are not unique");
     for link in &graph.links {
-        assert!(
-            link.a.ix() < nodes && link.b.ix() < nodes && link.a != link.b,
-            "{link:?}"
-        );
+        assert!(link.a.ix() < nodes && link.b.ix() < nodes && link.a != link.b, "{link:?}");
         assert!(link.rate > Rate::ZERO && link.delay <= MAX_DELAY, "{link:?}");
         assert!((0.0..1.0).contains(&link.error_rate), "{link:?}");
     }
     let adjacency = graph.adjacency();
     for node in 0..nodes as u32 {
-        assert!(
-            !adjacency.of(NodeId(node)).is_empty(),
-            "{} has no link",
-            graph.names[node as usize]
-        );
+        assert!(!adjacency.of(NodeId(node)).is_empty(), "{} has no link", graph.names[node as usize]);
     }
     for host in 0..graph.hosts {
         let distances = adjacency.distances_from(NodeId(host));
-        assert!(
-            distances[..graph.hosts as usize].iter().all(|d| *d != u32::MAX),
-            "h{host} is cut off"
-        );
+        assert!(distances[..graph.hosts as usize].iter().all(|d| *d != u32::MAX), "h{host} is cut off");
     }
 }
 
@@ -90,9 +70,7 @@ fn ports(graph: &Graph) -> BTreeMap<(&str, usize), u32> {
     let adjacency = graph.adjacency();
     let mut counts = BTreeMap::new();
     for (i, name) in graph.names.iter().enumerate() {
-        *counts
-            .entry((tier(name), adjacency.of(NodeId(i as u32)).len()))
-            .or_default() += 1;
+        *counts.entry((tier(name), adjacency.of(NodeId(i as u32)).len())).or_default() += 1;
     }
     counts
 }
@@ -110,12 +88,7 @@ fn links(graph: &Graph) -> BTreeMap<(&str, &str, Rate, Time), u32> {
 /// The names of a node's neighbours in the order of its ports.
 fn peers<'g>(graph: &'g Graph, name: &str) -> Vec<&'g str> {
     let node = graph.find(name).unwrap();
-    graph
-        .adjacency()
-        .of(node)
-        .iter()
-        .map(|(_, peer)| graph.names[peer.ix()].as_str())
-        .collect()
+    graph.adjacency().of(node).iter().map(|(_, peer)| graph.names[peer.ix()].as_str()).collect()
 }
 
 /// Asserts that the error is about this parameter and says these things.
@@ -150,9 +123,7 @@ fn mixed() -> Graph {
         ("s0", "core", 100),
         ("core", "s1", 200),
     ] {
-        explicit
-            .links
-            .push(NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(1)));
+        explicit.links.push(NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(1)));
     }
     explicit.build().unwrap()
 }
@@ -162,16 +133,10 @@ fn a_graph_answers_questions() {
     let graph = mixed();
     assert_eq!((graph.node_count(), graph.hosts, graph.switches()), (8, 5, 3));
     assert!(graph.is_host(NodeId(4)) && !graph.is_host(NodeId(5)));
-    assert_eq!(
-        (graph.find("core"), graph.find("a"), graph.find("nobody")),
-        (Some(NodeId(7)), Some(NodeId(0)), None)
-    );
+    assert_eq!((graph.find("core"), graph.find("a"), graph.find("nobody")), (Some(NodeId(7)), Some(NodeId(0)), None));
     assert_eq!(graph.nic_rate(), [11, 11, 20, 20, 42].map(Rate::from_gbps));
     // The direct link of two hosts counts once.
-    assert_eq!(
-        graph.capacities(),
-        (Rate::from_gbps(1 + 10 + 10 + 20 + 20 + 40 + 2), Rate::from_gbps(300))
-    );
+    assert_eq!(graph.capacities(), (Rate::from_gbps(1 + 10 + 10 + 20 + 20 + 40 + 2), Rate::from_gbps(300)));
     // By the first link that leads to a switch.
     assert_eq!(graph.rack_of(), [0, 0, 1, 1, 1]);
 }
@@ -215,35 +180,15 @@ fn hosts_without_a_switch_are_racks_of_their_own() {
 fn no_mean_distance_where_hosts_are_cut_off() {
     let names = ["h0", "h1", "h2"].map(String::from).to_vec();
     let link = Link::new(NodeId(0), NodeId(1), Rate::from_gbps(1), Time::ZERO);
-    let cut = Graph {
-        hosts: 3,
-        names: names.clone(),
-        links: vec![link],
-    };
+    let cut = Graph { hosts: 3, names: names.clone(), links: vec![link] };
     assert_eq!(cut.mean_host_distance(), None);
-    assert_eq!(
-        Graph {
-            hosts: 1,
-            names,
-            links: Vec::new()
-        }
-        .mean_host_distance(),
-        None
-    );
+    assert_eq!(Graph { hosts: 1, names, links: Vec::new() }.mean_host_distance(), None);
 }
 
 #[test]
 fn sums_of_rates_stop_at_the_largest() {
     let fast = Cable::new(Rate::from_bps(u64::MAX), Time::ZERO);
-    let graph = LeafSpine {
-        leaves: 2,
-        hosts: 2,
-        spines: 2,
-        host_link: fast,
-        fabric_link: fast,
-    }
-    .build()
-    .unwrap();
+    let graph = LeafSpine { leaves: 2, hosts: 2, spines: 2, host_link: fast, fabric_link: fast }.build().unwrap();
     assert_eq!(graph.capacities(), (fast.rate, fast.rate));
     assert_eq!(graph.nic_rate(), [fast.rate; 4]);
 }

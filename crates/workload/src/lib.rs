@@ -1,0 +1,170 @@
+//! Flows to run: who sends how much to whom, and when.
+//!
+//! A [`Traffic`] is one pattern with its sizes and its load. [`Traffic::flows`] turns it into an iterator of [`Flow`]s
+//! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
+//! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
+//!
+//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter), so another traffic or
+//! another size distribution shifts no other draw.
+#![forbid(unsafe_code)]
+
+mod bursts;
+mod cdf;
+mod error;
+mod expected;
+mod hosts;
+mod list;
+mod load;
+mod merge;
+mod patterns;
+mod size;
+
+pub use cdf::{Cdf, MAX_CDF_POINTS};
+pub use error::WorkloadError;
+pub use expected::Expected;
+pub use hosts::Hosts;
+pub use list::{FlowList, ListedFlow};
+pub use load::{Load, LoadBase, Places};
+pub use merge::{Merge, merge};
+pub use patterns::{AllToAll, Arrivals, Incast, Long, LongFlows, Permutation, Poisson};
+pub use size::SizeDistribution;
+
+use fanin_engine::{Stream, Streams};
+use fanin_units::Time;
+
+/// The size of a flow that never ends, in bytes: 10^11 seconds at 100 Gb/s.
+pub const ENDLESS: u64 = 1 << 60;
+
+/// [`Flow::group`] of a flow that belongs to no group.
+pub const NO_GROUP: u32 = u32::MAX;
+
+/// One message or long transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// When it is posted at the sender.
+    pub start: Time,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host, never the sender.
+    pub dst: u32,
+    /// Payload, at least 1 byte; [`ENDLESS`] for a flow that never ends.
+    pub bytes: u64,
+    /// Number of its traffic.
+    pub traffic: u16,
+    /// Number of its incast, round or collective within the traffic, or [`NO_GROUP`].
+    pub group: u32,
+}
+
+/// Flows in order of their start.
+pub type Flows = Box<dyn Iterator<Item = Flow> + Send>;
+
+/// One kind of traffic.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Traffic {
+    /// When it begins; all times of the pattern count from here.
+    pub start: Time,
+    /// Who sends how much to whom, and when.
+    pub pattern: Pattern,
+}
+
+/// The pattern of a traffic.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Pattern {
+    /// Independent flows between random hosts.
+    Poisson(Poisson),
+    /// Groups of senders to one receiver.
+    Incast(Incast),
+    /// Each host sends to one host and receives from one.
+    Permutation(Permutation),
+    /// Each host sends to each other host.
+    AllToAll(AllToAll),
+    /// Long flows between random hosts.
+    Long(Long),
+    /// Flows one by one.
+    List(FlowList),
+}
+
+impl Traffic {
+    /// All flows of this traffic that start before `until`, in order of their start. `number` is this traffic's number
+    /// in the run; it names the streams and is put on each flow. Of an incast whose jitter crosses `until`, the flows
+    /// before it are kept.
+    ///
+    /// # Errors
+    /// Names the key that does not fit the network or itself, and what would be right.
+    pub fn flows(&self, places: &Places, streams: &Streams, number: u16, until: Time) -> Result<Flows, WorkloadError> {
+        places.check()?;
+        let mut draws = Draws::new(streams, number);
+        let span = until.saturating_sub(self.start);
+        let flows: Flows = match &self.pattern {
+            Pattern::Poisson(p) => Box::new(p.flows(places, draws, span)?),
+            Pattern::Incast(p) => Box::new(p.flows(places, draws, span)?),
+            Pattern::Permutation(p) => Box::new(p.flows(places, draws, span)?),
+            Pattern::AllToAll(p) => Box::new(p.flows(places, draws, span)?),
+            Pattern::Long(p) => Box::new(p.flows(places, &mut draws, span)?),
+            Pattern::List(p) => Box::new(p.flows(places, span)?),
+        };
+        let start = self.start;
+        // Each start is below `until - start`, so the sum cannot overflow.
+        Ok(Box::new(flows.map(move |flow| Flow { start: flow.start + start, traffic: number, ..flow })))
+    }
+
+    /// What this traffic is expected to bring before `until`.
+    ///
+    /// # Errors
+    /// The same as [`Traffic::flows`].
+    pub fn expected(&self, places: &Places, until: Time) -> Result<Expected, WorkloadError> {
+        places.check()?;
+        let span = until.saturating_sub(self.start);
+        match &self.pattern {
+            Pattern::Poisson(p) => p.expected(places, span),
+            Pattern::Incast(p) => p.expected(places, span),
+            Pattern::Permutation(p) => p.expected(places, span),
+            Pattern::AllToAll(p) => p.expected(places, span),
+            Pattern::Long(p) => p.expected(places, span),
+            Pattern::List(p) => p.expected(places, span),
+        }
+    }
+}
+
+/// The random streams of one traffic.
+pub(crate) struct Draws {
+    /// Gaps between arrivals.
+    pub arrivals: Stream,
+    /// Who sends, who receives.
+    pub hosts: Stream,
+    /// Sizes.
+    pub sizes: Stream,
+    /// Offsets of starts.
+    pub jitter: Stream,
+}
+
+impl Draws {
+    fn new(streams: &Streams, number: u16) -> Self {
+        let stream = |purpose| streams.stream(purpose, u64::from(number));
+        Self {
+            arrivals: stream("traffic arrivals"),
+            hosts: stream("traffic hosts"),
+            sizes: stream("traffic sizes"),
+            jitter: stream("traffic jitter"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_purposes_or_traffics_share_a_stream() {
+        let streams = Streams::new(1);
+        let mut firsts: Vec<u64> = (0..3)
+            .flat_map(|number| {
+                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter } = Draws::new(&streams, number);
+                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits()]
+            })
+            .collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts.len(), 12);
+    }
+}

@@ -1,0 +1,43 @@
+//! Patterns: one file each.
+
+mod all_to_all;
+mod incast;
+mod long;
+mod permutation;
+mod poisson;
+
+pub use all_to_all::AllToAll;
+pub use incast::{Arrivals, Incast};
+pub use long::{Long, LongFlows};
+pub use permutation::Permutation;
+pub use poisson::Poisson;
+
+use crate::WorkloadError;
+use fanin_engine::Stream;
+use fanin_units::Time;
+
+/// Most flows that wait at one time because a later event may still overtake them.
+const MAX_OVERLAP: f64 = 1e7;
+
+/// A start offset, uniform from 0 to `jitter`, both included.
+fn offset(jitter: Time, stream: &mut Stream) -> Time {
+    Time::from_ps(stream.below(jitter.as_ps().saturating_add(1)))
+}
+
+/// Refuses a jitter so long that the bursts within it would fill the memory.
+fn check_overlap(jitter: Time, flows_per_second: f64) -> Result<(), WorkloadError> {
+    let overlap = jitter.as_secs_f64() * flows_per_second;
+    if overlap <= MAX_OVERLAP {
+        return Ok(());
+    }
+    let problem = format!("within {jitter} about {overlap:.0} flows start");
+    Err(WorkloadError::key("pattern.jitter", problem, format!("keep it to {MAX_OVERLAP:.0}, with less jitter or load")))
+}
+
+/// An interval of events must not be zero.
+fn check_every(every: Time) -> Result<(), WorkloadError> {
+    if every > Time::ZERO && every.is_some() {
+        return Ok(());
+    }
+    Err(WorkloadError::key("pattern.every", format!("{every} is no interval"), "write one above 0, like \"1 ms\""))
+}
