@@ -28,7 +28,7 @@ pub use packet::{Header, Kind, flags};
 pub use pool::{Opened, Pool};
 pub use registry::{Instance, SchemeRow, Settings, rows};
 #[cfg(feature = "spec")]
-pub use registry::{SettingsError, settings};
+pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
     Ack, AckFields, AckPlan, Control, Cx, Data, Emit, FlowInfo, Loss, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo,
     PortView, Receiver, ReceiverFlow, Scheme, Sender, Sent, SwitchInfo, SwitchProgram, Verdict,

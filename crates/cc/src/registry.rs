@@ -91,7 +91,7 @@ macro_rules! schemes {
 
         /// The JSON schema of each preset's parameters.
         #[cfg(feature = "spec")]
-        pub(crate) fn schemas(generator: &mut schemars::SchemaGenerator)
+        pub fn schemas(generator: &mut schemars::SchemaGenerator)
             -> alloc::vec::Vec<(&'static [&'static str], schemars::Schema)>
         {
             alloc::vec![$((

@@ -169,6 +169,8 @@ pub struct NicInfo {
     pub wire: u32,
     /// Largest base round-trip time in the network.
     pub network_rtt: Time,
+    /// Seed of this host's own random draws.
+    pub seed: u64,
 }
 
 /// A flow that opens towards this host.

@@ -1,6 +1,7 @@
 //! Links that lose packets and links that go down.
 
 use crate::packet::PacketIx;
+use crate::results::DropCause;
 use crate::routing::Routes;
 use crate::sim::{Simulation, kind};
 use crate::topology::Link;
@@ -87,8 +88,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for class in 0..self.classes {
             while let Some(queued) = self.take(port, class) {
                 self.give_back(&queued);
-                self.totals.drops.link_down += 1;
-                self.drop_packet(node, port, queued.ix);
+                self.drop_packet(node, port, queued.ix, DropCause::LinkDown);
             }
         }
     }

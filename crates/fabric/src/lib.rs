@@ -25,5 +25,7 @@ pub use config::{
     BufferPolicy, Capacities, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
     PacketSizes, Pfc, Release, TrafficConfig,
 };
-pub use results::{Drops, FlowRecord, Ledger, PortCounters, Totals, TrafficCounters};
+pub use results::{
+    DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,
+};
 pub use sim::Simulation;

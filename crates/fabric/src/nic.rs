@@ -18,6 +18,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let id = FlowId(number);
         let traffic = record.traffic as usize;
         self.traffics[traffic].counters.started += 1;
+        self.open_messages += (record.bytes < Message::ENDLESS) as u64;
         let (from, to) = (NodeId(record.src), NodeId(record.dst));
         let connection = self.traffics[traffic].config.endpoint.connection;
         if connection

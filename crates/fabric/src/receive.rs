@@ -2,6 +2,7 @@
 
 use crate::host::{NO_SLOT, RecvFlow};
 use crate::packet::{Packet, PacketIx};
+use crate::results::DropCause;
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
 use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Kind, ReceiverFlow, flags};
@@ -16,8 +17,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let head = &self.packets[ix].head;
         if head.dst != node {
             // Hosts never forward.
-            self.totals.drops.no_route += 1;
-            self.drop_packet(node, link, ix);
+            self.drop_packet(node, link, ix, DropCause::NoRoute);
         } else if head.kind == Kind::Data {
             self.data_arrives(node, ix);
         } else {
@@ -156,6 +156,7 @@ impl<Q: EventQueue> Simulation<Q> {
         record.finished = self.now;
         record.delivered = record.bytes;
         self.traffics[flow.traffic as usize].counters.finished += 1;
+        self.open_messages -= 1;
         if self.traffics[flow.traffic as usize].config.endpoint.connection {
             return;
         }
@@ -178,6 +179,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
                 Emit::Cnp(flow) => {
                     let size = self.config.packet.cnp;
+                    self.totals.cnps += 1;
                     self.send_control(node, flow.0, Kind::Cnp, size, 0);
                 }
                 Emit::Credit { flow, number, wire } => {

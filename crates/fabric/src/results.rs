@@ -1,7 +1,7 @@
 //! What a simulation knows when it stops. The record crate makes tables of these.
 
 use fanin_cc::Actions;
-use fanin_units::Time;
+use fanin_units::{PortId, Time};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,83 @@ impl Drops {
     }
 }
 
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// See [`Drops::buffer`].
+    Buffer,
+    /// See [`Drops::lossless`].
+    Lossless,
+    /// See [`Drops::error`].
+    Error,
+    /// See [`Drops::link_down`].
+    LinkDown,
+    /// See [`Drops::no_route`].
+    NoRoute,
+    /// See [`Drops::program`].
+    Program,
+}
+
+impl Drops {
+    pub(crate) fn count(&mut self, cause: DropCause) {
+        match cause {
+            DropCause::Buffer => self.buffer += 1,
+            DropCause::Lossless => self.lossless += 1,
+            DropCause::Error => self.error += 1,
+            DropCause::LinkDown => self.link_down += 1,
+            DropCause::NoRoute => self.no_route += 1,
+            DropCause::Program => self.program += 1,
+        }
+    }
+}
+
+/// Something worth a line of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// When.
+    pub time: Time,
+    /// At which egress port: the one a dropped packet came from or wanted to leave by, or the one that was paused.
+    pub port: PortId,
+    /// What happened.
+    pub what: What,
+}
+
+/// What an [`Incident`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A packet was dropped.
+    Dropped(DropCause),
+    /// A class was paused.
+    Paused(u8),
+}
+
+/// The first incidents of each kind, and how many there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Incidents {
+    /// The first ones in order of time, at most [`Incidents::KEPT`] drops and as many pauses.
+    pub kept: Vec<Incident>,
+    /// All drops.
+    pub drops: u64,
+    /// All pauses.
+    pub pauses: u64,
+}
+
+impl Incidents {
+    /// How many of a kind are kept.
+    pub const KEPT: u64 = 1000;
+
+    pub(crate) fn add(&mut self, time: Time, port: PortId, what: What) {
+        let seen = match what {
+            What::Dropped(_) => &mut self.drops,
+            What::Paused(_) => &mut self.pauses,
+        };
+        *seen += 1;
+        if *seen <= Self::KEPT {
+            self.kept.push(Incident { time, port, what });
+        }
+    }
+}
+
 /// Totals of one traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficCounters {
@@ -128,4 +205,6 @@ pub struct Totals {
     pub timeouts: u64,
     /// NACKs sent.
     pub nacks: u64,
+    /// Congestion notification packets sent.
+    pub cnps: u64,
 }

@@ -6,7 +6,7 @@ use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
 use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
-use crate::results::{FlowRecord, PortCounters, Totals, TrafficCounters};
+use crate::results::{DropCause, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters, What};
 use crate::routing::Routes;
 use crate::shared_buffer::SwitchBuffer;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
@@ -109,6 +109,9 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// The receiver timer event that counts, by scheme and host.
     pub(crate) receiver_event: Vec<Time>,
     pub(crate) totals: Totals,
+    pub(crate) incidents: Incidents,
+    /// Messages with an end that are posted and have not arrived.
+    pub(crate) open_messages: u64,
     messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
     loaded_to: Time,
 }
@@ -268,6 +271,8 @@ impl<Q: EventQueue> Simulation<Q> {
             schemes,
             programs,
             totals: Totals::default(),
+            incidents: Incidents::default(),
+            open_messages: 0,
             messages: messages.peekable(),
             loaded_to: Time::ZERO,
             streams,
@@ -370,13 +375,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if packet.epoch != epoch {
-            self.totals.drops.link_down += 1;
-            self.drop_packet(node, link, ix);
+            self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }
         if lossy && self.lost_to_error(link, ix) {
-            self.totals.drops.error += 1;
-            self.drop_packet(node, link, ix);
+            self.drop_packet(node, link, ix, DropCause::Error);
             return;
         }
         self.fact(node, ix, 1);
@@ -401,8 +404,10 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// A packet ends here without having reached its end.
-    pub(crate) fn drop_packet(&mut self, node: NodeId, at: PortId, ix: PacketIx) {
+    pub(crate) fn drop_packet(&mut self, node: NodeId, at: PortId, ix: PacketIx, cause: DropCause) {
         self.fact(node, ix, 2);
+        self.totals.drops.count(cause);
+        self.incidents.add(self.now, at, What::Dropped(cause));
         self.counters[at.ix()].dropped += 1;
         self.totals.ledger.dropped += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);
@@ -462,6 +467,37 @@ impl<Q: EventQueue> Simulation<Q> {
             record.delivered = receiver.half.expected().min(record.bytes);
         }
         flows
+    }
+
+    /// Messages with an end that were posted and have not arrived whole.
+    pub fn open_messages(&self) -> u64 {
+        self.open_messages
+    }
+
+    /// Messages posted so far.
+    pub fn started(&self) -> u64 {
+        self.traffics.iter().map(|t| t.counters.started).sum()
+    }
+
+    /// Messages whose last byte has arrived so far.
+    pub fn finished(&self) -> u64 {
+        self.traffics.iter().map(|t| t.counters.finished).sum()
+    }
+
+    /// Payload bytes that endless flows have delivered in order so far, per traffic.
+    pub fn endless_delivered(&self) -> Vec<u64> {
+        let mut bytes = vec![0; self.traffics.len()];
+        for receiver in self.receivers.iter().filter(|r| r.flow.is_some()) {
+            if self.records[receiver.flow.ix()].bytes >= Message::ENDLESS {
+                bytes[receiver.traffic as usize] += receiver.half.expected();
+            }
+        }
+        bytes
+    }
+
+    /// Drops and pauses, the first ones with time and place.
+    pub fn incidents(&self) -> &Incidents {
+        &self.incidents
     }
 
     /// Counters of every port.

@@ -5,6 +5,7 @@ use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
 use crate::port::Queued;
+use crate::results::{DropCause, What};
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::{Header, Kind, PortView, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
@@ -16,16 +17,14 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx) {
         let packet = &self.packets[ix];
         let Some(mut out) = self.routes.next(&self.ports, node, packet.head.dst, packet.key) else {
-            self.totals.drops.no_route += 1;
-            self.drop_packet(node, ingress, ix);
+            self.drop_packet(node, ingress.reverse(), ix, DropCause::NoRoute);
             return;
         };
         if !self.programs.is_empty() {
             match self.ask_programs(node, ingress, out, ix) {
                 Some(port) => out = port,
                 None => {
-                    self.totals.drops.program += 1;
-                    self.drop_packet(node, out, ix);
+                    self.drop_packet(node, out, ix, DropCause::Program);
                     return;
                 }
             }
@@ -41,8 +40,10 @@ impl<Q: EventQueue> Simulation<Q> {
             self.transmit(out, ix, wire);
             return;
         }
-        if class != 0 && !self.admit(node, ingress, out, ix) {
-            self.drop_packet(node, out, ix);
+        if class != 0
+            && let Err(cause) = self.admit(node, ingress, out, ix)
+        {
+            self.drop_packet(node, out, ix, cause);
             return;
         }
         self.enqueue(out, ix, ingress.0);
@@ -51,10 +52,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
     #[inline(always)]
-    fn admit(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> bool {
+    fn admit(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Result<(), DropCause> {
         let policy = self.config.buffer;
         if matches!(policy, BufferPolicy::Unlimited) {
-            return true;
+            return Ok(());
         }
         let head = &self.packets[ix].head;
         let (class, wire) = (head.class as usize, head.wire as u64);
@@ -67,13 +68,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 _ => self.queues[out.ix() * self.classes + class].bytes,
             };
             if !buffer.admits_lossy(&policy, queued, wire) {
-                self.totals.drops.buffer += 1;
-                return false;
+                return Err(DropCause::Buffer);
             }
             if pooled {
                 self.switches[switch].buffer.used += wire;
             }
-            return true;
+            return Ok(());
         }
         let (allowance, headroom) = self.headroom[ingress.ix()];
         let threshold = buffer.pause_threshold(&policy, self.lossless.count_ones() as u64, headroom);
@@ -84,15 +84,12 @@ impl<Q: EventQueue> Simulation<Q> {
             self.switches[switch].buffer.used += held.shared - shared_before;
         }
         match admission {
-            Admission::Admit => true,
+            Admission::Admit => Ok(()),
             Admission::AdmitAndPause => {
                 self.announce(ingress, class);
-                true
+                Ok(())
             }
-            Admission::Drop => {
-                self.totals.drops.lossless += 1;
-                false
-            }
+            Admission::Drop => Err(DropCause::Lossless),
         }
     }
 
@@ -347,6 +344,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if paused {
             self.ports[port.ix()].paused |= 1 << class;
             self.counters[port.ix()].pauses += 1;
+            self.incidents.add(self.now, port, What::Paused(class as u8));
             if *since == Time::NEVER {
                 *since = self.now;
             }

@@ -69,8 +69,8 @@ fn parse(text: &str, units: Units, what: &str, example: &str) -> Result<u64, Uni
             '_' => {}
             _ => {
                 digits += 1;
-                if digits > 19 {
-                    return fail("it has more than 19 digits");
+                if digits > 24 {
+                    return fail("it has more than 24 digits");
                 }
                 value = value * 10 + (c as u8 - b'0') as u128;
                 if seen_point {
@@ -196,7 +196,18 @@ mod tests {
         assert!(error.contains("unit is missing") && error.contains("10 Gbps"), "{error}");
         let error = "3 parsecs".parse::<Time>().unwrap_err().to_string();
         assert!(error.contains("unknown unit \"parsecs\"") && error.contains("us"), "{error}");
-        for bad in ["", "us", ".", ". us", "1.2.3 us", "-5 us", "0.0001 ns", "99999999999999999999 s", "1e3 us"] {
+        for bad in [
+            "",
+            "us",
+            ".",
+            ". us",
+            "1.2.3 us",
+            "-5 us",
+            "0.0001 ns",
+            "99999999999999999999 s",
+            "1.0000000000000000000000000 s",
+            "1e3 us",
+        ] {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
         }
     }

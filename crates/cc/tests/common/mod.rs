@@ -1,0 +1,54 @@
+//! What several test files need.
+#![allow(dead_code)]
+
+pub mod net;
+pub mod point;
+
+use fanin_cc::{Data, NicInfo, PathInfo, ReceiverFlow};
+use fanin_units::{NodeId, Rate, Time};
+use proptest::test_runner::Config;
+
+/// As many random cases as `FANIN_CASES` says, else 64.
+pub fn cases() -> Config {
+    let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+/// Payload of a full packet.
+pub const PAYLOAD: u32 = 1000;
+/// That packet on the wire.
+pub const WIRE: u32 = 1040;
+
+pub const fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+
+/// A path of 10 us.
+pub fn path(gbps: u64, network_bdp: u64) -> PathInfo {
+    let line_rate = Rate::from_gbps(gbps);
+    PathInfo { line_rate, base_rtt: us(10), payload: PAYLOAD, wire: WIRE, network_bdp }
+}
+
+/// A NIC on that path.
+pub fn nic(gbps: u64) -> NicInfo {
+    NicInfo { line_rate: Rate::from_gbps(gbps), payload: PAYLOAD, wire: WIRE, network_rtt: us(10), seed: 1 }
+}
+
+/// Full packet number `n` of a flow, in order.
+pub fn data(flow: u32, n: u64, ce: bool) -> Data {
+    let seq = n * PAYLOAD as u64;
+    Data {
+        flow: ReceiverFlow(flow),
+        from: NodeId(flow),
+        wire: WIRE,
+        payload: PAYLOAD,
+        seq,
+        acked_to: seq + PAYLOAD as u64,
+        ce,
+        start: n == 0,
+        end: false,
+        in_order: true,
+        ack_due: true,
+        stamp: 0,
+    }
+}

@@ -1,0 +1,491 @@
+//! One model that drives every preset of every registered scheme with random events, and what must hold throughout.
+//!
+//! The model is one sending host, one receiving host and one switch between them, in virtual time: packets wait in a
+//! queue per flow until an operation delivers, marks or drops them, and ACKs and notices wait until one returns them. Its endpoint
+//! is go-back-N without a limit on bytes. A scheme that joins the registry is fuzzed without a line here.
+
+mod common;
+
+use common::{PAYLOAD, WIRE, cases, data, nic, path, us};
+use fanin_cc::schemes::dcqcn::{self, CnpTiming, FastRecoveryWhile};
+use fanin_cc::*;
+use fanin_units::{Bytes, FlowId, NodeId, Rate, Time};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+const LINE: Rate = Rate::from_gbps(10);
+
+/// What happens next. Flows are picked modulo how many are open.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Open,
+    /// Sends up to this many packets, each as soon as pacing allows, as far as the window allows.
+    Send(u8, u8),
+    /// Packets of a flow reach the receiver, marked or not.
+    Deliver(u8, u8, bool),
+    /// ACKs and notices reach the sender.
+    Return(u8, u8),
+    /// A CNP that nobody asked for, as after a receiver's restart.
+    StrayCnp(u8),
+    StrayCredit(u8),
+    /// The first packet under way is lost, which only later packets or a timeout show.
+    Drop(u8),
+    /// The endpoint finds a loss and goes back.
+    Loss(u8),
+    /// The retransmission timer runs out.
+    Timeout(u8),
+    /// A timer call that was not asked for.
+    StrayTimer(u8),
+    Wait(Time),
+    Close(u8),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let wait = prop_oneof![(0u64..20_000).prop_map(Time::from_ns), (1u64..200).prop_map(us), Just(Time::from_ms(3))];
+    prop_oneof![
+        1 => Just(Op::Open),
+        6 => (any::<u8>(), 1u8..20).prop_map(|(f, n)| Op::Send(f, n)),
+        6 => (any::<u8>(), 1u8..20, any::<bool>()).prop_map(|(f, n, ce)| Op::Deliver(f, n, ce)),
+        6 => (any::<u8>(), 1u8..20).prop_map(|(f, n)| Op::Return(f, n)),
+        1 => any::<u8>().prop_map(Op::StrayCnp),
+        1 => any::<u8>().prop_map(Op::StrayCredit),
+        1 => any::<u8>().prop_map(Op::Drop),
+        1 => any::<u8>().prop_map(Op::Loss),
+        1 => any::<u8>().prop_map(Op::Timeout),
+        1 => any::<u8>().prop_map(Op::StrayTimer),
+        3 => wait.prop_map(Op::Wait),
+        1 => any::<u8>().prop_map(Op::Close),
+    ]
+}
+
+/// What the scheme answered; two runs must answer the same.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Answer {
+    Control(Time, u32, Control),
+    Plan(AckPlan),
+    Emit(Time, Emit),
+}
+
+/// What comes back to the sender.
+#[derive(Clone, Copy, Debug)]
+enum Back {
+    Ack { acked_to: u64, fields: AckFields, sent_at: Time },
+    Notice(Notice),
+}
+
+struct Flow {
+    id: u32,
+    slot: u32,
+    control: Control,
+    may_send_at: Time,
+    next: u64,
+    highest: u64,
+    acked: u64,
+    expected: u64,
+    last_sent_at: Time,
+    forward: VecDeque<(Data, Time)>,
+    back: VecDeque<Back>,
+    // Packets, for their conservation.
+    sent: u64,
+    delivered: u64,
+    dropped: u64,
+}
+
+impl Flow {
+    fn in_flight(&self) -> u64 {
+        self.next - self.acked
+    }
+}
+
+struct World {
+    scheme: Instance,
+    now: Time,
+    flows: Vec<Flow>,
+    opened: u32,
+    answers: Vec<Answer>,
+}
+
+/// A broken invariant by its name.
+macro_rules! hold {
+    ($name:literal, $holds:expr, $($detail:tt)*) => { assert!($holds, "{}: {}", $name, format!($($detail)*)) };
+}
+
+impl World {
+    fn new(settings: &Settings) -> Self {
+        let mut scheme = settings.build();
+        scheme.add_host(&nic(10));
+        let port = PortView { rate: LINE, to_switch: false, queued: 0 };
+        scheme.add_switch(&SwitchInfo { node: NodeId(2), seed: 1, ports: &[port, port] });
+        Self { scheme, now: us(1), flows: Vec::new(), opened: 0, answers: Vec::new() }
+    }
+
+    fn pick(&self, flow: u8) -> Option<usize> {
+        (!self.flows.is_empty()).then(|| flow as usize % self.flows.len())
+    }
+
+    /// What must hold of every answer of a sender.
+    fn told(&mut self, at: usize, control: Control) {
+        let flow = &mut self.flows[at];
+        hold!("rate at most C", control.rate <= LINE, "{control:?}");
+        hold!("rate above 0", control.rate > Rate::ZERO, "{control:?}");
+        hold!("window at or above its floor", control.window >= 1, "{control:?}");
+        hold!("next wake-up later than now", control.wake_at > self.now, "{control:?} at {}", self.now);
+        flow.control = control;
+        self.answers.push(Answer::Control(self.now, flow.id, control));
+        if self.scheme.take_shared_changed() {
+            for other in 0..self.flows.len() {
+                let control = self.scheme.control(self.flows[other].slot, self.now);
+                self.flows[other].control = control;
+            }
+        }
+    }
+
+    /// Runs a sender hook.
+    fn sender(&mut self, at: usize, hook: impl FnOnce(&mut Instance, u32, Time) -> Control) {
+        let cuts = self.scheme.actions().get(Action::Cut);
+        let control = hook(&mut self.scheme, self.flows[at].slot, self.now);
+        let cut = self.scheme.actions().get(Action::Cut) - cuts;
+        // A timer that is due at the instant of a CNP may cut as well, but not within one more call.
+        hold!("at most one cut per event", cut <= 1, "{cut} cuts");
+        self.told(at, control);
+    }
+
+    /// Takes what the receiver wants to send by itself.
+    fn poll(&mut self) {
+        let mut emitted = 0;
+        while let Some(emit) = self.scheme.receiver_poll(0, self.now) {
+            self.answers.push(Answer::Emit(self.now, emit));
+            emitted += 1;
+            hold!("the receiver falls silent", emitted < 10_000, "{emit:?} and so on");
+            let (ReceiverFlow(id), back) = match emit {
+                Emit::Ack(flow, fields) => (
+                    flow,
+                    self.flows.iter().find(|f| f.id == flow.0).map(|f| Back::Ack {
+                        acked_to: f.expected,
+                        fields,
+                        sent_at: f.last_sent_at,
+                    }),
+                ),
+                Emit::Cnp(flow) => (flow, Some(Back::Notice(Notice::Cnp))),
+                Emit::Credit { flow, number, .. } => (flow, Some(Back::Notice(Notice::Credit(number)))),
+            };
+            let flow = self.flows.iter_mut().find(|f| f.id == id);
+            hold!("packets only of open flows", flow.is_some(), "{emit:?}");
+            if let (Some(flow), Some(back)) = (flow, back) {
+                flow.back.push_back(back);
+            }
+        }
+        let wake_at = self.scheme.receiver_wake_at(0);
+        hold!("next wake-up of the receiver later than now", wake_at > self.now, "{wake_at} at {}", self.now);
+    }
+
+    /// Goes to `t`, firing what is due on the way in its order.
+    fn advance(&mut self, t: Time) {
+        loop {
+            let (mut next, mut who) = (self.scheme.receiver_wake_at(0), None);
+            for (at, flow) in self.flows.iter().enumerate() {
+                if flow.control.wake_at < next {
+                    (next, who) = (flow.control.wake_at, Some(at));
+                }
+            }
+            if next > t {
+                self.now = self.now.max(t);
+                return;
+            }
+            self.now = next;
+            match who {
+                Some(at) => self.sender(at, |s, slot, now| s.on_timer(slot, now)),
+                None => {
+                    self.scheme.receiver_timer(0, self.now);
+                    self.poll();
+                }
+            }
+        }
+    }
+
+    fn open(&mut self) {
+        if self.flows.len() >= 8 {
+            return;
+        }
+        let id = self.opened;
+        self.opened += 1;
+        let Opened { slot, control } = self.scheme.open(0, &path(10, 25_000), self.now);
+        self.flows.push(Flow {
+            id,
+            slot,
+            control,
+            may_send_at: self.now,
+            next: 0,
+            highest: 0,
+            acked: 0,
+            expected: 0,
+            last_sent_at: self.now,
+            forward: VecDeque::new(),
+            back: VecDeque::new(),
+            sent: 0,
+            delivered: 0,
+            dropped: 0,
+        });
+        self.told(self.flows.len() - 1, control);
+        let flow = FlowInfo { flow: ReceiverFlow(id), id: FlowId(id), from: NodeId(0), size: None };
+        self.scheme.receiver_open(0, self.now, &flow);
+        self.poll();
+    }
+
+    fn send(&mut self, at: usize) {
+        if self.flows[at].may_send_at > self.now {
+            self.advance(self.flows[at].may_send_at);
+        }
+        let flow = &mut self.flows[at];
+        if flow.in_flight() >= flow.control.window {
+            return;
+        }
+        let again = flow.next < flow.highest;
+        let mut packet = data(flow.id, flow.next / PAYLOAD as u64, false);
+        flow.next += PAYLOAD as u64;
+        flow.highest = flow.highest.max(flow.next);
+        flow.sent += 1;
+        flow.may_send_at = self.now + flow.control.rate.tx_time(WIRE as u64);
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: flow.next, again };
+        let mut stamp = 0;
+        self.sender(at, |s, slot, now| {
+            let (control, put) = s.on_send(slot, now, &sent);
+            stamp = put;
+            control
+        });
+        packet.stamp = stamp;
+        let flow = &mut self.flows[at];
+        if !self.scheme.switch_active() {
+            flow.forward.push_back((packet, self.now));
+            return;
+        }
+        let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64 };
+        let mut header = Header { flow: FlowId(flow.id), wire: WIRE as u16, stamp, ..Header::default() };
+        let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view]);
+        match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
+            Verdict::Drop => flow.dropped += 1,
+            verdict => {
+                packet.ce = verdict == Verdict::Mark;
+                self.scheme.switch_dequeue(0, self.now, port, &mut header, &view);
+                packet.stamp = header.stamp;
+                flow.forward.push_back((packet, self.now));
+            }
+        }
+    }
+
+    fn deliver(&mut self, at: usize, ce: bool) {
+        let flow = &mut self.flows[at];
+        let Some((mut packet, sent_at)) = flow.forward.pop_front() else { return };
+        flow.delivered += 1;
+        flow.last_sent_at = sent_at;
+        packet.in_order = packet.seq == flow.expected;
+        packet.ce |= ce;
+        if packet.in_order {
+            flow.expected += PAYLOAD as u64;
+        }
+        packet.acked_to = flow.expected;
+        let plan = self.scheme.receiver_data(0, self.now, &packet);
+        self.answers.push(Answer::Plan(plan));
+        for (acked_to, fields) in [(packet.seq.min(flow.expected), plan.before), (flow.expected, plan.now)] {
+            if let Some(fields) = fields {
+                flow.back.push_back(Back::Ack { acked_to, fields, sent_at });
+            }
+        }
+        self.poll();
+    }
+
+    fn come_back(&mut self, at: usize) {
+        let flow = &mut self.flows[at];
+        match flow.back.pop_front() {
+            None => {}
+            Some(Back::Notice(notice)) => self.sender(at, |s, slot, now| s.on_notice(slot, now, notice)),
+            Some(Back::Ack { acked_to, fields, sent_at }) => {
+                let newly_acked = acked_to.saturating_sub(flow.acked);
+                flow.acked += newly_acked;
+                flow.next = flow.next.max(flow.acked);
+                let ack = Ack {
+                    newly_acked,
+                    acked_to: flow.acked,
+                    sent_to: flow.next,
+                    ecn_echo: fields.ecn_echo,
+                    rtt: self.now - sent_at,
+                    share: fields.share,
+                };
+                self.sender(at, |s, slot, now| s.on_ack(slot, now, &ack));
+            }
+        }
+    }
+
+    fn go_back(&mut self, at: usize) -> Loss {
+        let flow = &mut self.flows[at];
+        let loss = Loss { from: flow.acked, sent_to: flow.next };
+        flow.next = flow.acked;
+        loss
+    }
+
+    fn close(&mut self, at: usize) {
+        let flow = self.flows.remove(at);
+        self.scheme.close(flow.slot, self.now);
+        self.scheme.take_shared_changed();
+        self.scheme.receiver_close(0, self.now, ReceiverFlow(flow.id));
+        self.poll();
+        for other in 0..self.flows.len() {
+            let control = self.scheme.control(self.flows[other].slot, self.now);
+            self.told(other, control);
+        }
+    }
+
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::Open => self.open(),
+            Op::Wait(span) => self.advance(self.now + span),
+            Op::Send(f, n) => {
+                if let Some(at) = self.pick(f) {
+                    (0..n).for_each(|_| self.send(at));
+                }
+            }
+            Op::Deliver(f, n, ce) => {
+                if let Some(at) = self.pick(f) {
+                    (0..n).for_each(|_| self.deliver(at, ce));
+                }
+            }
+            Op::Return(f, n) => {
+                if let Some(at) = self.pick(f) {
+                    (0..n).for_each(|_| self.come_back(at));
+                }
+            }
+            Op::StrayCnp(f) | Op::StrayCredit(f) => {
+                let notice = if matches!(op, Op::StrayCnp(_)) { Notice::Cnp } else { Notice::Credit(7) };
+                if let Some(at) = self.pick(f) {
+                    self.sender(at, |s, slot, now| s.on_notice(slot, now, notice));
+                }
+            }
+            Op::Drop(f) => {
+                if let Some(at) = self.pick(f) {
+                    let flow = &mut self.flows[at];
+                    flow.dropped += flow.forward.pop_front().is_some() as u64;
+                }
+            }
+            Op::Loss(f) => {
+                if let Some(at) = self.pick(f) {
+                    let loss = self.go_back(at);
+                    self.sender(at, |s, slot, now| s.on_loss(slot, now, &loss));
+                }
+            }
+            Op::Timeout(f) => {
+                if let Some(at) = self.pick(f) {
+                    self.go_back(at);
+                    self.sender(at, |s, slot, now| s.on_timeout(slot, now));
+                }
+            }
+            Op::StrayTimer(f) => {
+                if let Some(at) = self.pick(f) {
+                    self.sender(at, |s, slot, now| s.on_timer(slot, now));
+                    self.scheme.receiver_timer(0, self.now);
+                    self.poll();
+                }
+            }
+            Op::Close(f) => {
+                if let Some(at) = self.pick(f) {
+                    self.close(at);
+                }
+            }
+        }
+        for f in &self.flows {
+            let under_way = f.forward.len() as u64;
+            hold!(
+                "bytes conserved",
+                f.sent == f.delivered + f.dropped + under_way,
+                "{} sent, {} delivered, {} dropped, {under_way} under way",
+                f.sent,
+                f.delivered,
+                f.dropped
+            );
+            hold!("acknowledged only what arrived", f.acked <= f.expected && f.expected <= f.highest, "flow {}", f.id);
+        }
+        let count = |action| self.scheme.actions().get(action);
+        if count(Action::CnpReceived) > 0 {
+            let (cuts, cnps) = (count(Action::Cut), count(Action::CnpReceived));
+            hold!("at most one cut per CNP", cuts <= cnps, "{cuts} cuts, {cnps} CNPs");
+        }
+    }
+
+    /// Delivers and returns all there is until every byte is acknowledged.
+    fn drain(&mut self) {
+        for round in 0.. {
+            for at in 0..self.flows.len() {
+                while !self.flows[at].forward.is_empty() {
+                    self.deliver(at, false);
+                }
+                while !self.flows[at].back.is_empty() {
+                    self.come_back(at);
+                }
+                if self.flows[at].in_flight() > 0 {
+                    // What was lost goes out again, and something may always be sent then.
+                    self.go_back(at);
+                    let sent = self.flows[at].sent;
+                    self.send(at);
+                    hold!("never stuck", self.flows[at].sent > sent, "{:?}", self.flows[at].control);
+                }
+            }
+            if self.flows.iter().all(|f| f.in_flight() == 0) {
+                return;
+            }
+            hold!("every byte is acknowledged in the end", round < 10_000, "after {round} rounds");
+            self.advance(self.now + us(100));
+        }
+    }
+}
+
+fn run(settings: &Settings, ops: &[Op]) -> (Vec<Answer>, Actions) {
+    let mut world = World::new(settings);
+    world.open();
+    for &op in ops {
+        world.step(op);
+    }
+    world.drain();
+    (world.answers, world.scheme.actions().clone())
+}
+
+fn presets() -> impl Iterator<Item = Settings> {
+    let ids = rows().iter().flat_map(|row| row.presets);
+    ids.map(|id| Settings::preset(id).unwrap_or_else(|| panic!("{id} is listed but unknown")))
+}
+
+/// Presets with parameters that make their rare branches common.
+fn variants() -> impl Iterator<Item = Settings> {
+    let often = dcqcn::Params {
+        cnp: CnpTiming::IntervalEnd,
+        byte_counter: Bytes(5_000),
+        fast_recovery_steps: 1,
+        fast_recovery_while: FastRecoveryWhile::UpTo,
+        ..dcqcn::Dcqcn::preset("dcqcn-win")
+    };
+    [Settings::Dcqcn("dcqcn", often)].into_iter()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_scheme_keeps_its_promises(ops in prop::collection::vec(op(), 1..150)) {
+        for settings in presets().chain(variants()) {
+            let name = settings.id();
+            let first = std::panic::catch_unwind(|| run(&settings, &ops));
+            let first = first.map_err(|_| TestCaseError::fail(format!("scheme {name}, see above")))?;
+            prop_assert!(first == run(&settings, &ops), "{}: replay differs", name);
+        }
+    }
+}
+
+#[test]
+fn an_idle_network_sees_no_action() {
+    for settings in presets() {
+        let mut world = World::new(&settings);
+        (0..3).for_each(|_| world.open());
+        world.advance(Time::from_ms(100));
+        for (action, count) in world.scheme.actions().iter() {
+            assert_eq!(count, 0, "{}: {}", settings.id(), action.name());
+        }
+    }
+}
