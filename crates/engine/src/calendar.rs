@@ -9,7 +9,13 @@ const NIL: u32 = u32::MAX;
 /// Most buckets of a calendar: 2^16 heads are 256 KiB, which still fits a second-level cache.
 const MOST_BUCKETS: usize = 1 << 16;
 /// Events per bucket when every link is busy.
-const EVENTS_PER_BUCKET: u64 = 4;
+const EVENTS_PER_BUCKET: u64 = 2;
+/// Events in line after a refill.
+const LINE: usize = 40;
+/// Events in line before one.
+const LOOK_AHEAD: usize = 8;
+/// The line spans at most this many buckets for looking's sake.
+const SPAN: u64 = 64;
 
 /// Events of one bucket that lie together, one cache line.
 #[derive(Clone, Copy)]
@@ -20,16 +26,19 @@ struct Chunk {
     next: u32,
 }
 
-/// Events of the current bucket stand sorted in a small stack; those of later buckets in unsorted lists; those beyond
-/// the last bucket in a heap. A two-level bitmap finds the next bucket that holds anything.
+/// The next events stand sorted in a short line, refilled a few buckets at a time so that a model may look ahead; those
+/// of later buckets in unsorted lists; those beyond the last bucket in a heap. A two-level bitmap finds the next bucket
+/// that holds anything.
 pub struct CalendarQueue {
     order: Order,
     /// Bucket width is 2^shift picoseconds.
     shift: u32,
-    /// Bucket number now: time >> shift. Everything in `current` is in this bucket or earlier.
+    /// Number (time >> shift) of the last bucket that was moved to the line.
     day: u64,
-    /// Latest first, so that the next event is popped from the end; each with its key.
-    current: Vec<(u128, Event)>,
+    /// The line, sorted: everything in bucket `day` or earlier, each event with its key.
+    line: Vec<(u128, Event)>,
+    /// Where the line begins.
+    first: usize,
     heads: Vec<u32>,
     chunks: Vec<Chunk>,
     free: u32,
@@ -57,7 +66,8 @@ impl CalendarQueue {
             order: Order::new(seed),
             shift,
             day: 0,
-            current: Vec::new(),
+            line: Vec::new(),
+            first: 0,
             heads: vec![NIL; buckets],
             chunks: Vec::new(),
             free: NIL,
@@ -73,11 +83,10 @@ impl CalendarQueue {
         at.as_ps() >> self.shift
     }
 
-    #[inline(always)]
-    fn insert_current(&mut self, event: Event) {
+    fn insert_in_line(&mut self, event: Event) {
         let key = self.order.key(&event);
-        let at = self.current.iter().rposition(|e| e.0 > key).map_or(0, |before| before + 1);
-        self.current.insert(at, (key, event));
+        let at = self.first + self.line[self.first..].partition_point(|e| e.0 < key);
+        self.line.insert(at, (key, event));
     }
 
     #[inline(always)]
@@ -137,8 +146,25 @@ impl CalendarQueue {
         None
     }
 
-    /// Moves to the next day that holds anything and sorts it. False when the queue is empty.
-    fn advance(&mut self) -> bool {
+    /// Moves whole buckets to the end of the line until it is long enough to look ahead. Never goes beyond `limit`, nor far
+    /// ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into it.
+    #[inline(never)]
+    fn refill(&mut self, limit: Time) {
+        self.line.drain(..self.first);
+        self.first = 0;
+        let sorted = self.line.len();
+        let last = self.day_of(limit);
+        while self.line.len() < LINE {
+            let near = self.line.first().map_or(last, |e| last.min(self.day_of(e.1.at) + SPAN));
+            if !self.take_bucket(near) {
+                break;
+            }
+        }
+        self.line[sorted..].sort_unstable_by_key(|e| e.0);
+    }
+
+    /// Moves the next bucket that holds anything to the end of the line, unsorted. False when there is none up to `last`.
+    fn take_bucket(&mut self, last: u64) -> bool {
         let near = self.next_occupied().map(|d| self.day + d);
         let far = self.far.peek().map(|Reverse((at, _, _))| self.day_of(*at));
         let day = match (near, far) {
@@ -147,6 +173,9 @@ impl CalendarQueue {
             (None, Some(b)) => b,
             (None, None) => return false,
         };
+        if day > last {
+            return false;
+        }
         self.day = day;
         let end = day.saturating_add(self.heads.len() as u64);
         while let Some(&Reverse((at, source, arg))) = self.far.peek() {
@@ -167,14 +196,11 @@ impl CalendarQueue {
         while index != NIL {
             let chunk = &mut self.chunks[index as usize];
             let order = self.order;
-            self.current.extend(chunk.events.iter().take(chunk.used as usize).map(|e| (order.key(e), *e)));
+            self.line.extend(chunk.events.iter().take(chunk.used as usize).map(|e| (order.key(e), *e)));
             let next = chunk.next;
             chunk.next = self.free;
             self.free = index;
             index = next;
-        }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|e| Reverse(e.0));
         }
         true
     }
@@ -186,7 +212,7 @@ impl EventQueue for CalendarQueue {
         self.len += 1;
         let day = self.day_of(event.at);
         if day <= self.day {
-            self.insert_current(event);
+            self.insert_in_line(event);
         } else if day - self.day < self.heads.len() as u64 {
             self.insert_bucket(day, event);
         } else {
@@ -196,19 +222,21 @@ impl EventQueue for CalendarQueue {
 
     #[inline]
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
-        if self.current.is_empty() && !self.advance() {
-            return None;
+        if self.line.len() - self.first <= LOOK_AHEAD {
+            self.refill(limit);
         }
-        if self.current.last()?.1.at >= limit {
+        let &(_, event) = self.line.get(self.first)?;
+        if event.at >= limit {
             return None;
         }
         self.len -= 1;
-        self.current.pop().map(|e| e.1)
+        self.first += 1;
+        Some(event)
     }
 
     #[inline(always)]
     fn ahead(&self, n: usize) -> Option<&Event> {
-        self.current.len().checked_sub(n + 1).map(|at| &self.current[at].1)
+        self.line.get(self.first + n).map(|e| &e.1)
     }
 
     fn len(&self) -> usize {

@@ -10,7 +10,7 @@ use crate::results::{DropCause, FlowRecord, Incidents, PortCounters, Totals, Tra
 use crate::routing::Routes;
 use crate::shared_buffer::SwitchBuffer;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
-use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix};
+use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -292,9 +292,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let to = until.min(self.loaded_to);
             while let Some(event) = self.queue.pop_before(to) {
                 self.now = event.at;
-                if let Some(next) = self.queue.ahead(1) {
-                    self.packets.prefetch(next.arg);
-                }
+                self.look_ahead();
                 self.totals.events += 1;
                 self.handle(event);
                 if self.totals.events >= stop_at {
@@ -309,6 +307,18 @@ impl<Q: EventQueue> Simulation<Q> {
             if self.queue.is_empty() && self.messages.peek().is_none() {
                 // Nothing will ever happen again.
                 self.loaded_to = Time::NEVER;
+            }
+        }
+    }
+
+    /// Asks for the memory of an event that comes soon.
+    #[inline(always)]
+    fn look_ahead(&self) {
+        if let Some(next) = self.queue.ahead(4) {
+            if next.source >> KIND_SHIFT == kind::ARRIVE {
+                self.packets.prefetch(next.arg);
+            } else if let Some(port) = self.ports.get((next.source & ((1 << KIND_SHIFT) - 1)) as usize) {
+                prefetch(port);
             }
         }
     }
