@@ -11,9 +11,9 @@ const MOST_BUCKETS: usize = 1 << 16;
 /// Events per bucket when every link is busy.
 const EVENTS_PER_BUCKET: u64 = 2;
 /// Events in line after a refill.
-const LINE: usize = 40;
+const LINE: usize = 16;
 /// Events in line before one.
-const LOOK_AHEAD: usize = 8;
+const LOOK_AHEAD: usize = 4;
 /// The line spans at most this many buckets for looking's sake.
 const SPAN: u64 = 64;
 

@@ -18,8 +18,8 @@ pub struct Port {
     pub delay: Time,
     /// Packets sent.
     pub packets: u64,
-    /// Bytes sent.
-    pub bytes: u64,
+    /// Data bytes queued, all classes.
+    pub queued: u64,
     /// How often the link changed state.
     pub epoch: u32,
     /// The host's NIC this is, or `u32::MAX` at a switch.
@@ -34,6 +34,8 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
+    /// Bytes sent.
+    pub bytes: u64,
     /// Most data bytes ever queued.
     pub peak_queue: u64,
     /// Rate.
@@ -66,6 +68,7 @@ impl Port {
             ps_per_byte: if whole { byte.as_ps() } else { 0 },
             delay,
             packets: 0,
+            queued: 0,
             bytes: 0,
             epoch: 0,
             nic: u32::MAX,

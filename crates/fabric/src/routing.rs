@@ -14,9 +14,9 @@ pub struct Routes {
     group_of: Vec<u32>,
     /// Row of each node in `table`, or `u32::MAX` for a host with one link.
     row_of: Vec<u32>,
-    /// Number of a set of next hops, by row and group.
+    /// The way on, by row and group: a port where there is only one, else [`SET`] and the number of a set of them.
     table: Vec<u32>,
-    /// Sets of next hops as ranges of `members`; set 0 is empty and set 1 means "the host is next to us".
+    /// Sets of next hops as ranges of `members`.
     sets: Vec<(u32, u32)>,
     members: Vec<PortId>,
     /// The ports that lead to each host, and the ports that lead out of it, per host a range.
@@ -30,8 +30,12 @@ pub struct Routes {
     pub network_bdp: u64,
 }
 
-const NONE: u32 = 0;
-const HERE: u32 = 1;
+/// No way.
+const NONE: u32 = u32::MAX;
+/// The host is next to us.
+const HERE: u32 = u32::MAX - 1;
+/// Set in the table where the lower bits are the number of a set.
+const SET: u32 = 1 << 31;
 
 impl Routes {
     /// Finds all shortest paths over the ports that are up. `wire` and `ack` are the sizes by which base round-trip
@@ -78,7 +82,7 @@ impl Routes {
             group_of,
             row_of,
             table: vec![NONE; rows as usize * groups as usize],
-            sets: vec![(0, 0), (0, 0)],
+            sets: Vec::new(),
             members: Vec::new(),
             access,
             access_of,
@@ -133,7 +137,12 @@ impl Routes {
                 }
                 let row = self.row_of[node as usize];
                 if row != u32::MAX {
-                    let set = if here == 1 { HERE } else { self.intern(&hops, known) };
+                    let set = match *hops.as_slice() {
+                        _ if here == 1 => HERE,
+                        [] => NONE,
+                        [only] => only.0,
+                        _ => SET | self.intern(&hops, known),
+                    };
                     self.table[row as usize * self.groups as usize + group as usize] = set;
                 }
             }
@@ -177,20 +186,24 @@ impl Routes {
             return (end > start).then(|| self.access[start as usize].reverse());
         }
         let set = self.table[row as usize * self.groups as usize + self.group_of[to.ix()] as usize];
-        if set == HERE {
-            let (start, end) = self.access_of[to.ix()];
-            let access = &self.access[start as usize..end as usize];
-            if let [only] = access {
-                return (ports[only.ix()].node == node).then_some(*only);
-            }
-            let here = || access.iter().copied().filter(|p| ports[p.ix()].node == node);
-            return here().nth(self.pick(node, key, here().count() as u32) as usize);
+        if set < SET {
+            return Some(PortId(set));
         }
-        let (start, end) = self.sets[set as usize];
-        match end - start {
-            0 => None,
-            1 => Some(self.members[start as usize]),
-            n => Some(self.members[(start + self.pick(node, key, n)) as usize]),
+        match set {
+            NONE => None,
+            HERE => {
+                let (start, end) = self.access_of[to.ix()];
+                let access = &self.access[start as usize..end as usize];
+                if let [only] = access {
+                    return (ports[only.ix()].node == node).then_some(*only);
+                }
+                let here = || access.iter().copied().filter(|p| ports[p.ix()].node == node);
+                here().nth(self.pick(node, key, here().count() as u32) as usize)
+            }
+            _ => {
+                let (start, end) = self.sets[(set & !SET) as usize];
+                Some(self.members[(start + self.pick(node, key, end - start)) as usize])
+            }
         }
     }
 

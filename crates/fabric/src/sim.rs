@@ -314,7 +314,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Asks for the memory of an event that comes soon.
     #[inline(always)]
     fn look_ahead(&self) {
-        if let Some(next) = self.queue.ahead(4) {
+        if let Some(next) = self.queue.ahead(3) {
             if next.source >> KIND_SHIFT == kind::ARRIVE {
                 self.packets.prefetch(next.arg);
             } else if let Some(port) = self.ports.get((next.source & ((1 << KIND_SHIFT) - 1)) as usize) {
@@ -479,6 +479,11 @@ impl<Q: EventQueue> Simulation<Q> {
         flows
     }
 
+    /// Events that wait.
+    pub fn pending_events(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Messages with an end that were posted and have not arrived whole.
     pub fn open_messages(&self) -> u64 {
         self.open_messages
@@ -532,8 +537,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Data bytes queued at a port.
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {
-        let first = port.ix() * self.classes;
-        self.queues[first + 1..first + self.classes].iter().map(|q| q.bytes).sum()
+        self.ports[port.ix()].queued
     }
 
     /// The ports, with who sends and who receives.

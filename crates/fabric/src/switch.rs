@@ -159,12 +159,13 @@ impl<Q: EventQueue> Simulation<Q> {
         packet.epoch = port.epoch;
         let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
         let queued = Queued { ix, ingress, wire: packet.head.wire, class, markable };
-        self.queues[out.ix() * self.classes + class as usize].push(queued);
         if class != 0 {
-            let queued = self.queued(out);
-            let peak = &mut self.ports[out.ix()].peak_queue;
-            *peak = (*peak).max(queued);
+            port.queued += queued.wire as u64;
+            if port.queued > port.peak_queue {
+                port.peak_queue = port.queued;
+            }
         }
+        self.queues[out.ix() * self.classes + class as usize].push(queued);
     }
 
     /// Takes the first packet of a class at a port.
@@ -172,8 +173,12 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<Queued> {
         let queue = &mut self.queues[port.ix() * self.classes + class];
         let queued = queue.pop()?;
+        let port = &mut self.ports[port.ix()];
         if queue.is_empty() {
-            self.ports[port.ix()].waiting &= !(1 << class);
+            port.waiting &= !(1 << class);
+        }
+        if class != 0 {
+            port.queued -= queued.wire as u64;
         }
         Some(queued)
     }

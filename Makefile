@@ -1,0 +1,79 @@
+# `make demo` and `make test` do all the set-up they need. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Random cases per property test.
+CASES_TEST := 500
+CASES_SOAK := 10000
+# Programs beyond the lock files; tests that use them say so when they are missing.
+APT_PACKAGES := valgrind tshark
+
+RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
+
+# The native module is built and tested against this interpreter, whatever else is on the PATH.
+export PYO3_PYTHON := $(abspath $(BIN))/python
+
+.PHONY: help setup demo test lint test-rust test-python soak fmt bench clean
+.DELETE_ON_ERROR:
+
+help: ## what each target does
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
+
+setup: $(BIN)/.native ## virtual environment, dependencies, native module in release mode
+	@for program in $(APT_PACKAGES); do command -v $$program >/dev/null || missing=1; done; \
+	if [ -n "$$missing" ]; then echo "optional programs are missing: sudo apt-get install -y $(APT_PACKAGES)"; fi
+
+$(BIN)/.python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is $$($(PYTHON) --version 2>&1), but Fanin needs Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: sudo apt-get install -y python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(BIN)/.packages: requirements.lock $(BIN)/.python
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+$(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
+	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
+	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
+	@touch $@
+
+demo: setup ## the main job: schemes side by side on a datacenter under incast
+	$(BIN)/fanin compare examples/incast.toml
+
+test: setup lint test-rust test-python ## the whole test suite
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+	$(BIN)/mypy
+
+test-rust: setup
+	FANIN_CASES=$(CASES_TEST) cargo test --locked --workspace --quiet
+
+test-python: setup
+	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest
+
+soak: setup ## the property tests with many more random cases
+	FANIN_CASES=$(CASES_SOAK) cargo test --locked --workspace --quiet
+	FANIN_CASES=$(CASES_SOAK) $(BIN)/pytest
+
+fmt: $(BIN)/.packages ## format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests
+
+bench: setup ## packet-hops per second on the fixed cases
+	$(BIN)/fanin bench
+
+clean: ## remove everything that can be made again
+	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f python/fanin/_core*.so

@@ -1,0 +1,338 @@
+//! From a built experiment to a [`Run`]: the loop that samples, measures, drains and can be stopped.
+
+use crate::built::{Built, Measure, Series};
+use fanin_fabric::topology::Graph;
+use fanin_fabric::{DropCause, Message, NetworkConfig, Simulation, TrafficConfig, What};
+use fanin_record::{Bin, Event, EventKind, EventLog, Histogram, Run, Sample, TrafficInfo, port_names};
+use fanin_units::{NodeId, PortId, Time};
+use std::time::{Duration, Instant};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time reached.
+    pub simulated: Time,
+    /// Simulated time at which the run ends, as far as it is known: draining may take longer.
+    pub end: Time,
+    /// Packets sent over one link each.
+    pub packet_hops: u64,
+    /// Real time since the start.
+    pub wall: Duration,
+    /// Messages posted.
+    pub started: u64,
+    /// Messages whose last byte arrived.
+    pub finished: u64,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Everything it leaves.
+    pub run: Run,
+    /// Whether it was stopped before its end.
+    pub cancelled: bool,
+    /// Real time it took, set-up not counted.
+    pub wall: Duration,
+}
+
+/// Events between two looks at the clock: some ten milliseconds.
+const EVENTS_PER_LOOK: u64 = 50_000;
+/// Real time between two calls of the progress function.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// While draining, how often to look whether all messages have arrived.
+const DRAIN_STEP: Time = Time::from_us(100);
+/// Samples kept over all series; histograms still count all.
+const MOST_SAMPLES: usize = 4_000_000;
+
+/// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
+pub fn run(built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
+    let Built { network, traffics, messages, measure, warnings } = built;
+    let graph = network.graph.clone();
+    let mut runner = Runner::new(network, traffics, messages, measure, progress);
+    for warning in warnings {
+        runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
+    }
+    runner.go();
+    runner.finish(graph)
+}
+
+/// A set of ports that is sampled.
+struct Sampler {
+    series: Series,
+    ports: Vec<PortId>,
+    next: Time,
+    /// How often each whole kilobyte of queue was seen.
+    counts: Vec<u64>,
+}
+
+/// Width of a bin of the queue histogram, in bytes.
+const BIN: u64 = 1000;
+
+struct Runner<'a> {
+    sim: Simulation,
+    measure: Measure,
+    traffics: Vec<(String, String)>,
+    samplers: Vec<Sampler>,
+    samples: Vec<Sample>,
+    samples_left_out: u64,
+    log: EventLog,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    began: Instant,
+    looked: Instant,
+    cancelled: bool,
+    delivered_before: Vec<u64>,
+    delivered_in_window: Vec<u64>,
+}
+
+impl<'a> Runner<'a> {
+    fn new(
+        network: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+        measure: Measure,
+        progress: &'a mut dyn FnMut(&Progress) -> bool,
+    ) -> Self {
+        let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
+        let sim = Simulation::new(network, traffics, messages);
+        let samplers = measure
+            .series
+            .iter()
+            .map(|series| Sampler {
+                ports: series.ports.clone(),
+                next: measure.warm_up,
+                counts: Vec::new(),
+                series: series.clone(),
+            })
+            .collect();
+        let now = Instant::now();
+        Self {
+            delivered_before: sim.endless_delivered(),
+            delivered_in_window: sim.endless_delivered(),
+            sim,
+            measure,
+            traffics: names,
+            samplers,
+            samples: Vec::new(),
+            samples_left_out: 0,
+            log: EventLog::new(fanin_fabric::Incidents::KEPT as usize),
+            progress,
+            began: now,
+            looked: now,
+            cancelled: false,
+        }
+    }
+
+    fn go(&mut self) {
+        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
+        if !self.advance(self.measure.warm_up) {
+            return;
+        }
+        self.delivered_before = self.sim.endless_delivered();
+        let arrived = self.advance(window_end);
+        self.delivered_in_window =
+            self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
+        if !arrived {
+            return;
+        }
+        // What is posted is followed to its end, so that slow messages count as slow and not as missing.
+        let limit = window_end.saturating_add(self.measure.drain_limit);
+        while self.measure.drain && self.sim.open_messages() > 0 && self.sim.now() < limit {
+            let step = self.sim.now().saturating_add(DRAIN_STEP).min(limit);
+            if !self.advance(step) {
+                return;
+            }
+        }
+    }
+
+    /// Runs to `until`, sampling on the way. False when it was stopped.
+    fn advance(&mut self, until: Time) -> bool {
+        loop {
+            let sample = self.samplers.iter().map(|s| s.next).min().unwrap_or(Time::NEVER);
+            // A sample sees the state before anything happens at its instant.
+            let to = until.min(sample);
+            while !self.sim.run_until(to, EVENTS_PER_LOOK) {
+                if !self.look() {
+                    return false;
+                }
+            }
+            if !self.look() {
+                return false;
+            }
+            if sample <= until && sample == to {
+                self.sample(sample);
+            }
+            if to == until {
+                return true;
+            }
+        }
+    }
+
+    fn look(&mut self) -> bool {
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            let state = self.state();
+            self.cancelled |= !(self.progress)(&state);
+        }
+        !self.cancelled
+    }
+
+    fn state(&self) -> Progress {
+        Progress {
+            simulated: self.sim.now(),
+            end: self.measure.warm_up.saturating_add(self.measure.window).max(self.sim.now()),
+            packet_hops: self.sim.packet_hops(),
+            wall: self.began.elapsed(),
+            started: self.sim.started(),
+            finished: self.sim.finished(),
+        }
+    }
+
+    fn sample(&mut self, at: Time) {
+        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
+        for sampler in self.samplers.iter_mut().filter(|s| s.next == at) {
+            for &port in &sampler.ports {
+                let queue_bytes = self.sim.queued(port);
+                // Bin 0 is the empty queue; bin k holds ((k-1) KB, k KB].
+                let bin = queue_bytes.div_ceil(BIN) as usize;
+                if sampler.counts.len() <= bin {
+                    sampler.counts.resize(bin + 1, 0);
+                }
+                sampler.counts[bin] += 1;
+                if queue_bytes > 0 || sampler.series.zeros {
+                    if self.samples.len() < MOST_SAMPLES {
+                        self.samples.push(Sample { time: at, port, queue_bytes });
+                    } else {
+                        self.samples_left_out += 1;
+                    }
+                }
+            }
+            let next = at.saturating_add(sampler.series.every);
+            sampler.next = if next < window_end { next } else { Time::NEVER };
+        }
+    }
+
+    fn finish(mut self, graph: Graph) -> Outcome {
+        let wall = self.began.elapsed();
+        let state = self.state();
+        (self.progress)(&state);
+        self.tell_incidents(&graph);
+        let histograms = self.samplers.iter().map(histogram).collect();
+        let counters = self.sim.traffic_counters();
+        let traffics = self
+            .traffics
+            .iter()
+            .zip(counters)
+            .zip(&self.delivered_in_window)
+            .map(|(((name, scheme), counters), bytes)| TrafficInfo {
+                name: name.clone(),
+                scheme: scheme.clone(),
+                counters,
+                long_bytes_in_window: *bytes,
+            })
+            .collect();
+        let measured_from = self.measure.warm_up;
+        let run = Run {
+            graph,
+            traffics,
+            measured_from,
+            measured_to: measured_from.saturating_add(self.measure.window),
+            stopped: self.sim.now(),
+            flows: self.sim.flows(),
+            ports: self.sim.port_counters(),
+            totals: self.sim.totals(),
+            series: self.samples,
+            histograms,
+            events: self.log,
+        };
+        Outcome { run, cancelled: self.cancelled, wall }
+    }
+
+    fn tell_incidents(&mut self, graph: &Graph) {
+        let names = port_names(graph);
+        let incidents = self.sim.incidents();
+        for incident in &incidents.kept {
+            let (kind, detail) = match incident.what {
+                What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
+                What::Paused(class) => (EventKind::Pause, format!("class {class}")),
+            };
+            let place = names.get(incident.port.ix()).cloned().unwrap_or_default();
+            self.log.push(Event { time: incident.time, kind, place, detail });
+        }
+        for (kind, seen) in [(EventKind::Drop, incidents.drops), (EventKind::Pause, incidents.pauses)] {
+            for _ in fanin_fabric::Incidents::KEPT..seen {
+                self.log.leave_out(kind);
+            }
+        }
+        let now = self.sim.now();
+        let mut warn = |detail: String| {
+            self.log.push(Event { time: now, kind: EventKind::Warning, place: "run".into(), detail });
+        };
+        if self.samples_left_out > 0 {
+            warn(format!(
+                "{} samples above the {MOST_SAMPLES} kept were left out of the series; the histograms have them",
+                self.samples_left_out
+            ));
+        }
+        if self.measure.drain && self.sim.open_messages() > 0 && !self.cancelled {
+            warn(format!(
+                "{} messages had not arrived when draining reached measure.drain_limit = {}",
+                self.sim.open_messages(),
+                self.measure.drain_limit
+            ));
+        }
+    }
+}
+
+fn cause_text(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::Buffer => "no buffer for a lossy class",
+        DropCause::Lossless => "no buffer for a lossless class",
+        DropCause::Error => "link error",
+        DropCause::LinkDown => "link down",
+        DropCause::NoRoute => "no route",
+        DropCause::Program => "by the scheme's switch program",
+    }
+}
+
+fn histogram(sampler: &Sampler) -> Histogram {
+    // Values are whole bytes: (0, 1000] is [1, 1001).
+    let bounds = |bin: u64| if bin == 0 { (0, 1) } else { ((bin - 1) * BIN + 1, bin * BIN + 1) };
+    let bins = sampler
+        .counts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+        .map(|(bin, &count)| {
+            let (lower, upper) = bounds(bin as u64);
+            Bin { lower, upper, count }
+        })
+        .collect();
+    Histogram { what: "queue".into(), place: sampler.series.place.clone(), bins }
+}
+
+/// The ports that a place of a spec means: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch
+/// with hosts to another switch) or the name of one port.
+pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
+    let has_hosts: Vec<bool> = {
+        let mut has = vec![false; graph.names.len()];
+        for link in &graph.links {
+            for (a, b) in [(link.a, link.b), (link.b, link.a)] {
+                has[a.ix()] |= graph.is_host(b);
+            }
+        }
+        has
+    };
+    let wanted = |from: NodeId, to: NodeId| match place {
+        "switch-ports" => !graph.is_host(from),
+        "last-hop" => !graph.is_host(from) && graph.is_host(to),
+        "tor-uplinks" => !graph.is_host(from) && has_hosts[from.ix()] && !graph.is_host(to),
+        _ => false,
+    };
+    if matches!(place, "switch-ports" | "last-hop" | "tor-uplinks") {
+        let ends = graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
+        return Some(
+            ends.enumerate().filter(|(_, (a, b))| wanted(*a, *b)).map(|(i, _)| PortId(i as u32)).collect(),
+        );
+    }
+    port_names(graph).iter().position(|name| name == place).map(|i| vec![PortId(i as u32)])
+}

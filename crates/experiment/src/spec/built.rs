@@ -1,0 +1,50 @@
+//! What runs: made from a checked spec only.
+
+use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_units::{PortId, Time};
+
+/// An experiment that is ready to run.
+pub struct Built {
+    /// The network.
+    pub network: NetworkConfig,
+    /// Its traffics, by number.
+    pub traffics: Vec<TrafficConfig>,
+    /// All messages in order of their start, made while the run goes on; none starts after the measured window.
+    pub messages: Box<dyn Iterator<Item = Message> + Send>,
+    /// What is measured, and for how long.
+    pub measure: Measure,
+    /// What a reader of the results should know.
+    pub warnings: Vec<String>,
+}
+
+/// What is measured, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Messages posted before this do not count.
+    pub warm_up: Time,
+    /// Messages posted in this time after the warm-up count; above zero.
+    pub window: Time,
+    /// Whether the run goes on after the window until all messages have arrived.
+    pub drain: bool,
+    /// How long it goes on at most.
+    pub drain_limit: Time,
+    /// The size of the messages whose completion times are reported, in bytes; `None` for all.
+    pub report_size: Option<u64>,
+    /// What is sampled.
+    pub series: Vec<Series>,
+    /// Whether a drop in a lossless class is no error.
+    pub allow_drops: bool,
+}
+
+/// Queues that are sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The place as the spec has it: "last-hop", or names of ports.
+    pub place: String,
+    /// Its ports.
+    pub ports: Vec<PortId>,
+    /// Time between samples, above zero.
+    pub every: Time,
+    /// Whether samples of empty queues are kept.
+    pub zeros: bool,
+}

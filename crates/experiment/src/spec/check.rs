@@ -1,0 +1,176 @@
+//! From a spec that was read to one that makes sense.
+
+use super::built::{Measure, Series};
+use super::document::{self, Document, Ideal, Place, PortSet};
+use super::network::check_network;
+use super::shape::advice;
+use super::source::Source;
+use super::traffic::check_traffics;
+use super::{CheckedSpec, Spec};
+use crate::error::{Problem, Problems};
+use crate::ports_of;
+use fanin_fabric::topology::Graph;
+use fanin_record::port_names;
+use fanin_units::{PortId, Time};
+use std::collections::HashMap;
+
+/// Most samples that one run may take.
+const MAX_SAMPLES: f64 = 1e9;
+/// Longest time of one run: 10 days, which leaves room for sums.
+const MAX_RUN: Time = Time::from_s(864_000);
+
+/// Collects problems, so that many are found at once.
+pub struct Checker<'a> {
+    pub source: &'a Source,
+    pub problems: Vec<Problem>,
+    pub warnings: Vec<String>,
+}
+
+impl Checker<'_> {
+    /// Notes a problem.
+    pub fn fail(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
+        self.problems.push(self.source.problem(path, problem, right));
+    }
+}
+
+pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
+    let mut document = spec.document.clone();
+    let source = &spec.source;
+    let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
+    check_head(&document, &mut checker);
+    let network = check_network(&mut document.network, document.seed, &mut checker);
+    let measure = check_measure(&document.measure, network.as_ref().map(|n| &n.graph), &mut checker);
+    let until = document.measure.warm_up.saturating_add(document.measure.window);
+    let traffics = check_traffics(&mut document, network.as_ref(), until, &mut checker);
+    let Checker { problems, warnings, .. } = checker;
+    if let Some(problems) = Problems::new(problems) {
+        return Err(problems);
+    }
+    match (network, measure, traffics) {
+        (Some(network), Some(measure), Some((traffics, workloads, places))) => Ok(CheckedSpec {
+            document,
+            source: source.clone(),
+            network,
+            traffics,
+            workloads,
+            places,
+            measure,
+            warnings,
+        }),
+        // Each of them is missing only where a problem was noted.
+        _ => Err(source.problem("", "this spec cannot run", "").into()),
+    }
+}
+
+fn check_head(document: &Document, checker: &mut Checker<'_>) {
+    if document.spec_version != document::SPEC_VERSION {
+        let problem = format!("this program does not read version {}", document.spec_version);
+        checker.fail("spec_version", problem, format!("it reads {}", document::SPEC_VERSION));
+    }
+    if document.name.trim().is_empty() {
+        checker.fail("name", "it is empty", "give the experiment a name");
+    }
+    if i64::try_from(document.seed).is_err() {
+        checker.fail("seed", format!("{} is too large", document.seed), format!("it is at most {}", i64::MAX));
+    }
+    if let Some(compare) = &document.compare {
+        if compare.schemes.is_empty() {
+            checker.fail("compare.schemes", "no scheme is named", "name at least one, or leave the key out");
+        }
+        for (i, scheme) in compare.schemes.iter().enumerate() {
+            if compare.schemes[..i].contains(scheme) {
+                let path = format!("compare.schemes[{i}]");
+                checker.fail(&path, format!("\"{}\" is there twice", scheme.0), "name each scheme once");
+            }
+        }
+    }
+}
+
+fn check_measure(measure: &document::Measure, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
+    if measure.window == Time::ZERO {
+        checker.fail("measure.window", "it has no length", "write a time above zero, like \"50 ms\"");
+    }
+    let all = measure.warm_up.saturating_add(measure.window).saturating_add(measure.drain_limit);
+    if all > MAX_RUN {
+        let problem = format!("with warm-up and drain limit the run takes up to {all}");
+        checker.fail("measure.window", problem, format!("together they are at most {MAX_RUN}"));
+    }
+    if measure.report_size.is_some_and(|size| size.get() == 0) {
+        checker.fail("measure.report_size", "no message has 0 B", "give the size of some message, like \"8 KB\"");
+    }
+    let missing = match measure.slowdown {
+        Ideal::StoreAndForward => None,
+        Ideal::Hpcc => Some("the HPCC simulator's formula is not there yet"),
+        Ideal::LoneRun => Some("runs of single messages are not there yet"),
+    };
+    if let Some(problem) = missing {
+        checker.fail("measure.slowdown", problem, "use \"store-and-forward\"");
+    }
+    let mut series = Vec::with_capacity(measure.series.len());
+    for (i, wanted) in measure.series.iter().enumerate() {
+        let path = format!("measure.series[{i}]");
+        if wanted.every == Time::ZERO {
+            let right = "write a time above zero, like \"10 us\"";
+            checker.fail(&format!("{path}.every"), "samples have no time between them", right);
+            continue;
+        }
+        let Some((place, ports)) = graph.and_then(|graph| place(&wanted.place, graph, &path, checker)) else {
+            continue;
+        };
+        let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * ports.len() as f64;
+        if samples > MAX_SAMPLES {
+            let problem = format!("that makes {samples:.1e} samples of {} ports", ports.len());
+            let right = format!("sample less often or fewer ports; a run takes at most {MAX_SAMPLES:.0e}");
+            checker.fail(&format!("{path}.every"), problem, right);
+        }
+        series.push(Series { place, ports, every: wanted.every, zeros: wanted.zeros });
+    }
+    graph.map(|_| Measure {
+        warm_up: measure.warm_up,
+        window: measure.window,
+        drain: measure.drain,
+        drain_limit: measure.drain_limit,
+        report_size: measure.report_size.map(|size| size.get()),
+        series,
+        allow_drops: measure.allow_drops,
+    })
+}
+
+/// The ports of a place and its name; `None` after noting a problem.
+fn place(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<(String, Vec<PortId>)> {
+    let path = format!("{path}.where");
+    match place {
+        Place::Set(set) => {
+            let name = match set {
+                PortSet::SwitchPorts => "switch-ports",
+                PortSet::LastHop => "last-hop",
+                PortSet::TorUplinks => "tor-uplinks",
+            };
+            let ports = ports_of(graph, name).unwrap_or_default();
+            if ports.is_empty() {
+                checker.fail(&path, format!("this network has no {name}"), "use \"last-hop\" or names of ports");
+                return None;
+            }
+            Some((name.to_string(), ports))
+        }
+        Place::Ports(names) => {
+            if names.is_empty() {
+                checker.fail(&path, "no port is named", "name at least one, like \"tor0>h3\"");
+                return None;
+            }
+            let all = port_names(graph);
+            let number_of: HashMap<&str, u32> = all.iter().map(String::as_str).zip(0..).collect();
+            let mut ports = Vec::with_capacity(names.len());
+            for (i, name) in names.iter().enumerate() {
+                match number_of.get(name.as_str()) {
+                    Some(port) => ports.push(PortId(*port)),
+                    None => {
+                        let right = format!("{}; a port is named like \"tor0>h3\"", advice(name, number_of.keys().copied()));
+                        checker.fail(&format!("{path}[{i}]"), format!("there is no port \"{name}\""), right);
+                    }
+                }
+            }
+            (ports.len() == names.len()).then(|| (names.join(", "), ports))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Schemes in a spec, with a JSON schema made from the registry.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// The id of a scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SchemeId(pub String);
+
+/// A scheme, as it is or with some parameters changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SchemeChoice {
+    /// As it is.
+    Preset(SchemeId),
+    /// With some parameters changed.
+    Changed {
+        /// Which.
+        id: SchemeId,
+        /// The parameters that differ.
+        #[serde(flatten)]
+        parameters: Map<String, Value>,
+    },
+}
+
+impl SchemeChoice {
+    /// A scheme as it is.
+    pub fn preset(id: &str) -> Self {
+        Self::Preset(SchemeId(id.to_string()))
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Preset(id) | Self::Changed { id, .. } => &id.0,
+        }
+    }
+
+    /// The parameters that differ from the preset.
+    pub fn parameters(&self) -> Map<String, Value> {
+        match self {
+            Self::Preset(_) => Map::new(),
+            Self::Changed { parameters, .. } => parameters.clone(),
+        }
+    }
+}
+
+/// The ids of all registered schemes.
+pub(crate) fn ids() -> Vec<&'static str> {
+    fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied()).collect()
+}
+
+impl JsonSchema for SchemeId {
+    fn schema_name() -> Cow<'static, str> {
+        "SchemeId".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": ids(), "description": "The id of a scheme." })
+    }
+}
+
+impl JsonSchema for SchemeChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "SchemeChoice".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut branches = vec![generator.subschema_for::<SchemeId>().to_value()];
+        for (presets, reference) in fanin_cc::schemas(generator) {
+            let full = definition(generator, &reference);
+            branches.extend(presets.iter().map(|id| changes(id, &full)));
+        }
+        json_schema!({
+            "description": "A scheme: its id, or a table with its id and the parameters that are to differ.",
+            "anyOf": branches,
+        })
+    }
+}
+
+/// The schema of a table with a preset's id and any of its parameters, made from that of all its parameters.
+fn changes(id: &str, full: &Value) -> Value {
+    let defaults = fanin_cc::Settings::preset(id).map(|preset| preset.to_json()).unwrap_or_default();
+    let mut properties = Map::new();
+    properties.insert("id".into(), serde_json::json!({ "const": id }));
+    for (name, schema) in full.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let mut schema = schema.clone();
+        if let (Some(schema), Some(default)) = (schema.as_object_mut(), defaults.get(name)) {
+            schema.insert("default".into(), default.clone());
+        }
+        properties.insert(name.clone(), schema);
+    }
+    serde_json::json!({
+        "type": "object",
+        "properties": properties,
+        "required": ["id"],
+        "additionalProperties": false,
+    })
+}
+
+/// What a reference refers to, taken out of the definitions: nothing else refers to it.
+fn definition(generator: &mut SchemaGenerator, reference: &Schema) -> Value {
+    let Some(path) = reference.get("$ref").and_then(Value::as_str) else {
+        return reference.clone().to_value();
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    generator.definitions_mut().remove(name).unwrap_or_default()
+}

@@ -1,0 +1,331 @@
+//! Whether a value has the shape that a JSON schema asks for. Unlike a deserialiser this finds everything that is wrong
+//! at once, and names each by its path. It knows the part of JSON schema that the schema of specs uses.
+
+use super::source::key_in;
+use fanin_units::{Bytes, Rate, Time};
+use serde_json::{Map, Value};
+
+/// Something that has the wrong shape.
+#[derive(Clone, Debug)]
+pub struct Misfit {
+    /// Where.
+    pub path: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub right: String,
+}
+
+/// Everything about `value` that does not fit the schema `root`.
+pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
+    let mut walk = Walk { definitions: root.get("$defs").and_then(Value::as_object), found: Vec::new() };
+    walk.value(value, root, "");
+    walk.found
+}
+
+/// "did you mean ...", where one of `known` is close to `word`; otherwise the list of all.
+pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    let near = known.iter().map(|k| (strsim::damerau_levenshtein(word, k), *k)).min();
+    if let Some((distance, name)) = near
+        && distance <= 1 + name.chars().count() / 4
+    {
+        return format!("did you mean \"{name}\"?");
+    }
+    known.sort_unstable();
+    match known.len() {
+        0 => "leave it out".to_string(),
+        1..=40 => format!("known: {}", known.join(", ")),
+        n => format!("known: {}, ... ({n} in all)", known[..10].join(", ")),
+    }
+}
+
+/// A piece of a value for a message.
+fn show(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) if text.chars().count() > 60 => format!("{:?}...", text.chars().take(60).collect::<String>()),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a table".into(),
+    }
+}
+
+struct Walk<'a> {
+    definitions: Option<&'a Map<String, Value>>,
+    found: Vec<Misfit>,
+}
+
+impl<'a> Walk<'a> {
+    fn miss(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
+        self.found.push(Misfit { path: path.to_string(), problem: problem.into(), right: right.into() });
+    }
+
+    /// The schema itself, or the one it refers to with that one's name.
+    fn resolve(&self, schema: &'a Value) -> (&'a Value, &'a str) {
+        let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
+        let found = name.and_then(|name| Some((self.definitions?.get(name)?, name)));
+        found.unwrap_or((schema, ""))
+    }
+
+    fn value(&mut self, value: &Value, schema: &'a Value, path: &str) {
+        let (schema, name) = self.resolve(schema);
+        let unit_error = match (name, value) {
+            ("Time", Value::String(text)) => text.parse::<Time>().err(),
+            ("Rate", Value::String(text)) => text.parse::<Rate>().err(),
+            ("Bytes", Value::String(text)) => text.parse::<Bytes>().err(),
+            _ => None,
+        };
+        if let Some(error) = unit_error {
+            // Its text is "what is wrong; what would be right".
+            let text = error.to_string();
+            let (problem, right) = text.rsplit_once("; ").unwrap_or((&text, ""));
+            return self.miss(path, problem, right);
+        }
+        if let Some(words) = self.words(schema) {
+            return self.word(value, &words, path);
+        }
+        if let Some(branches) = branches(schema) {
+            return self.branch(value, branches, path);
+        }
+        let types = types(schema);
+        if !types.is_empty() && !types.iter().any(|t| is_type(value, t)) {
+            return self.miss(path, format!("{} is not what belongs here", show(value)), wanted(schema, &types));
+        }
+        match value {
+            Value::Object(values) => self.object(values, schema, path),
+            Value::Array(items) => self.array(items, schema, path),
+            Value::Number(number) => self.number(number, schema, path),
+            _ => {}
+        }
+    }
+
+    /// The words that a schema of fixed words allows.
+    fn words(&self, schema: &'a Value) -> Option<Vec<&'a str>> {
+        if let Some(word) = schema.get("const").and_then(Value::as_str) {
+            return Some(vec![word]);
+        }
+        if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+            return words.iter().map(Value::as_str).collect();
+        }
+        let branches = branches(schema)?;
+        let words: Option<Vec<Vec<&str>>> = branches.iter().map(|b| self.words(self.resolve(b).0)).collect();
+        words.map(|words| words.concat())
+    }
+
+    /// The only word that a key of a table may have.
+    fn constant(&self, table: &'a Value, key: &str) -> Option<&'a str> {
+        match self.words(self.resolve(table.get("properties")?.get(key)?).0)?.as_slice() {
+            [word] => Some(word),
+            _ => None,
+        }
+    }
+
+    fn word(&mut self, value: &Value, words: &[&str], path: &str) {
+        match value.as_str() {
+            Some(word) if words.contains(&word) => {}
+            Some(word) => self.miss(path, format!("\"{word}\" is not known"), advice(word, words.iter().copied())),
+            None => {
+                let right = format!("write one of \"{}\"", words.join("\", \""));
+                self.miss(path, format!("{} is not what belongs here", show(value)), right);
+            }
+        }
+    }
+
+    fn branch(&mut self, value: &Value, branches: &'a [Value], path: &str) {
+        let all: Vec<&Value> = branches.iter().map(|b| self.resolve(b).0).collect();
+        if let Value::Object(values) = value {
+            let tables: Vec<&Value> = all.iter().copied().filter(|b| b.get("properties").is_some()).collect();
+            if !tables.is_empty() {
+                return self.table_branch(values, &tables, path);
+            }
+        }
+        // Of several that take a text, the last one that does not take fixed words tells best what is wrong.
+        let mut best: Option<Vec<Misfit>> = None;
+        for branch in branches {
+            let mut inner = Walk { definitions: self.definitions, found: Vec::new() };
+            inner.value(value, branch, path);
+            if inner.found.is_empty() {
+                return;
+            }
+            let schema = self.resolve(branch).0;
+            if self.words(schema).is_none() && types(schema).iter().any(|t| is_type(value, t)) {
+                best = Some(inner.found);
+            }
+        }
+        let words: Vec<&str> = all.iter().filter_map(|b| self.words(b)).flatten().collect();
+        match best {
+            Some(mut found) => {
+                if let (false, Some(last)) = (words.is_empty(), found.last_mut()) {
+                    last.right.push_str(&format!(", or \"{}\"", words.join("\", \"")));
+                }
+                self.found.append(&mut found);
+            }
+            None if value.is_string() && !words.is_empty() => self.word(value, &words, path),
+            None => {
+                let mut ways: Vec<String> = Vec::new();
+                if !words.is_empty() {
+                    ways.push(format!("one of \"{}\"", words.join("\", \"")));
+                }
+                for schema in all.iter().filter(|b| self.words(b).is_none()) {
+                    let way = wanted(schema, &types(schema));
+                    let way = way.strip_prefix("write ").unwrap_or(&way).to_string();
+                    if !way.is_empty() && !ways.contains(&way) {
+                        ways.push(way);
+                    }
+                }
+                let right = format!("write {}", ways.join(", or "));
+                self.miss(path, format!("{} is not what belongs here", show(value)), right);
+            }
+        }
+    }
+
+    /// Chooses among tables, by a key that names the choice or by a key that only one of them has.
+    fn table_branch(&mut self, values: &Map<String, Value>, tables: &[&'a Value], path: &str) {
+        let constant = |table: &'a Value, key: &str| self.constant(table, key);
+        let tag = properties(tables[0]).map(|(key, _)| key).find(|tag| tables.iter().all(|t| constant(t, tag).is_some()));
+        if let (Some(tag), true) = (tag, tables.len() > 1) {
+            let known: Vec<&str> = tables.iter().filter_map(|t| constant(t, tag)).collect();
+            let at = key_in(path, tag);
+            let Some(choice) = values.get(tag) else {
+                return self.miss(&at, "this key is missing", format!("write one of \"{}\"", known.join("\", \"")));
+            };
+            match tables.iter().find(|t| constant(t, tag) == choice.as_str() && choice.is_string()) {
+                Some(table) => self.object(values, table, path),
+                None => self.word(choice, &known, &at),
+            }
+            return;
+        }
+        let fits = |table: &&&'a Value| {
+            let word = |key: &str| values.get(key).and_then(Value::as_str);
+            properties(table).any(|(key, _)| word(key).is_some() && word(key) == constant(table, key))
+        };
+        let has_own_key = |table: &&&'a Value| own_key(table, tables).is_some_and(|key| values.contains_key(key));
+        if let Some(table) = tables.iter().find(fits).or_else(|| tables.iter().find(has_own_key)) {
+            return self.object(values, table, path);
+        }
+        if let [only] = tables {
+            return self.object(values, only, path);
+        }
+        let own: Vec<&str> = tables.iter().filter_map(|t| own_key(t, tables)).collect();
+        match values.keys().next() {
+            // A table of one key whose name is the choice: the key is what is wrong.
+            Some(key) if values.len() == 1 && own.len() == tables.len() => {
+                let at = key_in(path, key);
+                self.miss(&at, "there is no such key", advice(key, own));
+            }
+            _ => self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", "))),
+        }
+    }
+
+    fn object(&mut self, values: &Map<String, Value>, schema: &'a Value, path: &str) {
+        let known: Vec<&str> = properties(schema).map(|(key, _)| key).collect();
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        for (key, value) in values {
+            match schema.get("properties").and_then(|p| p.get(key)) {
+                Some(inner) => self.value(value, inner, &key_in(path, key)),
+                None if closed => {
+                    let free = known.iter().copied().filter(|k| !values.contains_key(*k));
+                    self.miss(&key_in(path, key), "there is no such key", advice(key, free));
+                }
+                None => {}
+            }
+        }
+        for key in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            if !values.contains_key(key) {
+                let inner = schema.get("properties").and_then(|p| p.get(key)).map(|s| self.resolve(s).0);
+                let right = inner.map(|schema| wanted(schema, &types(schema))).unwrap_or_default();
+                self.miss(&key_in(path, key), "this key is missing", right);
+            }
+        }
+    }
+
+    fn array(&mut self, items: &[Value], schema: &'a Value, path: &str) {
+        let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+        let (min, max) = (bound("minItems"), bound("maxItems"));
+        let count = items.len() as u64;
+        if min.is_some_and(|min| count < min) || max.is_some_and(|max| count > max) {
+            let right = match (min, max) {
+                (Some(min), Some(max)) if min == max => format!("it has {min}"),
+                _ => format!("it has {} to {}", min.unwrap_or(0), max.map_or("any number".into(), |m| m.to_string())),
+            };
+            return self.miss(path, format!("the list has {count} entries"), right);
+        }
+        if let Some(inner) = schema.get("items") {
+            for (i, item) in items.iter().enumerate() {
+                self.value(item, inner, &format!("{path}[{i}]"));
+            }
+        }
+    }
+
+    fn number(&mut self, number: &serde_json::Number, schema: &'a Value, path: &str) {
+        let max = match schema.get("format").and_then(Value::as_str) {
+            Some("uint8") => u64::from(u8::MAX),
+            Some("uint16") => u64::from(u16::MAX),
+            Some("uint32") => u64::from(u32::MAX),
+            Some("uint64") => u64::MAX,
+            _ => return,
+        };
+        if !number.as_u64().is_some_and(|n| n <= max) {
+            self.miss(path, format!("{number} is out of range"), format!("write a whole number from 0 to {max}"));
+        }
+    }
+}
+
+fn branches(schema: &Value) -> Option<&[Value]> {
+    let list = schema.get("oneOf").or_else(|| schema.get("anyOf"))?;
+    list.as_array().map(Vec::as_slice)
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(k, v)| (k.as_str(), v))
+}
+
+/// A required key that no other of the tables has.
+fn own_key<'s>(table: &'s Value, tables: &[&Value]) -> Option<&'s str> {
+    let required = table.get("required").and_then(Value::as_array)?;
+    let mut keys = required.iter().filter_map(Value::as_str);
+    keys.find(|key| tables.iter().filter(|t| t.get("properties").is_some_and(|p| p.get(key).is_some())).count() == 1)
+}
+
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(one)) => vec![one],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64() || value.is_u64(),
+        _ => true,
+    }
+}
+
+/// What would be right, in words.
+fn wanted(schema: &Value, types: &[&str]) -> String {
+    // A quantity describes itself with an example.
+    if schema.get("pattern").is_some()
+        && let Some(description) = schema.get("description").and_then(Value::as_str)
+    {
+        return format!("write {description}");
+    }
+    let word = match types.iter().find(|t| **t != "null") {
+        Some(&"boolean") => "true or false",
+        Some(&"string") => "a text in quotes",
+        Some(&"array") => "a list, like [...]",
+        Some(&"object") => "a table, like { key = value }",
+        Some(&"number") => "a number",
+        Some(&"integer") => "a whole number",
+        _ => return String::new(),
+    };
+    format!("write {word}")
+}

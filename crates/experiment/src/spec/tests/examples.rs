@@ -1,0 +1,214 @@
+//! What good specs become.
+
+use super::*;
+use crate::built::Series;
+use document::{Buffer, Size, Topology};
+use fanin_fabric::{BufferPolicy, HostFifo, MarkAt, Marking};
+use fanin_units::{Bytes, PortId, Rate};
+
+#[test]
+fn a_spec_becomes_what_it_says() {
+    let spec = checked(EXAMPLE).unwrap();
+    let built = spec.build();
+    let network = &built.network;
+    assert_eq!((network.seed, network.graph.hosts), (7, 16));
+    assert_eq!((network.packet.payload, network.packet.header, network.packet.ack), (1460, 40, 64));
+    assert!(matches!(network.buffer, BufferPolicy::PerPort { bytes: 225_000, pfc } if pfc.headroom.is_none()));
+    assert_eq!(network.host_fifo, Some(HostFifo { capacity: 64_000, mark_above: Some(22_500) }));
+    assert_eq!(network.release, fanin_fabric::Release::LastBit);
+    let [data, bulk] = &network.classes[..] else { panic!("{:?}", network.classes) };
+    assert!(data.lossless && !bulk.lossless);
+    assert_eq!(data.marking, Marking::Step { above: 22_500, at: MarkAt::Dequeue });
+    assert!(matches!(bulk.marking, Marking::Red { min: 5000, max: 200_000, .. }));
+    let changed: Vec<_> = network.graph.links.iter().filter(|link| link.error_rate > 0.0).collect();
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].outages[1], (Time::from_ms(3), Time::from_ms(4)));
+    let [queries, updates, web] = &built.traffics[..] else { panic!("{:?}", built.traffics) };
+    assert_eq!((queries.class, updates.class, web.class), (1, 2, 1));
+    assert_eq!(queries.scheme.to_json()["packets"], 20);
+    assert_eq!((queries.endpoint.timeout, queries.endpoint.ack_chunk), (Time::NEVER, 4000));
+    assert_eq!((web.scheme.id(), web.endpoint.timeout), ("dcqcn", Time::from_ms(4)));
+    let measure = &built.measure;
+    assert_eq!((measure.warm_up, measure.window), (Time::from_ms(5), Time::from_ms(50)));
+    assert_eq!((measure.drain, measure.report_size, measure.allow_drops), (true, Some(8000), false));
+    assert_eq!((measure.series[0].ports.len(), measure.series[0].zeros), (16, false));
+    let every = Time::from_us(10);
+    let named = Series { place: "tor0>h3, h3>tor0".into(), ports: vec![PortId(7), PortId(6)], every, zeros: true };
+    assert_eq!(measure.series[1], named);
+}
+
+#[test]
+fn messages_come_in_order_and_within_the_window() {
+    let built = checked(EXAMPLE).unwrap().build();
+    let mut last = Time::ZERO;
+    let mut seen = [0u32; 3];
+    for message in built.messages {
+        assert!(last <= message.start && message.start < Time::from_ms(55));
+        last = message.start;
+        seen[usize::from(message.traffic)] += 1;
+        if message.traffic == 0 {
+            assert!([0, 9].contains(&message.dst) && [2000, 4000, 8000].contains(&message.bytes));
+        }
+        assert_eq!(message.traffic == 1, message.bytes == Message::ENDLESS);
+    }
+    assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}
+
+#[test]
+fn a_resolved_spec_shows_every_default_and_reads_back() {
+    let spec = checked(EXAMPLE).unwrap();
+    let document = spec.document();
+    let Topology::Clos { aggs, agg_uplinks, cores, fabric_link, fabric_delay, .. } = document.network.topology else {
+        panic!("{:?}", document.network.topology)
+    };
+    assert_eq!((aggs, agg_uplinks, cores), (Some(2), Some(2), Some(4)));
+    assert_eq!((fabric_link, fabric_delay), (Some(Rate::from_gbps(10)), Some(Time::from_us(5))));
+    let Buffer::PerPort(buffer) = &document.network.buffer else { panic!() };
+    assert_eq!(buffer.resume_gap, Some(Bytes(3000)));
+    assert_eq!(document.network.classes.as_ref().unwrap()[0].lossless, Some(true));
+    assert_eq!(document.traffic[2].class.as_deref(), Some("data"));
+    assert_eq!(document.traffic[1].size, Some(Size::Endless));
+    assert!(matches!(document.traffic[1].pattern, document::Pattern::Long { inter_rack_only: Some(true), .. }));
+    assert!(document.traffic[2].scheme.parameters().contains_key("byte_counter"));
+    let toml = spec.to_toml();
+    assert!(toml.contains("drain = true") && toml.contains("slowdown = \"store-and-forward\""), "{toml}");
+    assert_eq!(checked(&toml).unwrap(), spec, "{toml}");
+    assert_eq!(checked(&toml).unwrap().to_toml(), toml);
+    let json = spec.to_json().to_string();
+    assert_eq!(Spec::from_json(&json, "x.json", Path::new("")).unwrap().check().unwrap(), spec);
+}
+
+#[test]
+fn every_topology_and_pattern_is_reachable() {
+    let topologies = [
+        ("{ kind = \"star\", hosts = 8, link = \"10 Gbps\", delay = \"1 us\" }", 8),
+        ("{ kind = \"dumbbell\", left = 4, right = 4, link = \"10 Gbps\", delay = \"1 us\", bottleneck = \"1 Gbps\" }", 8),
+        ("{ kind = \"parking-lot\", switches = 3, hosts = 2, link = \"10 Gbps\", delay = \"1 us\" }", 6),
+        ("{ kind = \"leaf-spine\", leaves = 2, hosts = 3, spines = 2, link = \"10 Gbps\", delay = \"1 us\" }", 6),
+        ("{ kind = \"fat-tree\", k = 4, link = \"10 Gbps\", delay = \"1 us\" }", 16),
+        ("{ kind = \"hpcc-fat-tree\" }", 320),
+        ("{ kind = \"rcc-tree\" }", 1000),
+        (
+            "{ kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\"], links = [{ between = [\"a\", \"s\"], \
+             rate = \"1 Gbps\", delay = \"1 us\" }, { between = [\"s\", \"b\"], rate = \"1 Gbps\", delay = \"1 us\" }] }",
+            2,
+        ),
+    ];
+    let patterns = [
+        "pattern = { kind = \"poisson\" }\nload = { share = 0.1, of = \"receiver-link\" }",
+        "pattern = { kind = \"incast\", degree = 1 }",
+        "pattern = { kind = \"incast\", degree = 1, every = \"1 ms\" }",
+        "pattern = { kind = \"permutation\", every = \"1 ms\" }",
+        "pattern = { kind = \"all-to-all\" }",
+        "pattern = { kind = \"long\", count = 1 }",
+    ];
+    let sizes = [
+        "{ fixed = \"1 MB\" }",
+        "{ uniform = [\"1 KB\", \"1 MB\"] }",
+        "{ pareto = { mean = \"50 KB\", shape = 1.2 } }",
+        "{ cdf = \"FB_Hadoop\" }",
+        "{ cdf_points = [[0.0, 0.0], [1000.0, 100.0]] }",
+    ];
+    for (topology, hosts) in topologies {
+        for (i, pattern) in patterns.iter().enumerate() {
+            let text = format!(
+                "spec_version = 1\nname = \"x\"\nnetwork = {{ topology = {topology}, buffer = {{ policy = \"unlimited\" \
+                 }} }}\nmeasure = {{ window = \"10 us\" }}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\n{pattern}\nsize \
+                 = {}\n",
+                sizes[i % sizes.len()]
+            );
+            let spec = checked(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            assert_eq!(spec.network().graph.hosts, hosts);
+            assert_eq!(checked(&spec.to_toml()).unwrap(), spec);
+        }
+    }
+}
+
+#[test]
+fn files_are_found_from_the_specs_folder_and_the_resolved_spec_stands_alone() {
+    let folder = std::env::temp_dir().join(format!("fanin-spec-files-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("sizes.txt"), "1000 0\n2000 50\n4000 100\n").unwrap();
+    std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_us\n0,1,500,7\n2,0,600,1.5\n").unwrap();
+    let text = EXAMPLE
+        .replace("{ cdf = \"WebSearch\" }", "{ cdf = \"sizes.txt\" }")
+        .replace("pattern = { kind = \"long\", spread = \"1 ms\" }\nload = { share = 0.24, of = \"tor-uplinks\" }", "pattern = { kind = \"list\", file = \"flows.csv\" }");
+    std::fs::write(folder.join("spec.toml"), text).unwrap();
+    let spec = Spec::read(&folder.join("spec.toml")).unwrap().check().unwrap();
+    let listed: Vec<Message> = spec.build().messages.filter(|m| m.traffic == 1).collect();
+    assert_eq!(listed.iter().map(|m| (m.start, m.src, m.bytes)).collect::<Vec<_>>(), [
+        (Time::from_ns(1500), 2, 600),
+        (Time::from_us(7), 0, 500)
+    ]);
+    // From another folder, and without the file of sizes.
+    std::fs::remove_file(folder.join("sizes.txt")).unwrap();
+    assert_eq!(checked(&spec.to_toml()).unwrap(), spec);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn schemes_seeds_and_single_keys_can_be_replaced() {
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let none = spec.with_scheme("none").check().unwrap();
+    assert!(none.build().traffics.iter().all(|t| t.scheme.id() == "none"));
+    assert_eq!(spec.with_seed(99).check().unwrap().network().seed, 99);
+    let hosts = |spec: &Spec| spec.check().unwrap().network().graph.hosts;
+    assert_eq!(hosts(&spec.set("network.topology.pods", "4").unwrap()), 32);
+    let set = |key, value| spec.set(key, value).unwrap().document().clone();
+    assert_eq!(set("traffic[1].load.share", "0.5").traffic[1].load.as_ref().unwrap().share, 0.5);
+    assert_eq!(set("traffic.updates.load.share", "0.5").traffic[1].load.as_ref().unwrap().share, 0.5);
+    assert_eq!(set("measure.window", "10 ms").measure.window, Time::from_ms(10));
+    assert_eq!(set("measure.window", "\"10 ms\"").measure.window, Time::from_ms(10));
+    assert_eq!(set("traffic.web.scheme", "none").traffic[2].scheme.id(), "none");
+    assert_eq!(set("traffic.web.endpoint.connection", "true").traffic[2].endpoint.connection, true);
+    let red = set("network.marking", "{ kind = \"red\", min = \"1 KB\", max = \"2 KB\", probability = 0.5 }");
+    assert!(matches!(red.network.marking, document::Marking::Red { .. }));
+}
+
+#[test]
+fn flows_of_the_callers_join_the_first_traffic() {
+    let spec = checked(EXAMPLE).unwrap();
+    let flow = |dst| ListedFlow { start: Time::from_us(3), src: 1, dst, bytes: 4242, group: fanin_workload::NO_GROUP };
+    let built = spec.build_with(vec![flow(2)]).unwrap();
+    let mine: Vec<Message> = built.messages.filter(|m| m.bytes == 4242).collect();
+    assert_eq!(mine.len(), 1);
+    assert_eq!((mine[0].traffic, mine[0].dst, mine[0].start), (0, 2, Time::from_us(3)));
+    let error = spec.build_with(vec![flow(16)]).err().unwrap().to_string();
+    assert!(error.contains("there is no host 16") && error.contains("hosts are 0 to 15"), "{error}");
+}
+
+#[test]
+fn doubtful_specs_are_warned_of() {
+    assert!(checked(EXAMPLE).unwrap().warnings().is_empty());
+    let text = EXAMPLE.replace("share = 0.24", "share = 0.9").replace("lossless\" }", "lossless\", headroom = \"1 KB\" }");
+    let spec = checked(&text).unwrap();
+    let [headroom, load] = spec.warnings() else { panic!("{:?}", spec.warnings()) };
+    assert!(headroom.contains("headroom = 1 KB") && headroom.contains("16.499 KB"), "{headroom}");
+    assert!(load.contains("106 % of tor-uplinks"), "{load}");
+}
+
+/// Whether the schema in docs is this one; with UPDATE=1 in the environment it is written.
+#[test]
+fn the_schema_in_docs_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/spec.schema.json");
+    let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == text, "docs/spec.schema.json is stale; run the tests of fanin-experiment with UPDATE=1");
+}
+
+#[test]
+fn the_schema_knows_every_scheme_and_its_defaults() {
+    let schema = schema();
+    let branches = schema["$defs"]["SchemeChoice"]["anyOf"].as_array().unwrap();
+    for id in scheme::ids() {
+        let branch = branches.iter().find(|b| b["properties"]["id"]["const"] == id);
+        let branch = branch.unwrap_or_else(|| panic!("{id} is not in {branches:?}"));
+        let defaults = fanin_cc::Settings::preset(id).unwrap().to_json();
+        for (name, value) in defaults.as_object().unwrap() {
+            assert_eq!(&branch["properties"][name]["default"], value, "{id}.{name}");
+        }
+    }
+}

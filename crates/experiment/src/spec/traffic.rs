@@ -1,0 +1,411 @@
+//! The traffics of a spec: checked, filled in, and turned into the fabric's and the workload's.
+
+use super::check::Checker;
+use super::document::{Document, Endpoint, LoadBase, Pattern, Size, Timeout, Traffic};
+use super::scheme::{SchemeChoice, SchemeId, ids};
+use super::shape::advice;
+use crate::error::Problem;
+use fanin_cc::{Settings, SettingsError};
+use fanin_fabric::{EndpointConfig, NetworkConfig, TrafficConfig};
+use fanin_units::Time;
+use fanin_workload as workload;
+use fanin_workload::{Cdf, FlowList, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Most messages of one run: every message is kept for the flow table.
+const MAX_MESSAGES: f64 = 1e9;
+
+/// What the traffics of a spec become.
+type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);
+
+/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in.
+pub fn check_traffics(
+    document: &mut Document,
+    network: Option<&NetworkConfig>,
+    until: Time,
+    checker: &mut Checker<'_>,
+) -> Option<Traffics> {
+    let classes: Vec<String> =
+        document.network.classes.iter().flatten().map(|class| class.name.clone()).collect();
+    let count = document.traffic.len();
+    if count == 0 || count > usize::from(u16::MAX) {
+        checker.fail("traffic", format!("there are {count} traffics"), "write at least one [[traffic]], at most 65535");
+    }
+    let setting = network.map(Setting::new);
+    let mut configs = Vec::with_capacity(count);
+    let mut workloads = Vec::with_capacity(count);
+    let mut messages = 0.0;
+    let mut names: HashMap<String, usize> = HashMap::with_capacity(count);
+    for (i, traffic) in document.traffic.iter_mut().enumerate() {
+        let mut one = One { path: format!("traffic[{i}]"), checker };
+        if traffic.name.trim().is_empty() {
+            one.fail("name", "it is empty", "give the traffic a name");
+        } else if let Some(before) = names.insert(traffic.name.clone(), i) {
+            one.fail("name", format!("traffic[{before}] has this name too"), "give each traffic its own name");
+        }
+        if traffic.start >= until && until > Time::ZERO {
+            let problem = format!("it begins at {}, when the measured window has ended at {until}", traffic.start);
+            one.fail("start", problem, "begin earlier, or lengthen measure.window");
+        }
+        configs.extend(one.config(traffic, &classes));
+        if let Some(setting) = &setting
+            && let Some((workload, flows)) = one.workload(traffic, setting, until)
+        {
+            messages += flows;
+            workloads.push(workload);
+        }
+    }
+    if messages > MAX_MESSAGES {
+        let problem = format!("the traffics make about {messages:.1e} messages before the window ends");
+        checker.fail("traffic", problem, format!("make it fewer, at most {MAX_MESSAGES:.0e}"));
+    }
+    warn_of_overload(&document.traffic, checker);
+    let complete = configs.len() == count && workloads.len() == count;
+    setting.filter(|_| complete).map(|setting| (configs, workloads, setting.places))
+}
+
+/// Loads that are shares of one capacity and more than it together: legal, and worth knowing.
+fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
+    for (base, name) in [(LoadBase::HostLinks, "host-links"), (LoadBase::TorUplinks, "tor-uplinks")] {
+        let loads = traffics.iter().filter_map(|t| t.load.as_ref()).filter(|load| load.of == base);
+        let sum: f64 = loads.map(|load| load.share).sum();
+        if sum > 1.0 {
+            checker.warnings.push(format!("the traffics offer {:.0} % of {name}: queues grow without end", sum * 100.0));
+        }
+    }
+}
+
+/// The network as far as traffics need it.
+struct Setting {
+    places: Places,
+    hosts: u32,
+    number_of: HashMap<String, u32>,
+}
+
+impl Setting {
+    fn new(network: &NetworkConfig) -> Self {
+        let graph = &network.graph;
+        let (host_links, tor_uplinks) = graph.capacities();
+        let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
+        let names = graph.names.iter().take(graph.hosts as usize);
+        Self { places, hosts: graph.hosts, number_of: names.cloned().zip(0..).collect() }
+    }
+}
+
+/// One traffic, with its path.
+struct One<'a, 'b> {
+    path: String,
+    checker: &'a mut Checker<'b>,
+}
+
+impl One<'_, '_> {
+    fn fail(&mut self, key: &str, problem: impl Into<String>, right: impl Into<String>) {
+        let path = format!("{}.{key}", self.path);
+        self.checker.fail(&path, problem, right);
+    }
+
+    fn config(&mut self, traffic: &mut Traffic, classes: &[String]) -> Option<TrafficConfig> {
+        let scheme = self.scheme(&mut traffic.scheme);
+        let endpoint = self.endpoint(&traffic.endpoint);
+        let first = classes.first().cloned().unwrap_or_default();
+        let class = traffic.class.get_or_insert(first);
+        let number = classes.iter().position(|c| c == class);
+        if number.is_none() && !classes.is_empty() {
+            let (problem, right) = (format!("there is no class \"{class}\""), advice(class, classes.iter().map(|c| &**c)));
+            self.fail("class", problem, right);
+        }
+        Some(TrafficConfig {
+            name: traffic.name.clone(),
+            scheme: scheme?,
+            class: number? as u8 + 1,
+            ecn: traffic.ecn,
+            endpoint: endpoint?,
+        })
+    }
+
+    /// The scheme with its parameters, which are then all written out.
+    fn scheme(&mut self, choice: &mut SchemeChoice) -> Option<Settings> {
+        let (id, changes) = (choice.id().to_string(), choice.parameters());
+        match fanin_cc::settings(&id, &changes) {
+            Ok(settings) => {
+                if let serde_json::Value::Object(parameters) = settings.to_json()
+                    && !parameters.is_empty()
+                {
+                    *choice = SchemeChoice::Changed { id: SchemeId(id), parameters };
+                }
+                Some(settings)
+            }
+            Err(SettingsError::UnknownScheme(_)) => {
+                self.fail("scheme", format!("there is no scheme \"{id}\""), advice(&id, ids()));
+                None
+            }
+            Err(SettingsError::UnknownParameter(name, known)) => {
+                let right = advice(&name, known.iter().map(String::as_str));
+                self.fail(&format!("scheme.{name}"), format!("{id} has no such parameter"), right);
+                None
+            }
+            Err(SettingsError::Value(problem)) => {
+                // The parameter at fault is the one that is wrong by itself too; otherwise it is several together.
+                let alone = |name: &String, value: &serde_json::Value| {
+                    let one = std::iter::once((name.clone(), value.clone())).collect();
+                    matches!(fanin_cc::settings(&id, &one), Err(SettingsError::Value(_)))
+                };
+                let name = changes.iter().find(|(name, value)| alone(name, value)).map(|(name, _)| name);
+                let key = name.map_or("scheme".to_string(), |name| format!("scheme.{name}"));
+                let (problem, right) = problem.split_once(": ").map_or((problem.as_str(), ""), |(what, why)| (what, why));
+                self.fail(&key, problem, right);
+                None
+            }
+        }
+    }
+
+    fn endpoint(&mut self, endpoint: &Endpoint) -> Option<EndpointConfig> {
+        let timeout = match endpoint.timeout {
+            Timeout::Off(_) => Time::NEVER,
+            Timeout::After(time) => time,
+        };
+        if timeout == Time::ZERO {
+            self.fail("endpoint.timeout", "it has no length", "write a time above zero, like \"4 ms\", or \"off\"");
+        }
+        let Ok(ack_chunk) = u32::try_from(endpoint.ack_chunk.get()) else {
+            self.fail("endpoint.ack_chunk", format!("{} is too large", endpoint.ack_chunk), "it is below 4 GiB");
+            return None;
+        };
+        let (nack_interval, connection) = (endpoint.nack_interval, endpoint.connection);
+        Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
+    }
+
+    /// The workload's traffic, and how many messages it makes.
+    fn workload(&mut self, traffic: &mut Traffic, setting: &Setting, until: Time) -> Option<(workload::Traffic, f64)> {
+        let pattern = self.pattern(traffic, setting)?;
+        let built = workload::Traffic { start: traffic.start, pattern };
+        match built.expected(&setting.places, until) {
+            Ok(expected) => Some((built, expected.flows)),
+            Err(error) => {
+                self.workload_error(error);
+                None
+            }
+        }
+    }
+
+    fn workload_error(&mut self, error: WorkloadError) {
+        match error {
+            WorkloadError::Key { key: "network", problem, right } => self.checker.fail("network.topology", problem, right),
+            WorkloadError::Key { key, problem, right } => {
+                let key = match key {
+                    "size.uniform.min" => "size.uniform[0]",
+                    "size.uniform.max" => "size.uniform[1]",
+                    "size.cdf" => "size.cdf_points",
+                    "pattern.flows" => "pattern.file",
+                    key => key,
+                };
+                self.fail(key, problem, right);
+            }
+            WorkloadError::Line { file, line, problem, right } => {
+                let line = u32::try_from(line).ok();
+                self.checker.problems.push(Problem { file, line, key: String::new(), problem, right });
+            }
+        }
+    }
+
+    fn pattern(&mut self, traffic: &mut Traffic, setting: &Setting) -> Option<workload::Pattern> {
+        if matches!(traffic.pattern, Pattern::Long { .. }) {
+            traffic.size.get_or_insert(Size::Endless);
+        }
+        let size = match (&traffic.pattern, &traffic.size) {
+            (Pattern::List { .. }, Some(_)) => {
+                self.fail("size", "the messages of a list have sizes of their own", "leave it out");
+                None
+            }
+            // Never used: a list has sizes of its own.
+            (Pattern::List { .. }, None) => Some(SizeDistribution::Fixed(1)),
+            (_, None) => {
+                self.fail("size", "this key is missing", "write it like { fixed = \"1 MB\" }");
+                None
+            }
+            (_, Some(_)) => self.size(traffic),
+        };
+        let load = self.load(traffic);
+        let pattern = self.pattern_with(traffic, size?, load?, setting);
+        if let (Pattern::Long { inter_rack_only, .. }, Some(_)) = (&mut traffic.pattern, &pattern) {
+            let on_uplinks = traffic.load.as_ref().is_some_and(|load| load.of == LoadBase::TorUplinks);
+            inter_rack_only.get_or_insert(on_uplinks);
+        }
+        pattern
+    }
+
+    fn pattern_with(
+        &mut self,
+        traffic: &mut Traffic,
+        size: SizeDistribution,
+        load: Option<workload::Load>,
+        setting: &Setting,
+    ) -> Option<workload::Pattern> {
+        Some(match &mut traffic.pattern {
+            Pattern::Poisson { senders, receivers, inter_rack_only } => {
+                let hosts = self.pairs(senders, receivers, Some(*inter_rack_only), setting)?;
+                workload::Pattern::Poisson(workload::Poisson { hosts, size, load: load? })
+            }
+            Pattern::Incast { degree, jitter, every, size_per_sender, senders, receivers, inter_rack_only } => {
+                let arrivals = match (load, *every) {
+                    (Some(load), _) => workload::Arrivals::Load(load),
+                    (None, Some(every)) => workload::Arrivals::Every(every),
+                    (None, None) => workload::Arrivals::Once,
+                };
+                workload::Pattern::Incast(workload::Incast {
+                    hosts: self.pairs(senders, receivers, Some(*inter_rack_only), setting)?,
+                    degree: *degree,
+                    jitter: *jitter,
+                    size,
+                    size_per_sender: *size_per_sender,
+                    arrivals,
+                })
+            }
+            Pattern::Permutation { hosts, jitter, every } => {
+                let hosts = self.hosts("pattern.hosts", hosts, setting)?;
+                workload::Pattern::Permutation(workload::Permutation { hosts, size, jitter: *jitter, every: *every })
+            }
+            Pattern::AllToAll { hosts } => {
+                let hosts = self.hosts("pattern.hosts", hosts, setting)?;
+                workload::Pattern::AllToAll(workload::AllToAll { hosts, size })
+            }
+            Pattern::Long { pairs: _, count, spread, senders, receivers, inter_rack_only } => {
+                let amount = match (load, *count) {
+                    (Some(load), _) => LongFlows::Load(load),
+                    (None, count) => LongFlows::Count(count?),
+                };
+                let hosts = self.pairs(senders, receivers, *inter_rack_only, setting)?;
+                workload::Pattern::Long(workload::Long { hosts, size, amount, spread: *spread })
+            }
+            Pattern::List { file } => {
+                let (text, path) = self.read("pattern.file", file, "")?;
+                // The resolved spec has to find it from any folder.
+                if let Some(absolute) = std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok()) {
+                    *file = absolute;
+                }
+                match FlowList::from_text(&text, &path.display().to_string(), setting.hosts) {
+                    Ok(list) => workload::Pattern::List(list),
+                    Err(error) => {
+                        self.workload_error(error);
+                        return None;
+                    }
+                }
+            }
+        })
+    }
+
+    /// The load, where the pattern has one; the outer `None` after noting a problem.
+    fn load(&mut self, traffic: &Traffic) -> Option<Option<workload::Load>> {
+        let endless = traffic.size == Some(Size::Endless);
+        let given = traffic.load.is_some();
+        let (problem, right) = match &traffic.pattern {
+            Pattern::Poisson { .. } if !given => ("this key is missing", "write it like { share = 0.4, of = \"host-links\" }"),
+            Pattern::Poisson { .. } | Pattern::Incast { every: None, .. } if given && endless => {
+                ("messages that never end have no load", "give them a size, or leave the load out")
+            }
+            Pattern::Incast { every: Some(_), .. } if given => ("pattern.every sets the load already", "leave one of both out"),
+            Pattern::Long { count: Some(_), .. } if given => ("pattern.count sets the load already", "leave one of both out"),
+            Pattern::Long { count: None, .. } if !given => {
+                ("nothing says how many flows there are", "give a load, or pattern.count")
+            }
+            Pattern::Permutation { .. } | Pattern::AllToAll { .. } | Pattern::List { .. } if given => {
+                ("this pattern sets its own load", "leave it out")
+            }
+            _ => {
+                return Some(traffic.load.as_ref().map(|load| workload::Load {
+                    share: load.share,
+                    of: match load.of {
+                        LoadBase::HostLinks => workload::LoadBase::HostLinks,
+                        LoadBase::TorUplinks => workload::LoadBase::TorUplinks,
+                        LoadBase::ReceiverLink => workload::LoadBase::ReceiverLink,
+                    },
+                }));
+            }
+        };
+        self.fail("load", problem, right);
+        None
+    }
+
+    /// The sizes. Points from a file are written into the spec, so that the resolved one stands alone.
+    fn size(&mut self, traffic: &mut Traffic) -> Option<SizeDistribution> {
+        let sizes = match traffic.size.as_ref()? {
+            Size::Endless => SizeDistribution::Fixed(workload::ENDLESS),
+            Size::Fixed(bytes) => SizeDistribution::Fixed(bytes.get()),
+            Size::UniformOf(sizes) => SizeDistribution::UniformOf(sizes.iter().map(|s| s.get()).collect()),
+            Size::Uniform([min, max]) => SizeDistribution::Uniform { min: min.get(), max: max.get() },
+            Size::Pareto(pareto) => SizeDistribution::Pareto {
+                mean: pareto.mean.get(),
+                shape: pareto.shape,
+                cap: pareto.cap.map(|cap| cap.get()),
+            },
+            Size::Cdf(name) => match Cdf::built_in(name) {
+                Ok(cdf) => SizeDistribution::Cdf(cdf),
+                Err(_) => {
+                    let known = advice(name, Cdf::BUILT_IN);
+                    let (text, path) = self.read("size.cdf", name, &format!("; or a built-in distribution ({known})"))?;
+                    match Cdf::from_text(&text, &path.display().to_string()) {
+                        Ok(cdf) => {
+                            let points = cdf.points().iter().map(|(bytes, percent)| [*bytes, *percent]).collect();
+                            traffic.size = Some(Size::CdfPoints(points));
+                            SizeDistribution::Cdf(cdf)
+                        }
+                        Err(error) => {
+                            self.workload_error(error);
+                            return None;
+                        }
+                    }
+                }
+            },
+            Size::CdfPoints(points) => match Cdf::new(points.iter().map(|[bytes, percent]| (*bytes, *percent)).collect()) {
+                Ok(cdf) => SizeDistribution::Cdf(cdf),
+                Err(error) => {
+                    self.workload_error(error);
+                    return None;
+                }
+            },
+        };
+        Some(sizes)
+    }
+
+    /// The text of a file that the spec names, and its path; `None` after noting a problem.
+    fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
+        let path = self.checker.source.folder.join(name);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Some((text, path)),
+            Err(error) => {
+                let right = format!("name a file, relative to the spec's folder{or}");
+                self.fail(key, format!("{} cannot be read: {error}", path.display()), right);
+                None
+            }
+        }
+    }
+
+    fn pairs(
+        &mut self,
+        senders: &Option<Vec<String>>,
+        receivers: &Option<Vec<String>>,
+        inter_rack_only: Option<bool>,
+        setting: &Setting,
+    ) -> Option<Hosts> {
+        let senders = self.hosts("pattern.senders", senders, setting);
+        let receivers = self.hosts("pattern.receivers", receivers, setting);
+        Some(Hosts { senders: senders?, receivers: receivers?, inter_rack_only })
+    }
+
+    /// The numbers of named hosts; the outer `None` after noting a problem.
+    fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting) -> Option<Option<Vec<u32>>> {
+        let Some(names) = names else { return Some(None) };
+        let mut numbers = Vec::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            match setting.number_of.get(name) {
+                Some(number) => numbers.push(*number),
+                None => {
+                    let right = advice(name, setting.number_of.keys().map(String::as_str));
+                    self.fail(&format!("{key}[{i}]"), format!("there is no host \"{name}\""), right);
+                }
+            }
+        }
+        (numbers.len() == names.len()).then_some(Some(numbers))
+    }
+}

@@ -1,0 +1,235 @@
+//! The native module of the Python package: specs in, Arrow columns out, no logic of its own. Its Python signatures are
+//! in `python/fanin/_core.pyi`.
+
+mod arrow;
+
+use arrow::ArrowTable;
+use fanin_experiment::{ListedFlow, Outcome, Problems, Spec, bench};
+use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::{Path, PathBuf};
+
+pyo3::create_exception!(_core, SpecError, PyValueError, "A spec that cannot run.");
+
+fn refused(errors: Problems) -> PyErr {
+    SpecError::new_err(errors.to_string())
+}
+
+fn failed(error: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+fn read(
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: &[String],
+    scheme: Option<&str>,
+    seed: Option<u64>,
+) -> PyResult<Spec> {
+    let folder = Path::new(folder);
+    let mut spec = match format {
+        "toml" => Spec::from_toml(text, name, folder).map_err(refused)?,
+        "json" => Spec::from_json(text, name, folder).map_err(refused)?,
+        other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
+    };
+    for change in overrides {
+        let (key, value) = change.split_once('=').ok_or_else(|| {
+            SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
+        })?;
+        spec = spec.set(key.trim(), value.trim()).map_err(refused)?;
+    }
+    if let Some(scheme) = scheme {
+        spec = spec.with_scheme(scheme);
+    }
+    if let Some(seed) = seed {
+        spec = spec.with_seed(seed);
+    }
+    Ok(spec)
+}
+
+/// How far a run is.
+#[pyclass(frozen, get_all)]
+struct Progress {
+    simulated_s: f64,
+    end_s: f64,
+    packet_hops: u64,
+    wall_s: f64,
+    started: u64,
+    finished: u64,
+}
+
+/// What a run leaves.
+#[pyclass(frozen)]
+struct RunResult {
+    outcome: Outcome,
+    summary: Summary,
+    manifest: Manifest,
+    spec_toml: String,
+}
+
+#[pymethods]
+impl RunResult {
+    #[getter]
+    fn summary_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(failed)
+    }
+    #[getter]
+    fn manifest_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.manifest).map_err(failed)
+    }
+    #[getter]
+    fn resolved_toml(&self) -> &str {
+        &self.spec_toml
+    }
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.outcome.cancelled
+    }
+    fn flows(&self) -> PyResult<ArrowTable> {
+        tables::flows(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn ports(&self) -> PyResult<ArrowTable> {
+        tables::ports(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn series(&self) -> PyResult<ArrowTable> {
+        tables::series(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn histograms(&self) -> PyResult<ArrowTable> {
+        tables::histograms(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn events(&self) -> PyResult<ArrowTable> {
+        tables::events(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
+        let files = RunFiles {
+            spec_toml: &self.spec_toml,
+            manifest: &self.manifest,
+            run: &self.outcome.run,
+            summary: &self.summary,
+        };
+        py.detach(|| write_folder(&folder, &files, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
+    }
+}
+
+/// The checked spec with every default shown, as JSON.
+#[pyfunction]
+fn resolve(
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+) -> PyResult<String> {
+    let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+    let checked = spec.check().map_err(refused)?;
+    Ok(checked.to_json().to_string())
+}
+
+/// Runs a spec without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn run(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+    flows: Option<&Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+    let listed: Option<Vec<ListedFlow>> = flows.map(arrow::listed_flows).transpose()?;
+    let checked = spec.check().map_err(refused)?;
+    let built = match listed {
+        Some(flows) => checked.build_with(flows).map_err(refused)?,
+        None => checked.build(),
+    };
+    let mut look = |state: &fanin_experiment::Progress| -> bool {
+        let Some(callback) = &progress else { return true };
+        // The interpreter may be waiting to deliver a signal: an exception raised here stops the run like an answer
+        // of False does, and what has been measured so far is returned.
+        Python::attach(|py| {
+            let state = Progress {
+                simulated_s: state.simulated.as_secs_f64(),
+                end_s: state.end.as_secs_f64(),
+                packet_hops: state.packet_hops,
+                wall_s: state.wall.as_secs_f64(),
+                started: state.started,
+                finished: state.finished,
+            };
+            let answer = callback.call1(py, (state,)).and_then(|answer| answer.is_truthy(py));
+            answer.unwrap_or(false) && py.check_signals().is_ok()
+        })
+    };
+    let outcome = py.detach(|| fanin_experiment::run(built, &mut look));
+    let measure = checked.measure();
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    let summary = summarise(&outcome.run, sizes, measure.allow_drops);
+    let document = checked.document();
+    let wall_s = outcome.wall.as_secs_f64();
+    let manifest = Manifest::new(&document.name, document.seed, &outcome.run, wall_s, outcome.cancelled);
+    Ok(RunResult { outcome, summary, manifest, spec_toml: checked.to_toml() })
+}
+
+/// Runs one case of the benchmark.
+#[pyfunction]
+#[pyo3(name = "bench")]
+fn run_bench(py: Python<'_>, case: &str, threads: usize, scale: f64) -> PyResult<String> {
+    let result = py.detach(|| bench::run(case, threads, scale)).map_err(PyValueError::new_err)?;
+    serde_json::to_string(&result).map_err(failed)
+}
+
+/// The cases of the benchmark with a line about each.
+#[pyfunction]
+fn bench_cases() -> Vec<(&'static str, &'static str)> {
+    bench::CASES.iter().map(|case| (case.id, case.about)).collect()
+}
+
+/// Every registered scheme, one row per preset.
+#[pyfunction]
+fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for row in fanin_cc::rows() {
+        for preset in row.presets {
+            let item = PyDict::new(py);
+            item.set_item("id", preset)?;
+            item.set_item("file", row.file)?;
+            item.set_item("presets", row.presets.to_vec())?;
+            item.set_item("manual", row.manual())?;
+            list.append(item)?;
+        }
+    }
+    Ok(list)
+}
+
+/// The JSON schema of a spec.
+#[pyfunction]
+fn schema() -> String {
+    fanin_experiment::schema().to_string()
+}
+
+/// The native module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add_class::<ArrowTable>()?;
+    module.add_class::<Progress>()?;
+    module.add_class::<RunResult>()?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_bench, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    Ok(())
+}

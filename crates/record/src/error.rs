@@ -1,0 +1,67 @@
+//! Why a record could not be made or written.
+
+use arrow_schema::ArrowError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a record could not be made or written.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The target exists and overwriting was not asked for.
+    Exists(PathBuf),
+    /// The target exists, overwriting was asked for, and it does not look like a run folder.
+    NotARunFolder(PathBuf),
+    /// A file operation failed.
+    Io {
+        /// What was being done: "write", "rename".
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The columns of a table do not fit together.
+    Table {
+        /// Which table.
+        table: &'static str,
+        /// Why.
+        source: ArrowError,
+    },
+    /// The parts of a run do not fit together, such as a flow of a traffic that is not there.
+    Inconsistent(String),
+}
+
+impl RecordError {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { doing, path: path.to_path_buf(), source }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(path) => {
+                write!(f, "{} exists; give another place, or ask for it to be overwritten", path.display())
+            }
+            Self::NotARunFolder(path) => write!(
+                f,
+                "{} exists and is not a run folder (it has no manifest.json), so it is not overwritten; give another place",
+                path.display()
+            ),
+            Self::Io { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Self::Table { table, source } => write!(f, "cannot make the {table} table: {source}"),
+            Self::Inconsistent(problem) => write!(f, "the run's record is inconsistent: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Table { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

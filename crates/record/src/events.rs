@@ -1,0 +1,112 @@
+//! Things worth a line of their own: drops, pauses, warnings.
+
+use fanin_units::Time;
+
+/// What kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A packet was dropped.
+    Drop,
+    /// A port was paused.
+    Pause,
+    /// Something a reader of the results should know.
+    Warning,
+}
+
+impl EventKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Drop, Self::Pause, Self::Warning];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Pause => "pause",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// What kind.
+    pub kind: EventKind,
+    /// Where: the name of a port, a node, a traffic.
+    pub place: String,
+    /// What happened.
+    pub detail: String,
+}
+
+/// The first events of each kind, and how many more there were. A bound per kind, so that a storm of pauses cannot hide
+/// the one drop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventLog {
+    limit: usize,
+    kept: Vec<Event>,
+    seen: [u64; EventKind::ALL.len()],
+}
+
+impl EventLog {
+    /// Keeps up to `limit` events of each kind.
+    pub const fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::new(), seen: [0; EventKind::ALL.len()] }
+    }
+
+    /// Whether another event of this kind would be kept; where not, count it with [`EventLog::leave_out`] and save
+    /// the work of describing it.
+    pub fn has_room(&self, kind: EventKind) -> bool {
+        self.seen[kind as usize] < self.limit as u64
+    }
+
+    /// Adds an event, or counts it as left out.
+    pub fn push(&mut self, event: Event) {
+        if self.has_room(event.kind) {
+            self.seen[event.kind as usize] += 1;
+            self.kept.push(event);
+        } else {
+            self.leave_out(event.kind);
+        }
+    }
+
+    /// Counts an event without keeping it. Once one is left out, so are all later ones of its kind.
+    pub fn leave_out(&mut self, kind: EventKind) {
+        let seen = &mut self.seen[kind as usize];
+        *seen = (*seen).max(self.limit as u64) + 1;
+    }
+
+    /// The events kept, in the order they came.
+    pub fn kept(&self) -> &[Event] {
+        &self.kept
+    }
+
+    /// How many of a kind were left out.
+    pub fn left_out(&self, kind: EventKind) -> u64 {
+        self.seen[kind as usize].saturating_sub(self.limit as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storm_of_pauses_does_not_hide_the_drop() {
+        let mut log = EventLog::new(2);
+        let event = |kind, us| Event { time: Time::from_us(us), kind, place: "sw0>h1".into(), detail: "x".into() };
+        for us in 0..1000 {
+            log.push(event(EventKind::Pause, us));
+        }
+        log.push(event(EventKind::Drop, 1000));
+        assert_eq!(log.kept().len(), 3);
+        assert_eq!(log.kept()[2].kind, EventKind::Drop);
+        assert_eq!(log.left_out(EventKind::Pause), 998);
+        assert_eq!(log.left_out(EventKind::Drop), 0);
+        assert!(log.has_room(EventKind::Drop) && !log.has_room(EventKind::Pause));
+        log.leave_out(EventKind::Pause);
+        assert_eq!(log.left_out(EventKind::Pause), 999);
+    }
+}

@@ -1,0 +1,174 @@
+//! A run's folder on disk: there whole, or not there at all.
+
+use crate::{Manifest, RecordError, Run, Summary, tables};
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::FileWriter;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The file by which a folder is known as that of a run.
+const MANIFEST: &str = "manifest.json";
+
+/// What goes into the folder.
+#[derive(Clone, Copy)]
+pub struct RunFiles<'a> {
+    /// The resolved spec, as TOML: `spec.resolved.toml`.
+    pub spec_toml: &'a str,
+    /// How the run was made: `manifest.json`.
+    pub manifest: &'a Manifest,
+    /// The run itself: `flows.arrow`, `ports.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`, each an Arrow
+    /// IPC file (Feather V2).
+    pub run: &'a Run,
+    /// The numbers: `summary.json`.
+    pub summary: &'a Summary,
+}
+
+/// Writes a run's folder, whole or not at all: everything goes into a hidden folder beside the target first, is
+/// brought to disk, and is then renamed. Folders above the target are made as needed.
+///
+/// With `overwrite` a run folder that is already there is replaced; anything else that is there never is.
+///
+/// # Errors
+/// When the target is there already or a file cannot be written. The target is then as it was before.
+pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Result<(), RecordError> {
+    write_whole(target, overwrite, |folder| {
+        write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
+        write_table(&folder.join("flows.arrow"), "flow", &tables::flows(files.run)?)?;
+        write_table(&folder.join("ports.arrow"), "port", &tables::ports(files.run)?)?;
+        write_table(&folder.join("series.arrow"), "series", &tables::series(files.run)?)?;
+        write_table(&folder.join("histograms.arrow"), "histogram", &tables::histograms(files.run)?)?;
+        write_table(&folder.join("events.arrow"), "event", &tables::events(files.run)?)?;
+        write_json(&folder.join("summary.json"), files.summary)?;
+        write_json(&folder.join(MANIFEST), files.manifest)
+    })
+}
+
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), RecordError> {
+    let result = File::create_new(path).and_then(|file| {
+        let mut writer = std::io::BufWriter::new(file);
+        write(&mut writer)?;
+        writer.into_inner().map_err(|e| e.into_error())?.sync_all()
+    });
+    result.map_err(|source| RecordError::io("write", path, source))
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
+    write_file(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
+}
+
+fn write_table(path: &Path, table: &'static str, batch: &RecordBatch) -> Result<(), RecordError> {
+    let mut failed = None;
+    write_file(path, |file| {
+        let result = FileWriter::try_new(file, &batch.schema()).and_then(|mut writer| {
+            writer.write(batch)?;
+            writer.finish()
+        });
+        match result {
+            Ok(()) => Ok(()),
+            Err(arrow_schema::ArrowError::IoError(_, error)) => Err(error),
+            Err(error) => {
+                failed = Some(error);
+                Ok(())
+            }
+        }
+    })?;
+    match failed {
+        Some(source) => Err(RecordError::Table { table, source }),
+        None => Ok(()),
+    }
+}
+
+/// A folder that is removed again unless it is kept.
+struct Scratch {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Nothing to tell: the error that led here is the one to report.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Lets `fill` write into a hidden folder beside `target` and renames that to `target`.
+fn write_whole(
+    target: &Path,
+    overwrite: bool,
+    fill: impl FnOnce(&Path) -> Result<(), RecordError>,
+) -> Result<(), RecordError> {
+    check_free(target, overwrite)?;
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(|source| RecordError::io("make folder", parent, source))?;
+    let mut scratch = Scratch { path: beside(parent, target, "new"), keep: false };
+    fs::create_dir(&scratch.path).map_err(|source| RecordError::io("make folder", &scratch.path, source))?;
+    fill(&scratch.path)?;
+    sync_folder(&scratch.path)?;
+    // Looked at again: another run may have ended there meanwhile.
+    let replaces = check_free(target, overwrite)?;
+    if replaces {
+        let old = Scratch { path: beside(parent, target, "old"), keep: false };
+        rename(target, &old.path)?;
+        if let Err(error) = rename(&scratch.path, target) {
+            let mut old = old;
+            old.keep = true;
+            rename(&old.path, target)?;
+            return Err(error);
+        }
+    } else {
+        rename(&scratch.path, target)?;
+    }
+    scratch.keep = true;
+    sync_folder(parent)
+}
+
+/// Whether there is a folder to replace; an error when something else is in the way.
+fn check_free(target: &Path, overwrite: bool) -> Result<bool, RecordError> {
+    if target.file_name().is_none() {
+        return Err(RecordError::NotARunFolder(target.to_path_buf()));
+    }
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(RecordError::io("look at", target, error)),
+        Ok(_) if !overwrite => Err(RecordError::Exists(target.to_path_buf())),
+        Ok(found) if found.is_dir() && target.join(MANIFEST).is_file() => Ok(true),
+        Ok(_) => Err(RecordError::NotARunFolder(target.to_path_buf())),
+    }
+}
+
+/// A hidden name that no other run uses now.
+fn beside(parent: &Path, target: &Path, suffix: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    parent.join(format!(".{name}.{}.{count}.{suffix}", std::process::id()))
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
+    fs::rename(from, to).map_err(|source| RecordError::io("rename to", to, source))
+}
+
+/// Brings a folder's entries to disk, where the system can.
+fn sync_folder(path: &Path) -> Result<(), RecordError> {
+    if cfg!(unix) {
+        File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| RecordError::io("sync", path, source))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+use super::*;
+use crate::{SizeRange, summarise, tests::example};
+use arrow_ipc::reader::FileReader;
+
+/// An empty folder of this test's own, removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("fanin-record-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+    /// The names in it, hidden ones too.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write(target: &Path, run: &Run, name: &str, overwrite: bool) -> Result<(), RecordError> {
+    let summary = summarise(&example(), SizeRange::ALL, false);
+    let manifest = Manifest::new(name, 1, run, 0.5, false);
+    let spec_toml = "spec_version = 1\n";
+    write_folder(target, &RunFiles { spec_toml, manifest: &manifest, run, summary: &summary }, overwrite)
+}
+
+fn manifest_name(target: &Path) -> String {
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(target.join(MANIFEST)).unwrap()).unwrap();
+    manifest["name"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn a_folder_holds_everything_and_reads_back() {
+    let place = Place::new("whole");
+    let target = place.0.join("runs").join("first");
+    write(&target, &example(), "first", false).unwrap();
+    let mut names: Vec<_> =
+        fs::read_dir(&target).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let wanted = [
+        "events.arrow",
+        "flows.arrow",
+        "histograms.arrow",
+        "manifest.json",
+        "ports.arrow",
+        "series.arrow",
+        "spec.resolved.toml",
+        "summary.json",
+    ];
+    assert_eq!(names, wanted);
+    let reader = FileReader::try_new(File::open(target.join("flows.arrow")).unwrap(), None).unwrap();
+    let batches: Vec<RecordBatch> = reader.map(|batch| batch.unwrap()).collect();
+    assert_eq!(batches, [tables::flows(&example()).unwrap()]);
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(target.join(MANIFEST)).unwrap()).unwrap();
+    assert_eq!(manifest["event_hash"], "0000000000000abc");
+    assert_eq!(manifest["packet_hops_per_second"], 2000.0);
+    assert_eq!(manifest["simulated_ps"], 500_000_000);
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(target.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["traffics"][0]["unfinished"], 1);
+    assert_eq!(summary["errors"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_write_that_fails_half_way_leaves_nothing() {
+    let place = Place::new("fails");
+    let mut run = example();
+    // The flow table is written before this is found out.
+    run.histograms.clear();
+    let error = write_whole(&place.0.join("run"), false, |folder| {
+        write_file(&folder.join("a"), |file| file.write_all(b"half"))?;
+        write_file(&folder.join("b"), |_| Err(std::io::Error::other("disk full")))
+    });
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("cannot write") && text.contains("disk full"), "{text}");
+    assert_eq!(place.names(), [""; 0]);
+    // The same for a run that does not fit together.
+    run.flows[0].traffic = 9;
+    assert!(matches!(write(&place.0.join("run"), &run, "x", false), Err(RecordError::Inconsistent(_))));
+    assert_eq!(place.names(), [""; 0]);
+}
+
+#[test]
+fn a_run_is_only_replaced_when_asked_and_then_whole() {
+    let place = Place::new("replaced");
+    let target = place.0.join("run");
+    write(&target, &example(), "old", false).unwrap();
+    let error = write(&target, &example(), "new", false).unwrap_err();
+    assert!(matches!(error, RecordError::Exists(_)), "{error}");
+    assert_eq!(manifest_name(&target), "old");
+    let mut broken = example();
+    broken.ports.clear();
+    assert!(write(&target, &broken, "new", true).is_err());
+    assert_eq!(manifest_name(&target), "old");
+    write(&target, &example(), "new", true).unwrap();
+    assert_eq!(manifest_name(&target), "new");
+    assert_eq!(place.names(), ["run"]);
+}
+
+#[test]
+fn what_is_no_run_is_never_replaced() {
+    let place = Place::new("precious");
+    let target = place.0.join("photos");
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("cat.jpg"), "x").unwrap();
+    let error = write(&target, &example(), "run", true).unwrap_err();
+    assert!(matches!(error, RecordError::NotARunFolder(_)), "{error}");
+    assert!(target.join("cat.jpg").exists());
+    assert!(matches!(write(Path::new("/"), &example(), "run", true), Err(RecordError::NotARunFolder(_))));
+}

@@ -1,0 +1,28 @@
+//! What a run leaves: tables as Arrow columns, a summary, and a folder that holds both.
+//!
+//! A [`Run`] is what a simulation knows when it stops. [`tables`] turns it into record batches, [`summarise`] into the
+//! numbers people compare, and [`write_folder`] puts everything on disk, whole or not at all.
+//!
+//! Units are in the names of columns and fields; times are whole picoseconds in tables and microseconds in summaries.
+#![forbid(unsafe_code)]
+
+mod error;
+mod events;
+mod folder;
+mod manifest;
+mod percentile;
+mod run;
+mod summary;
+#[cfg(test)]
+mod tests;
+pub mod tables;
+
+pub use error::RecordError;
+pub use events::{Event, EventKind, EventLog};
+pub use folder::{RunFiles, write_folder};
+pub use manifest::{Machine, Manifest};
+pub use percentile::{Percentiles, Quantile, nearest_rank};
+pub use run::{Bin, Histogram, Run, Sample, TrafficInfo, port_names};
+pub use summary::{
+    DropSummary, NetworkSummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
+};

@@ -1,0 +1,79 @@
+//! How a run was made.
+
+use crate::Run;
+use serde::Serialize;
+
+/// The machine a run was made on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// Operating system.
+    pub os: &'static str,
+    /// Instruction set.
+    pub arch: &'static str,
+    /// Processor model, where the system tells.
+    pub cpu: Option<String>,
+    /// Cores that this process may use.
+    pub cores: usize,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn here() -> Self {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_string())
+        });
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { os: std::env::consts::OS, arch: std::env::consts::ARCH, cpu, cores }
+    }
+}
+
+/// How a run was made, and how fast.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Manifest {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Name of the spec.
+    pub name: String,
+    /// Root seed.
+    pub seed: u64,
+    /// Threads the run used.
+    pub threads: usize,
+    /// The machine.
+    pub machine: Machine,
+    /// Whether the run was stopped before its end.
+    pub cancelled: bool,
+    /// Wall-clock time of the run in seconds.
+    pub wall_s: f64,
+    /// Simulated time in picoseconds.
+    pub simulated_ps: u64,
+    /// Packets sent over one link each.
+    pub packet_hops: u64,
+    /// The same per second of wall-clock time.
+    pub packet_hops_per_second: f64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// The event hash as 16 hexadecimal digits.
+    pub event_hash: String,
+}
+
+impl Manifest {
+    /// Of a run that took `wall_s` seconds on one thread of this machine.
+    pub fn new(name: &str, seed: u64, run: &Run, wall_s: f64, cancelled: bool) -> Self {
+        let packet_hops = run.totals.packet_hops;
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            name: name.to_string(),
+            seed,
+            threads: 1,
+            machine: Machine::here(),
+            cancelled,
+            wall_s,
+            simulated_ps: run.stopped.as_ps(),
+            packet_hops,
+            packet_hops_per_second: if wall_s > 0.0 { packet_hops as f64 / wall_s } else { 0.0 },
+            events: run.totals.events,
+            event_hash: format!("{:016x}", run.totals.event_hash),
+        }
+    }
+}

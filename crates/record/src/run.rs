@@ -1,0 +1,127 @@
+//! What a simulation hands over when it stops.
+
+use crate::{EventLog, RecordError};
+use fanin_fabric::topology::Graph;
+use fanin_fabric::{FlowRecord, Message, PortCounters, Totals, TrafficCounters};
+use fanin_units::{PortId, Time};
+use std::collections::HashMap;
+
+/// A traffic, as far as results need it.
+#[derive(Clone, Debug)]
+pub struct TrafficInfo {
+    /// Its name in the spec.
+    pub name: String,
+    /// The id of its scheme.
+    pub scheme: String,
+    /// How often things happened.
+    pub counters: TrafficCounters,
+    /// Payload bytes of its endless flows that arrived in order within the measured window.
+    pub long_bytes_in_window: u64,
+}
+
+/// One sampled value of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub time: Time,
+    /// Which egress port.
+    pub port: PortId,
+    /// Data bytes waiting there, all classes.
+    pub queue_bytes: u64,
+}
+
+/// One bin of a histogram: values from `lower` (inclusive) to `upper` (exclusive).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// Smallest value in the bin.
+    pub lower: u64,
+    /// Smallest value above the bin.
+    pub upper: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// How often values of a quantity in bytes were seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    /// The quantity, such as "queue".
+    pub what: String,
+    /// Where, such as "last-hop" or the name of a port.
+    pub place: String,
+    /// In order of value; bins that were never seen may be left out.
+    pub bins: Vec<Bin>,
+}
+
+/// What a simulation hands over when it stops.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The network.
+    pub graph: Graph,
+    /// Its traffics, by number.
+    pub traffics: Vec<TrafficInfo>,
+    /// Messages posted from here (inclusive) are measured ...
+    pub measured_from: Time,
+    /// ... to here (exclusive).
+    pub measured_to: Time,
+    /// When the run stopped.
+    pub stopped: Time,
+    /// Every message, by number.
+    pub flows: Vec<FlowRecord>,
+    /// Counters per port, by number.
+    pub ports: Vec<PortCounters>,
+    /// Totals of the run.
+    pub totals: Totals,
+    /// Samples in order of time.
+    pub series: Vec<Sample>,
+    /// Histograms.
+    pub histograms: Vec<Histogram>,
+    /// Drops, pauses, warnings.
+    pub events: EventLog,
+}
+
+impl Run {
+    /// Whether a flow counts in the summary: a finite message posted within the measured window.
+    pub fn is_measured(&self, flow: &FlowRecord) -> bool {
+        flow.bytes < Message::ENDLESS && (self.measured_from..self.measured_to).contains(&flow.start)
+    }
+
+    /// Whether all parts fit together.
+    ///
+    /// # Errors
+    /// Names the first part that does not.
+    pub fn check(&self) -> Result<(), RecordError> {
+        let fail = |problem: String| Err(RecordError::Inconsistent(problem));
+        let ports = self.graph.links.len() * 2;
+        if self.ports.len() != ports {
+            return fail(format!("counters of {} ports, but the network has {ports}", self.ports.len()));
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            if usize::from(flow.traffic) >= self.traffics.len() {
+                return fail(format!("flow {i} is of traffic {} of {}", flow.traffic, self.traffics.len()));
+            }
+        }
+        if let Some(sample) = self.series.iter().find(|s| s.port.ix() >= ports) {
+            return fail(format!("a sample of port {} of {ports}", sample.port.0));
+        }
+        Ok(())
+    }
+}
+
+/// The name of each port, by number: "tor0>h3" is the egress port of tor0 towards h3. Further ports between the same
+/// two nodes end in "#2", "#3" and so on, in the order of the links.
+pub fn port_names(graph: &Graph) -> Vec<String> {
+    let mut seen: HashMap<(u32, u32), u32> = HashMap::with_capacity(graph.links.len() * 2);
+    let name = |node: fanin_units::NodeId| graph.names.get(node.ix()).map_or("?", String::as_str);
+    let mut names = Vec::with_capacity(graph.links.len() * 2);
+    for link in &graph.links {
+        for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+            let number = seen.entry((from.0, to.0)).or_insert(0);
+            *number += 1;
+            names.push(match number {
+                1 => format!("{}>{}", name(from), name(to)),
+                n => format!("{}>{}#{n}", name(from), name(to)),
+            });
+        }
+    }
+    names
+}

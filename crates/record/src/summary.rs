@@ -1,0 +1,252 @@
+//! The numbers people compare.
+
+use crate::{EventKind, Percentiles, Run};
+use fanin_fabric::FlowRecord;
+use fanin_units::Time;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Which messages count, by payload: from `min` to `max` bytes, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SizeRange {
+    /// Smallest size in bytes.
+    pub min: u64,
+    /// Largest size in bytes.
+    pub max: u64,
+}
+
+impl SizeRange {
+    /// Every size.
+    pub const ALL: Self = Self { min: 0, max: u64::MAX };
+
+    /// One size only.
+    pub const fn only(bytes: u64) -> Self {
+        Self { min: bytes, max: bytes }
+    }
+
+    fn contains(self, bytes: u64) -> bool {
+        (self.min..=self.max).contains(&bytes)
+    }
+}
+
+/// One traffic over the measured window. Only messages posted within the window count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrafficSummary {
+    /// Its name in the spec.
+    pub traffic: String,
+    /// The id of its scheme.
+    pub scheme: String,
+    /// Messages posted.
+    pub started: u64,
+    /// Of those, messages whose last byte arrived.
+    pub finished: u64,
+    /// Of those, messages whose last byte did not arrive before the run stopped.
+    pub unfinished: u64,
+    /// Endless flows, whenever they started.
+    pub endless: u64,
+    /// Sizes that the next four fields are about.
+    pub sizes: SizeRange,
+    /// Messages of these sizes posted.
+    pub sized_started: u64,
+    /// Of those, unfinished ones.
+    pub sized_unfinished: u64,
+    /// Completion times of finished messages of these sizes, in microseconds.
+    pub completion_us: Percentiles,
+    /// Completion times of finished messages of these sizes, as multiples of their ideal.
+    pub slowdown: Percentiles,
+    /// Payload that endless flows delivered in the window, in Gb/s over the whole window.
+    pub long_goodput_gbps: f64,
+    /// Share of the data packets of measured messages that arrived with a congestion mark.
+    pub marked_share: Option<f64>,
+    /// Data packets of measured messages sent again.
+    pub packets_resent: u64,
+    /// How often its scheme acted, over the whole run.
+    pub actions: BTreeMap<&'static str, u64>,
+}
+
+/// Packets dropped in the whole run, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DropSummary {
+    /// All of them.
+    pub total: u64,
+    /// No buffer for a lossy class.
+    pub buffer: u64,
+    /// No buffer for a lossless class.
+    pub lossless: u64,
+    /// Lost to a link's error rate.
+    pub error: u64,
+    /// On a link that went down, or queued for one.
+    pub link_down: u64,
+    /// No way to the destination.
+    pub no_route: u64,
+    /// By a switch program.
+    pub program: u64,
+}
+
+/// The network over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NetworkSummary {
+    /// When the run stopped, in microseconds.
+    pub stopped_us: f64,
+    /// Packets dropped.
+    pub drops: DropSummary,
+    /// Time that data was paused, summed over ports and classes, in microseconds.
+    pub paused_us: f64,
+    /// PAUSE frames.
+    pub pauses: u64,
+    /// Congestion notification packets sent, all traffics.
+    pub cnps: u64,
+    /// Packets marked by queues.
+    pub marked: u64,
+    /// Largest queue of any switch port in bytes.
+    pub peak_queue_bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+    /// Packets sent over one link each.
+    pub packet_hops: u64,
+    /// Events left out of the events table, by kind.
+    pub events_left_out: BTreeMap<&'static str, u64>,
+}
+
+/// A run in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// What completion times are divided by for slowdowns: "store-and-forward" is the same message alone on the same
+    /// path.
+    pub slowdown_ideal: &'static str,
+    /// Reasons not to trust the run; a program that made it should not end well when there is one.
+    pub errors: Vec<String>,
+    /// Per traffic, by number.
+    pub traffics: Vec<TrafficSummary>,
+    /// The network.
+    pub network: NetworkSummary,
+}
+
+/// A finished flow's completion time in microseconds: from the post at the sender to the last byte at the receiver.
+pub fn completion_us(flow: &FlowRecord) -> Option<f64> {
+    flow.finished.is_some().then(|| us(flow.finished.saturating_sub(flow.start)))
+}
+
+/// A finished flow's completion time as a multiple of its ideal.
+pub fn slowdown(flow: &FlowRecord) -> Option<f64> {
+    let known = flow.finished.is_some() && flow.ideal.is_some() && flow.ideal > Time::ZERO;
+    known.then(|| flow.finished.saturating_sub(flow.start).as_ps() as f64 / flow.ideal.as_ps() as f64)
+}
+
+fn us(time: Time) -> f64 {
+    time.as_ps() as f64 / 1e6
+}
+
+/// Sums a run up; `sizes` chooses the messages whose completion times and slowdowns are shown. Unless `allow_drops`, a
+/// drop in a lossless class is an error.
+pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
+    let drops = run.totals.drops;
+    let mut errors = Vec::new();
+    if drops.lossless > 0 && !allow_drops {
+        errors.push(format!(
+            "{} packets of lossless classes were dropped for lack of buffer; give them more headroom or buffer, or set \
+             measure.allow_drops = true",
+            drops.lossless
+        ));
+    }
+    let switch_ports = run.graph.links.iter().flat_map(|link| [link.a, link.b]).zip(&run.ports);
+    let peak = switch_ports.filter(|(from, _)| !run.graph.is_host(*from)).map(|(_, port)| port.peak_queue).max();
+    let traffics: Vec<TrafficSummary> = summarise_traffics(run, sizes);
+    let network = NetworkSummary {
+        stopped_us: us(run.stopped),
+        drops: DropSummary {
+            total: drops.total(),
+            buffer: drops.buffer,
+            lossless: drops.lossless,
+            error: drops.error,
+            link_down: drops.link_down,
+            no_route: drops.no_route,
+            program: drops.program,
+        },
+        paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
+        pauses: run.ports.iter().map(|port| port.pauses).sum(),
+        cnps: run.traffics.iter().map(|t| t.counters.actions.get(fanin_cc::Action::CnpSent)).sum(),
+        marked: run.ports.iter().map(|port| port.marked).sum(),
+        peak_queue_bytes: peak.unwrap_or(0),
+        timeouts: run.totals.timeouts,
+        nacks: run.totals.nacks,
+        packet_hops: run.totals.packet_hops,
+        events_left_out: EventKind::ALL.iter().map(|&kind| (kind.name(), run.events.left_out(kind))).collect(),
+    };
+    Summary { slowdown_ideal: "store-and-forward", errors, traffics, network }
+}
+
+/// What is collected of one traffic's flows, in one pass over all flows.
+#[derive(Default)]
+struct Collected {
+    started: u64,
+    finished: u64,
+    endless: u64,
+    sized_started: u64,
+    sized_unfinished: u64,
+    completion_us: Vec<f64>,
+    slowdown: Vec<f64>,
+    arrived: u64,
+    marked: u64,
+    resent: u64,
+}
+
+impl Collected {
+    fn add(&mut self, run: &Run, flow: &FlowRecord, sizes: SizeRange) {
+        if flow.bytes >= fanin_fabric::Message::ENDLESS {
+            self.endless += 1;
+            return;
+        }
+        if !run.is_measured(flow) {
+            return;
+        }
+        let finished = flow.finished.is_some();
+        self.started += 1;
+        self.finished += u64::from(finished);
+        self.arrived += u64::from(flow.packets_arrived);
+        self.marked += u64::from(flow.packets_marked);
+        self.resent += u64::from(flow.packets_resent);
+        if sizes.contains(flow.bytes) {
+            self.sized_started += 1;
+            self.sized_unfinished += u64::from(!finished);
+            self.completion_us.extend(completion_us(flow));
+            self.slowdown.extend(slowdown(flow));
+        }
+    }
+}
+
+fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
+    let mut collected: Vec<Collected> = run.traffics.iter().map(|_| Collected::default()).collect();
+    for flow in &run.flows {
+        if let Some(of) = collected.get_mut(usize::from(flow.traffic)) {
+            of.add(run, flow, sizes);
+        }
+    }
+    let window_s = run.measured_to.saturating_sub(run.measured_from).as_secs_f64();
+    let parts = run.traffics.iter().zip(collected);
+    parts
+        .map(|(info, c)| TrafficSummary {
+            traffic: info.name.clone(),
+            scheme: info.scheme.clone(),
+            started: c.started,
+            finished: c.finished,
+            unfinished: c.started - c.finished,
+            endless: c.endless,
+            sizes,
+            sized_started: c.sized_started,
+            sized_unfinished: c.sized_unfinished,
+            completion_us: Percentiles::of(c.completion_us),
+            slowdown: Percentiles::of(c.slowdown),
+            long_goodput_gbps: if window_s > 0.0 {
+                info.long_bytes_in_window as f64 * 8.0 / window_s / 1e9
+            } else {
+                0.0
+            },
+            marked_share: (c.arrived > 0).then(|| c.marked as f64 / c.arrived as f64),
+            packets_resent: c.resent,
+            actions: info.counters.actions.iter().map(|(action, n)| (action.name(), n)).collect(),
+        })
+        .collect()
+}

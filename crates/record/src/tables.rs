@@ -1,0 +1,197 @@
+//! Tables as Arrow record batches. Column names carry their units; a missing value is null.
+
+use crate::{EventKind, RecordError, Run, port_names, slowdown};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt16Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_schema::{Field, Schema};
+use fanin_fabric::{FlowRecord, PortCounters};
+use fanin_units::Time;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One column: name, whether it has nulls, values.
+type Column = (&'static str, bool, ArrayRef);
+
+fn batch(
+    table: &'static str,
+    columns: Vec<Column>,
+    metadata: HashMap<String, String>,
+) -> Result<RecordBatch, RecordError> {
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, nulls, values)| Field::new(*name, values.data_type().clone(), *nulls)).collect();
+    let schema = Schema::new_with_metadata(fields, metadata);
+    let values = columns.into_iter().map(|(_, _, values)| values).collect();
+    RecordBatch::try_new(Arc::new(schema), values).map_err(|source| RecordError::Table { table, source })
+}
+
+/// A column of few different texts, as a dictionary without repeats; each key is below the number of `texts`.
+fn labels(
+    table: &'static str,
+    texts: &[String],
+    keys: impl Iterator<Item = usize>,
+) -> Result<ArrayRef, RecordError> {
+    let mut different: Vec<&str> = Vec::new();
+    let place_of: Vec<i32> = texts
+        .iter()
+        .map(|text| {
+            let place = different.iter().position(|other| other == text).unwrap_or_else(|| {
+                different.push(text);
+                different.len() - 1
+            });
+            place as i32
+        })
+        .collect();
+    let keys = Int32Array::from_iter_values(keys.map(|key| place_of[key]));
+    DictionaryArray::<Int32Type>::try_new(keys, Arc::new(StringArray::from(different)))
+        .map(|column| Arc::new(column) as ArrayRef)
+        .map_err(|source| RecordError::Table { table, source })
+}
+
+fn u64s(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+fn u32s(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+/// A span that ends at `end`, or null.
+fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
+    end.is_some().then(|| end.saturating_sub(flow.start).as_ps())
+}
+
+/// One row per message, by number. `completion_ps` and `acked_ps` count from `start_ps`: to the last byte at the
+/// receiver, and to the sender knowing so; null for a message that did not get so far. `measured` is true for those in
+/// the summary. `group` is the incast, round or collective within the traffic.
+///
+/// # Errors
+/// When a flow belongs to no traffic.
+pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let all = || run.flows.iter();
+    let traffic = || all().map(|f| usize::from(f.traffic));
+    let names: Vec<String> = run.traffics.iter().map(|t| t.name.clone()).collect();
+    let schemes: Vec<String> = run.traffics.iter().map(|t| t.scheme.clone()).collect();
+    let columns: Vec<Column> = vec![
+        ("flow_id", false, u64s(0..run.flows.len() as u64)),
+        ("traffic", false, labels("flow", &names, traffic())?),
+        ("scheme", false, labels("flow", &schemes, traffic())?),
+        ("src", false, u32s(all().map(|f| f.src))),
+        ("dst", false, u32s(all().map(|f| f.dst))),
+        ("bytes", false, u64s(all().map(|f| f.bytes))),
+        ("start_ps", false, u64s(all().map(|f| f.start.as_ps()))),
+        ("completion_ps", true, Arc::new(all().map(|f| until(f, f.finished)).collect::<UInt64Array>())),
+        ("acked_ps", true, Arc::new(all().map(|f| until(f, f.acked)).collect::<UInt64Array>())),
+        (
+            "ideal_ps",
+            true,
+            Arc::new(all().map(|f| f.ideal.is_some().then(|| f.ideal.as_ps())).collect::<UInt64Array>()),
+        ),
+        ("slowdown", true, Arc::new(all().map(slowdown).collect::<Float64Array>())),
+        ("delivered_bytes", false, u64s(all().map(|f| f.delivered))),
+        ("group", true, Arc::new(all().map(|f| (f.group != u32::MAX).then_some(f.group)).collect::<UInt32Array>())),
+        ("hops", false, Arc::new(UInt16Array::from_iter_values(all().map(|f| f.hops)))),
+        ("packets_sent", false, u32s(all().map(|f| f.packets_sent))),
+        ("packets_resent", false, u32s(all().map(|f| f.packets_resent))),
+        ("packets_marked", false, u32s(all().map(|f| f.packets_marked))),
+        ("packets_arrived", false, u32s(all().map(|f| f.packets_arrived))),
+        ("measured", false, Arc::new(all().map(|f| Some(run.is_measured(f))).collect::<BooleanArray>())),
+    ];
+    batch("flow", columns, HashMap::new())
+}
+
+/// One row per port (one direction of a link), by number: the egress port of `from` towards `to`.
+///
+/// # Errors
+/// When the counters are not those of this network's ports.
+pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let names = port_names(&run.graph);
+    let node = |id: fanin_units::NodeId| run.graph.names.get(id.ix()).map_or("?", String::as_str);
+    let ends = || run.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+    let rates = run.graph.links.iter().flat_map(|link| [link.rate.as_bps(); 2]);
+    let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
+    let columns: Vec<Column> = vec![
+        ("port", false, texts(names.iter().map(String::as_str))),
+        ("from", false, texts(ends().map(|(from, _)| node(from)))),
+        ("to", false, texts(ends().map(|(_, to)| node(to)))),
+        ("rate_bps", false, u64s(rates)),
+        ("packets", false, count(|p| p.packets)),
+        ("bytes", false, count(|p| p.bytes)),
+        ("marked_packets", false, count(|p| p.marked)),
+        ("dropped_packets", false, count(|p| p.dropped)),
+        ("peak_queue_bytes", false, count(|p| p.peak_queue)),
+        ("paused_ps", false, count(|p| p.paused.as_ps())),
+        ("pauses", false, count(|p| p.pauses)),
+    ];
+    batch("port", columns, HashMap::new())
+}
+
+/// One row per sample of a queue.
+///
+/// # Errors
+/// When a sample is of a port that the network does not have.
+pub fn series(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    // Only the names of sampled ports.
+    let names = port_names(&run.graph);
+    let mut key_of: HashMap<u32, usize> = HashMap::new();
+    let mut used = Vec::new();
+    let keys: Vec<usize> = run
+        .series
+        .iter()
+        .map(|sample| {
+            *key_of.entry(sample.port.0).or_insert_with(|| {
+                used.push(names[sample.port.ix()].clone());
+                used.len() - 1
+            })
+        })
+        .collect();
+    let columns: Vec<Column> = vec![
+        ("time_ps", false, u64s(run.series.iter().map(|s| s.time.as_ps()))),
+        ("port", false, labels("series", &used, keys.into_iter())?),
+        ("queue_bytes", false, u64s(run.series.iter().map(|s| s.queue_bytes))),
+    ];
+    batch("series", columns, HashMap::new())
+}
+
+/// One row per bin of each histogram: values from `lower_bytes` (inclusive) to `upper_bytes` (exclusive).
+///
+/// # Errors
+/// When the columns do not fit together.
+pub fn histograms(run: &Run) -> Result<RecordBatch, RecordError> {
+    let rows = || run.histograms.iter().flat_map(|h| h.bins.iter().map(move |bin| (h, bin)));
+    let columns: Vec<Column> = vec![
+        ("what", false, texts(rows().map(|(h, _)| h.what.as_str()))),
+        ("where", false, texts(rows().map(|(h, _)| h.place.as_str()))),
+        ("lower_bytes", false, u64s(rows().map(|(_, bin)| bin.lower))),
+        ("upper_bytes", false, u64s(rows().map(|(_, bin)| bin.upper))),
+        ("count", false, u64s(rows().map(|(_, bin)| bin.count))),
+    ];
+    batch("histogram", columns, HashMap::new())
+}
+
+/// One row per event that was kept. The schema's metadata tells how many of each kind were left out:
+/// "left_out.drop", "left_out.pause", "left_out.warning".
+///
+/// # Errors
+/// When the columns do not fit together.
+pub fn events(run: &Run) -> Result<RecordBatch, RecordError> {
+    let kept = || run.events.kept().iter();
+    let left_out = EventKind::ALL
+        .iter()
+        .map(|&kind| (format!("left_out.{}", kind.name()), run.events.left_out(kind).to_string()))
+        .collect();
+    let columns: Vec<Column> = vec![
+        ("time_ps", false, u64s(kept().map(|e| e.time.as_ps()))),
+        ("kind", false, texts(kept().map(|e| e.kind.name()))),
+        ("where", false, texts(kept().map(|e| e.place.as_str()))),
+        ("detail", false, texts(kept().map(|e| e.detail.as_str()))),
+    ];
+    batch("event", columns, left_out)
+}

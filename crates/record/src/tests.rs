@@ -1,0 +1,211 @@
+//! A small run to test with, and tests of the tables and the summary on it.
+
+use crate::*;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use fanin_cc::Action;
+use fanin_fabric::topology::{Cable, Star};
+use fanin_fabric::{Drops, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
+use fanin_units::{PortId, Rate, Time};
+
+/// How many random cases a property test runs.
+pub fn cases() -> proptest::test_runner::Config {
+    let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
+    proptest::test_runner::Config { cases, ..Default::default() }
+}
+
+fn flow(traffic: u16, start_us: u64, took_us: Option<u64>, bytes: u64) -> FlowRecord {
+    let finished = took_us.map_or(Time::NEVER, |us| Time::from_us(start_us + us));
+    FlowRecord {
+        start: Time::from_us(start_us),
+        finished,
+        acked: if finished.is_some() { finished + Time::from_us(1) } else { Time::NEVER },
+        bytes,
+        delivered: if took_us.is_some() { bytes } else { 0 },
+        ideal: Time::from_us(10),
+        src: 0,
+        dst: 1,
+        group: if traffic == 0 { 7 } else { u32::MAX },
+        packets_sent: 4,
+        packets_resent: 1,
+        packets_marked: 1,
+        packets_arrived: 4,
+        traffic,
+        hops: 2,
+    }
+}
+
+/// Three hosts on a switch; queries of which one never ends, and a long flow.
+pub fn example() -> Run {
+    let graph = Star { hosts: 3, host_link: Cable::new(Rate::from_gbps(10), Time::from_us(1)) }.build().unwrap();
+    let mut counters = TrafficCounters::default();
+    counters.actions.count(Action::CnpSent);
+    counters.actions.count(Action::CnpSent);
+    let info = |name: &str, long| TrafficInfo {
+        name: name.into(),
+        scheme: "dcqcn".into(),
+        counters: counters.clone(),
+        long_bytes_in_window: long,
+    };
+    let mut events = EventLog::new(1);
+    for us in [40, 50] {
+        let (place, detail) = ("sw0>h1".into(), "no buffer".into());
+        events.push(Event { time: Time::from_us(us), kind: EventKind::Drop, place, detail });
+    }
+    let mut ports = vec![PortCounters::default(); 6];
+    ports[3] = PortCounters { peak_queue: 9000, pauses: 2, paused: Time::from_us(3), ..PortCounters::default() };
+    // A host's own queue is no switch queue.
+    ports[2].peak_queue = 1_000_000;
+    Run {
+        graph,
+        traffics: vec![info("queries", 0), info("updates", 125_000)],
+        measured_from: Time::from_us(100),
+        measured_to: Time::from_us(200),
+        stopped: Time::from_us(500),
+        flows: vec![
+            flow(0, 99, Some(1000), 8000),
+            flow(0, 100, Some(20), 8000),
+            flow(0, 150, Some(40), 8000),
+            flow(0, 160, Some(30), 2000),
+            flow(0, 199, None, 8000),
+            flow(0, 200, Some(1000), 8000),
+            flow(1, 0, None, Message::ENDLESS),
+        ],
+        ports,
+        totals: Totals {
+            packet_hops: 1000,
+            event_hash: 0xabc,
+            drops: Drops { buffer: 1, lossless: 2, ..Drops::default() },
+            ..Totals::default()
+        },
+        series: vec![
+            Sample { time: Time::from_us(1), port: PortId(3), queue_bytes: 10 },
+            Sample { time: Time::from_us(1), port: PortId(1), queue_bytes: 20 },
+            Sample { time: Time::from_us(2), port: PortId(3), queue_bytes: 30 },
+        ],
+        histograms: vec![Histogram {
+            what: "queue".into(),
+            place: "last-hop".into(),
+            bins: vec![Bin { lower: 0, upper: 1000, count: 5 }, Bin { lower: 1000, upper: 2000, count: 6 }],
+        }],
+        events,
+    }
+}
+
+fn u64_column(batch: &RecordBatch, name: &str) -> Vec<Option<u64>> {
+    batch.column_by_name(name).unwrap().as_primitive::<UInt64Type>().iter().collect()
+}
+
+fn label_column(batch: &RecordBatch, name: &str) -> Vec<String> {
+    let column = batch.column_by_name(name).unwrap().as_dictionary::<Int32Type>();
+    let values = column.downcast_dict::<arrow_array::StringArray>().unwrap();
+    values.into_iter().map(|text| text.unwrap().to_string()).collect()
+}
+
+#[test]
+fn the_flow_table_has_nulls_for_what_did_not_happen() {
+    let batch = tables::flows(&example()).unwrap();
+    assert_eq!(batch.num_rows(), 7);
+    assert_eq!(u64_column(&batch, "flow_id")[6], Some(6));
+    assert_eq!(label_column(&batch, "traffic")[5..], ["queries", "updates"]);
+    assert_eq!(label_column(&batch, "scheme")[6], "dcqcn");
+    // Readers refuse a dictionary that repeats a value, as both traffics' scheme would.
+    assert_eq!(batch.column_by_name("scheme").unwrap().as_dictionary::<Int32Type>().values().len(), 1);
+    assert_eq!(u64_column(&batch, "completion_ps")[1..5], [Some(20_000_000), Some(40_000_000), Some(30_000_000), None]);
+    assert_eq!(u64_column(&batch, "acked_ps")[3..5], [Some(31_000_000), None]);
+    let slowdown = batch.column_by_name("slowdown").unwrap().as_primitive::<Float64Type>();
+    assert_eq!(slowdown.value(2), 4.0);
+    assert!(slowdown.is_null(4));
+    let group = batch.column_by_name("group").unwrap().as_primitive::<UInt32Type>();
+    assert_eq!(group.iter().skip(5).collect::<Vec<_>>(), [Some(7), None]);
+    let measured = batch.column_by_name("measured").unwrap().as_boolean();
+    let measured: Vec<bool> = measured.iter().map(|m| m.unwrap()).collect();
+    // The window takes in its start but not its end; an endless flow is never a measured message.
+    assert_eq!(measured, [false, true, true, true, true, false, false]);
+}
+
+#[test]
+fn ports_have_names_and_ends() {
+    let batch = tables::ports(&example()).unwrap();
+    let text = |name, row| batch.column_by_name(name).unwrap().as_string::<i32>().value(row).to_string();
+    assert_eq!(batch.num_rows(), 6);
+    assert_eq!((text("port", 2), text("from", 2), text("to", 2)), ("h1>sw0".into(), "h1".into(), "sw0".into()));
+    assert_eq!(text("port", 3), "sw0>h1");
+    assert_eq!(u64_column(&batch, "paused_ps")[3], Some(3_000_000));
+    assert_eq!(u64_column(&batch, "rate_bps")[5], Some(10_000_000_000));
+}
+
+#[test]
+fn parallel_links_have_ports_of_their_own() {
+    let mut graph = example().graph;
+    let again = graph.links[0].clone();
+    graph.links.push(again);
+    assert_eq!(port_names(&graph)[6..], ["h0>sw0#2", "sw0>h0#2"]);
+}
+
+#[test]
+fn series_histograms_and_events_are_tables() {
+    let run = example();
+    let series = tables::series(&run).unwrap();
+    assert_eq!(label_column(&series, "port"), ["sw0>h1", "sw0>h0", "sw0>h1"]);
+    assert_eq!(u64_column(&series, "queue_bytes"), [Some(10), Some(20), Some(30)]);
+    let histograms = tables::histograms(&run).unwrap();
+    assert_eq!(u64_column(&histograms, "upper_bytes"), [Some(1000), Some(2000)]);
+    assert_eq!(u64_column(&histograms, "count"), [Some(5), Some(6)]);
+    let events = tables::events(&run).unwrap();
+    assert_eq!(events.num_rows(), 1);
+    assert_eq!(events.schema().metadata()["left_out.drop"], "1");
+    assert_eq!(events.schema().metadata()["left_out.pause"], "0");
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let mut run = example();
+    run.flows[2].traffic = 2;
+    assert!(tables::flows(&run).unwrap_err().to_string().contains("flow 2 is of traffic 2 of 2"));
+    let mut run = example();
+    run.ports.pop();
+    assert!(tables::ports(&run).unwrap_err().to_string().contains("5 ports, but the network has 6"));
+    let mut run = example();
+    run.series[0].port = PortId(6);
+    assert!(tables::series(&run).unwrap_err().to_string().contains("port 6 of 6"));
+}
+
+#[test]
+fn a_summary_counts_unfinished_messages_and_only_the_window() {
+    let summary = summarise(&example(), SizeRange::only(8000), false);
+    let queries = &summary.traffics[0];
+    assert_eq!((queries.started, queries.finished, queries.unfinished), (4, 3, 1));
+    assert_eq!((queries.sized_started, queries.sized_unfinished), (3, 1));
+    let times = queries.completion_us;
+    assert_eq!((times.count, times.p50, times.p99, times.p999), (2, Some(20.0), Some(40.0), Some(40.0)));
+    assert_eq!(times.mean, Some(30.0));
+    assert_eq!((queries.slowdown.p50, queries.slowdown.max), (Some(2.0), Some(4.0)));
+    assert_eq!(queries.marked_share, Some(0.25));
+    assert_eq!(queries.packets_resent, 4);
+    assert_eq!(queries.actions["cnps_sent"], 2);
+    assert_eq!(queries.actions["cuts"], 0);
+    let updates = &summary.traffics[1];
+    assert_eq!((updates.started, updates.endless), (0, 1));
+    // 125 KB in 100 us.
+    assert_eq!(updates.long_goodput_gbps, 10.0);
+    assert_eq!((updates.completion_us.p50, updates.marked_share), (None, None));
+    let network = &summary.network;
+    assert_eq!((network.cnps, network.pauses, network.paused_us), (4, 2, 3.0));
+    assert_eq!((network.drops.total, network.drops.lossless), (3, 2));
+    assert_eq!(network.peak_queue_bytes, 9000);
+    assert_eq!(network.events_left_out["drop"], 1);
+    assert_eq!(summarise(&example(), SizeRange::ALL, false).traffics[0].completion_us.count, 3);
+}
+
+#[test]
+fn a_lossless_drop_is_an_error_unless_allowed() {
+    let errors = summarise(&example(), SizeRange::ALL, false).errors;
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].contains("2 packets of lossless classes") && errors[0].contains("measure.allow_drops"));
+    assert!(summarise(&example(), SizeRange::ALL, true).errors.is_empty());
+    let mut run = example();
+    run.totals.drops.lossless = 0;
+    assert!(summarise(&run, SizeRange::ALL, false).errors.is_empty());
+}

@@ -1,0 +1,5 @@
+"""`python -m fanin` is the command `fanin`."""
+
+from fanin.cli import main
+
+main()

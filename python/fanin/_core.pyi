@@ -1,0 +1,89 @@
+"""The native module: specs in, Arrow columns out."""
+
+from collections.abc import Callable
+from typing import Literal, TypedDict
+
+__version__: str
+
+class SpecError(ValueError):
+    """A spec that cannot run. The message has one line per fault: `file:line: key: what is wrong; what would be right`."""
+
+class ArrowTable:
+    """Columns that leave through the Arrow PyCapsule interface without a copy."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class Progress:
+    """How far a run is."""
+
+    @property
+    def simulated_s(self) -> float: ...
+    @property
+    def end_s(self) -> float: ...
+    @property
+    def packet_hops(self) -> int: ...
+    @property
+    def wall_s(self) -> float: ...
+    @property
+    def started(self) -> int: ...
+    @property
+    def finished(self) -> int: ...
+
+class RunResult:
+    """What a run leaves."""
+
+    @property
+    def summary_json(self) -> str: ...
+    @property
+    def manifest_json(self) -> str: ...
+    @property
+    def resolved_toml(self) -> str: ...
+    @property
+    def cancelled(self) -> bool: ...
+    def flows(self) -> ArrowTable: ...
+    def ports(self) -> ArrowTable: ...
+    def series(self) -> ArrowTable: ...
+    def histograms(self) -> ArrowTable: ...
+    def events(self) -> ArrowTable: ...
+    def write(self, folder: str, overwrite: bool) -> None:
+        """Writes the run folder whole or not at all; raises `OSError`."""
+
+class Scheme(TypedDict):
+    """One preset of a scheme."""
+
+    id: str
+    file: str
+    """Names the file that implements it; presets of one file share its manual."""
+    presets: list[str]
+    """All presets of that file."""
+    manual: str
+
+def resolve(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+) -> str:
+    """The checked spec with every default shown, as JSON; raises `SpecError`."""
+
+def run(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+    flows: object | None,
+    progress: Callable[[Progress], bool] | None,
+) -> RunResult:
+    """Runs a spec without the GIL. `progress` is called about 10 times a second; when it returns False or raises, the
+    run stops and the result says `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us."""
+
+def bench(case: str, threads: int, scale: float) -> str: ...
+def bench_cases() -> list[tuple[str, str]]: ...
+def schemes() -> list[Scheme]: ...
+def schema() -> str: ...

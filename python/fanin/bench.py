@@ -1,0 +1,85 @@
+"""How fast the simulator is on fixed cases, each run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median_low
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from fanin import _core
+from fanin.result import RunError
+from fanin.table import plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+class Record(TypedDict, total=False):
+    """What one case gave. The native module may add fields of its own."""
+
+    case: str
+    threads: int
+    packet_hops: int
+    seconds: float
+    packet_hops_per_second: float
+    events: int
+    event_hash: str
+    peak_rss_bytes: int
+    pending_events: int
+    queue_ns_per_event: float
+    run_ns_per_event: float
+    queue_share: float
+    repeats_seconds: list[float]
+
+
+def cases() -> dict[str, str]:
+    """What each case is, by its id."""
+    return dict(_core.bench_cases())
+
+
+def measure(names: Sequence[str], *, threads: int = 1, scale: float = 1.0, repeat: int = 1) -> Iterator[Record]:
+    """Runs each case `repeat` times and yields its run of median time, with all times in `repeats_seconds`.
+
+    Raises `RunError` if a case fails, or if two runs of it differ in what they simulated.
+    """
+    for name in names:
+        runs = [_one(name, threads, scale) for _ in range(repeat)]
+        if len({run["event_hash"] for run in runs}) > 1:
+            raise RunError(f"case {name}: equal runs gave different event hashes; the simulator is not deterministic")
+        seconds = [run["seconds"] for run in runs]
+        chosen = runs[seconds.index(median_low(seconds))]
+        chosen["repeats_seconds"] = seconds
+        yield chosen
+
+
+def _one(name: str, threads: int, scale: float) -> Record:
+    script = Path(__file__).with_name("_bench_case.py")
+    command = [sys.executable, "-I", str(script), str(_core.__file__), name, str(threads), str(scale)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RunError(f"case {name}: {lines[-1]}")
+    return cast("Record", json.loads(done.stdout))
+
+
+def table(records: Sequence[Record]) -> Table:
+    """The records as a table for a terminal; the queue share is what the event queue alone would take of the run."""
+    headers = ["case", "M hops/s", "M packet-hops", "seconds", "M events", "queue share", "peak MB", "threads"]
+    rows = [
+        [
+            record["case"],
+            f"{record['packet_hops_per_second'] / 1e6:.2f}",
+            f"{record['packet_hops'] / 1e6:,.1f}",
+            f"{record['seconds']:.2f}",
+            f"{record['events'] / 1e6:,.1f}",
+            f"{record['queue_share'] * 100:.0f} %",
+            f"{record['peak_rss_bytes'] / 1e6:,.0f}",
+            str(record["threads"]),
+        ]
+        for record in records
+    ]
+    return plain(headers, rows, right=headers[1:])

@@ -1,0 +1,239 @@
+"""The command `fanin`. Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+
+import fanin
+from fanin import _core, bench, table
+from fanin.compare import Comparison, load_comparison
+from fanin.result import RunError, check_target, is_run_folder
+from fanin.run import Job
+
+WRONG_SPEC = 2
+FAILED = 1
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Packet-level simulation of datacenter congestion control.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Change one key of the spec, as "measure.window=10 ms"; repeatable.'
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of runs/NAME.")]
+Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run left in --out DIR.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def main() -> None:
+    """Runs the command line; each error is one readable message on stderr."""
+    try:
+        app(prog_name="fanin")
+    except _core.SpecError as error:
+        _fail(str(error), WRONG_SPEC)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_SPEC)
+    except FileExistsError as error:
+        _fail(str(error), WRONG_SPEC)
+    except (RunError, OSError) as error:
+        _fail(str(error), FAILED)
+    except KeyboardInterrupt:
+        _fail("interrupted", INTERRUPTED)
+
+
+@app.command()
+def run(
+    spec: SpecFile,
+    out: Out = None,
+    parquet: Parquet = False,
+    set_: Set = None,
+    scheme: Annotated[str | None, typer.Option(help="Run all traffics under this scheme.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Run one spec; print its summary and leave a run folder."""
+    job = Job.of(spec, set_ or ()).using(scheme, seed)
+    folder = out or default_folder(job) / job.label
+    overwrite = overwrite or out is None
+    check_target(folder, overwrite=overwrite)
+    result = fanin.run(spec, scheme=scheme, seed=seed, set=set_ or ())
+    result.save(folder, parquet=parquet, overwrite=overwrite)
+    _report(Comparison([result], result.cancelled), folder)
+
+
+@app.command()
+def compare(
+    spec: SpecFile,
+    schemes: Annotated[str | None, typer.Option(metavar="A,B", help="Instead of the spec's compare.schemes.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="1,2,3", help="Run each scheme under each of these.")] = None,
+    out: Out = None,
+    parquet: Parquet = False,
+    set_: Set = None,
+    overwrite: Overwrite = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")] = None,
+) -> None:
+    """Run one spec under several schemes; print one table, draw one picture."""
+    folder = out or default_folder(Job.of(spec, set_ or ()))
+    if out is not None and not overwrite and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --overwrite")
+    compared = fanin.compare(
+        spec,
+        _names(schemes) if schemes is not None else None,
+        _numbers(seeds) if seeds is not None else None,
+        set=set_ or (),
+        workers=workers,
+    )
+    if not compared.results:
+        _fail("cancelled before anything had run", INTERRUPTED)
+    compared.save(folder, parquet=parquet, overwrite=True)
+    _report(compared, folder)
+
+
+@app.command("bench")
+def bench_command(
+    case: Annotated[list[str] | None, typer.Option(help="Only this case; repeatable.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of one run.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the one of median time is shown.")] = 1,
+    scale: Annotated[float, typer.Option(min=0.0, help="Makes the cases shorter (below 1) or longer.")] = 1.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure packet-hops per second on fixed cases, each in a process of its own."""
+    known = bench.cases()
+    unknown = [name for name in case or () if name not in known]
+    if unknown:
+        _fail(f"no benchmark case {unknown[0]}; the cases are {', '.join(known)}", WRONG_SPEC)
+    records = []
+    for record in bench.measure(case or list(known), threads=threads, scale=scale, repeat=repeat):
+        records.append(record)
+        if not as_json:
+            _stderr().print(f"{record['case']}: {known[record['case']]}", highlight=False, markup=False)
+    if as_json:
+        print(json.dumps(records, indent=2))
+    else:
+        _stdout().print(bench.table(records))
+
+
+@app.command()
+def explain(scheme: Annotated[str, typer.Argument(metavar="SCHEME", show_default=False)]) -> None:
+    """Show the manual of a scheme: its idea, control law, parameters and sources."""
+    for row in _core.schemes():
+        if row["id"] == scheme:
+            _stdout().print(Markdown(row["manual"]) if sys.stdout.isatty() else row["manual"], markup=False)
+            return
+    known = [row["id"] for row in _core.schemes()]
+    _fail(f"no scheme {scheme}; the schemes are {', '.join(known)}", WRONG_SPEC)
+
+
+@app.command()
+def schemes() -> None:
+    """List the schemes."""
+    files = {row["file"]: row for row in _core.schemes()}
+    rows = [[", ".join(row["presets"]), table.manual_title(row["manual"])] for row in files.values()]
+    _stdout().print(table.plain(["scheme", "what it is"], rows))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of specs."""
+    print(_core.schema())
+
+
+@app.command()
+def check(
+    spec: SpecFile,
+    set_: Set = None,
+    scheme: Annotated[str | None, typer.Option(help="As if all traffics had this scheme.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the spec with every default shown.")] = False,
+) -> None:
+    """Check a spec without running it."""
+    resolved = Job.of(spec, set_ or ()).using(scheme, None).resolve()
+    if as_json:
+        print(json.dumps(resolved, indent=2))
+    else:
+        print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+
+
+@app.command()
+def show(folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False)]) -> None:
+    """Print the table of a run folder or of a comparison again."""
+    if is_run_folder(folder):
+        result = fanin.load(folder)
+        _print(Comparison([result], result.cancelled))
+    else:
+        _print(load_comparison(folder))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    print(fanin.__version__)
+
+
+def default_folder(job: Job) -> Path:
+    """`runs/NAME`, after the spec's name."""
+    name = re.sub(r"[^a-z0-9]+", "-", str(job.resolve()["name"]).lower()).strip("-")
+    return Path("runs") / (name or "unnamed")
+
+
+def _report(compared: Comparison, folder: Path) -> None:
+    """Prints what came out and where it lies; exits as it went."""
+    _print(compared)
+    _stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
+    for error in compared.errors:
+        _stderr().print(f"error: {error}", highlight=False, markup=False, soft_wrap=True)
+    if compared.cancelled:
+        raise typer.Exit(INTERRUPTED)
+    if compared.errors:
+        raise typer.Exit(FAILED)
+
+
+def _print(compared: Comparison) -> None:
+    _stdout().print(compared.table())
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
+    return names
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise _core.SpecError(
+            f"--seeds: {text!r} is not a list of whole numbers; write it like --seeds 1,2,3"
+        ) from None
+
+
+def _stdout() -> Console:
+    return Console(highlight=False)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def _fail(message: str, code: int) -> None:
+    for line in message.splitlines():
+        print(f"error: {line}", file=sys.stderr)
+    raise SystemExit(code)

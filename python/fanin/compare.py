@@ -1,0 +1,172 @@
+"""The same spec under several schemes, side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
+
+from fanin.measures import by_scheme, completion_us, messages, percentile, reported
+from fanin.result import Result, RunError, check_target, load
+from fanin.run import Job, SpecLike, Watcher, run_jobs
+from fanin.spec import schemes_to_compare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scheme of a comparison, over all its seeds."""
+
+    scheme: str
+    runs: int
+    started: int
+    """Messages posted in the measured window; flows that are meant to last as long as the run are not counted."""
+    finished: int
+    unfinished: int
+    endless: int
+    """Flows that are meant to last as long as the run."""
+    reported: int
+    """Finished messages of the reported sizes: what the percentiles are over."""
+    completion_p50_us: float | None
+    completion_p99_us: float | None
+    completion_p999_us: float | None
+    slowdown_p50: float | None
+    slowdown_p99: float | None
+    slowdown_p999: float | None
+    long_goodput_gbps: float | None
+    """Payload that endless flows delivered in the measured window, all together, averaged over seeds; None without any."""
+    marked_share: float | None
+    """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
+    drops: int
+    paused_us: float
+    """Time that ports spent paused by PFC, summed over ports and classes."""
+    cnps: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of one spec under several schemes and seeds."""
+
+    results: list[Result]
+    cancelled: bool
+    """Some run was stopped before its end, or never begun."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One row per scheme, in the order of the runs."""
+        return [row(scheme, results) for scheme, results in by_scheme(self.results).items()]
+
+    @property
+    def errors(self) -> list[str]:
+        """Why single runs are not to be trusted."""
+        return [f"{result.label}: {error}" for result in self.results for error in result.summary["errors"]]
+
+    def table(self) -> RenderableType:
+        """The comparison as a table for a terminal."""
+        from fanin import table
+
+        return table.comparison(self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws completion times and queues of all schemes, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.comparison(self.results, path)
+
+    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, overwrite: bool = False) -> Path:
+        """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path."""
+        root = Path(folder)
+        for result in self.results:
+            check_target(root / result.label, overwrite=overwrite)
+        for result in self.results:
+            result.save(root / result.label, parquet=parquet, overwrite=overwrite)
+        record = {
+            "runs": [result.label for result in self.results],
+            "cancelled": self.cancelled,
+            "rows": [asdict(row) for row in self.rows],
+        }
+        (root / "compare.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        self.plot(root / "compare.png")
+        return root
+
+
+def compare(
+    spec: SpecLike,
+    schemes: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    *,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    flows: object | None = None,
+    workers: int | None = None,
+    progress: bool | Watcher = True,
+) -> Comparison:
+    """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
+
+    Without `schemes`, the spec's `compare.schemes`. Without `seeds`, the spec's one seed. `workers` is how many runs go
+    on at once, by default one per processor. The other arguments are those of `fanin.run`.
+
+    Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
+    """
+    base = Job.of(spec, set)
+    if schemes is None:
+        schemes = schemes_to_compare(base.resolve())
+    each_seed: Sequence[int | None] = seeds or [None]
+    jobs = [base.using(scheme, seed) for scheme in dict.fromkeys(schemes) for seed in dict.fromkeys(each_seed)]
+    results = run_jobs(jobs, workers=workers or os.cpu_count() or 1, flows=flows, progress=progress)
+    return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
+
+
+def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
+    """Reads a folder that `Comparison.save` wrote; raises `RunError` if it is none."""
+    root = Path(folder)
+    try:
+        record = json.loads((root / "compare.json").read_text(encoding="utf-8"))
+        labels = cast("list[str]", record["runs"])
+        return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
+    except FileNotFoundError:
+        below = [path.parent.name for path in sorted(root.glob("*/manifest.json"))] if root.is_dir() else []
+        hint = f"; the runs in it are {', '.join(below)}" if below else ""
+        raise RunError(f"{root}: not a run folder and not a comparison{hint}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{root}: damaged compare.json: {error}") from None
+
+
+def row(scheme: str, results: Sequence[Result]) -> Row:
+    """Sums up the runs of one scheme."""
+    posted = pl.concat([messages(result) for result in results])
+    sample = pl.concat([reported(result) for result in results])
+    times_us = completion_us(sample)
+    slowdown = sample["slowdown"].drop_nulls().to_numpy()
+    arrived = int(posted["packets_arrived"].sum())
+    traffics = [traffic for result in results for traffic in result.summary["traffics"]]
+    networks = [result.summary["network"] for result in results]
+    endless = sum(traffic["endless"] for traffic in traffics)
+    return Row(
+        scheme=scheme,
+        runs=len(results),
+        started=sum(traffic["started"] for traffic in traffics),
+        finished=sum(traffic["finished"] for traffic in traffics),
+        unfinished=sum(traffic["unfinished"] for traffic in traffics),
+        endless=endless,
+        reported=sample.height,
+        completion_p50_us=percentile(times_us, 500),
+        completion_p99_us=percentile(times_us, 990),
+        completion_p999_us=percentile(times_us, 999),
+        slowdown_p50=percentile(slowdown, 500),
+        slowdown_p99=percentile(slowdown, 990),
+        slowdown_p999=percentile(slowdown, 999),
+        long_goodput_gbps=sum(t["long_goodput_gbps"] for t in traffics) / len(results) if endless else None,
+        marked_share=int(posted["packets_marked"].sum()) / arrived if arrived else None,
+        drops=sum(network["drops"]["total"] for network in networks),
+        paused_us=sum(network["paused_us"] for network in networks),
+        cnps=sum(network["cnps"] for network in networks),
+    )

@@ -1,0 +1,101 @@
+"""The numbers that tables and plots show, taken from runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from fanin.result import Result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+ALL_SIZES = 2**64 - 1
+"""The largest size where all sizes are reported."""
+
+
+def scheme_name(result: Result) -> str:
+    """The scheme of a run, or the schemes of its traffics joined by `+`."""
+    return "+".join(dict.fromkeys(traffic["scheme"] for traffic in result.summary["traffics"]))
+
+
+def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The runs of each scheme, in order."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(scheme_name(result), []).append(result)
+    return groups
+
+
+def messages(result: Result) -> pl.DataFrame:
+    """The flows that are measured; those meant to last as long as the run never are."""
+    return result.flows().filter(pl.col("measured"))
+
+
+def reported(result: Result) -> pl.DataFrame:
+    """The finished messages that percentiles are over: measured, and of the reported sizes."""
+    smallest, largest = sizes(result)
+    wanted = pl.col("bytes").is_between(smallest, largest) & pl.col("completion_ps").is_not_null()
+    return messages(result).filter(wanted)
+
+
+def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
+    """Completion times of finished flows, in microseconds."""
+    # Divided by NumPy, which rounds as the native module does; Polars multiplies by the reciprocal.
+    return flows["completion_ps"].to_numpy() / 1e6
+
+
+def sizes(result: Result) -> tuple[int, int]:
+    """Smallest and largest payload in bytes of the messages that percentiles are over."""
+    for traffic in result.summary["traffics"]:
+        return traffic["sizes"]["min"], traffic["sizes"]["max"]
+    return 0, ALL_SIZES
+
+
+def sizes_text(result: Result) -> str:
+    """The reported sizes as they go before the word "messages"; empty for all sizes."""
+    smallest, largest = sizes(result)
+    if largest == ALL_SIZES:
+        return "" if smallest == 0 else f"{size_text(smallest)} and longer"
+    return size_text(smallest) if smallest == largest else f"{size_text(smallest)} to {size_text(largest)}"
+
+
+def size_text(size_bytes: int) -> str:
+    """For example "8 KB"."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if size_bytes >= scale:
+            return f"{size_bytes / scale:g} {unit}"
+    return f"{size_bytes} B"
+
+
+def percentile(values: NDArray[np.float64], per_mille: int) -> float | None:
+    """By nearest rank: the smallest value that at least this share of all values does not exceed."""
+    if values.size == 0:
+        return None
+    rank = max(1, -(-values.size * per_mille // 1000))
+    return float(np.partition(values, rank - 1)[rank - 1])
+
+
+def queue_place(result: Result) -> str | None:
+    """Where the first series of queues was sampled, as the spec names it; None if no queue was sampled."""
+    places = result.histograms().filter(pl.col("what") == "queue")["where"]
+    return None if places.is_empty() else str(places[0])
+
+
+def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Queue lengths in bytes, rising, and for each the share of the samples at this place that are at least as long."""
+    here = (pl.col("what") == "queue") & (pl.col("where") == place)
+    table = pl.concat([result.histograms().filter(here) for result in results])
+    bins = table.group_by("lower_bytes", "upper_bytes").agg(pl.col("count").sum()).sort("lower_bytes")
+    counts = bins["count"].to_numpy().astype(np.float64)
+    total = counts.sum()
+    if total == 0:
+        return np.zeros(0), np.zeros(0)
+    # Summed from the far end: the rarest lengths would drown in the rounding of 1 - (a sum near 1).
+    at_least = np.append(np.cumsum(counts[::-1])[::-1], 0.0) / total
+    edges = np.append(bins["lower_bytes"].to_numpy(), bins["upper_bytes"].to_numpy()[-1]).astype(np.float64)
+    return edges, at_least

@@ -1,0 +1,88 @@
+"""What a person sees while runs are under way, on stderr: a bar per run, or now and then a line where no terminal is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from fanin import _core
+
+LINE_EVERY_S = 10.0
+"""How often a run says where it is when stderr is no terminal."""
+
+
+class ProgressDisplay:
+    """Shows the progress of several runs. Use it as a context; `update` may come from any thread."""
+
+    def __init__(self, labels: Sequence[str], *, visible: bool = True) -> None:
+        self._labels = labels
+        self._visible = visible
+        self._console = Console(stderr=True, highlight=False)
+        self._lock = threading.Lock()
+        self._last_line_s = [time.monotonic()] * len(labels)
+        self._bars: Progress | None = None
+        self._tasks: list[TaskID] = []
+        if visible and self._console.is_terminal:
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=16),
+                TextColumn("{task.fields[state]}"),
+                console=self._console,
+            )
+            self._tasks = [self._bars.add_task(label, total=1.0, state="waiting") for label in labels]
+
+    def __enter__(self) -> ProgressDisplay:
+        if self._bars is not None:
+            self._bars.start()
+        else:
+            self.say(f"running {', '.join(self._labels)}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def update(self, index: int, state: _core.Progress) -> None:
+        """Shows where the run of this index is."""
+        if self._bars is not None:
+            done = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+            self._bars.update(self._tasks[index], completed=done, state=describe(state))
+            return
+        if not self._visible:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if now - self._last_line_s[index] < LINE_EVERY_S:
+                return
+            self._last_line_s[index] = now
+        self.say(f"{self._labels[index]}: {describe(state)}")
+
+    def say(self, text: str) -> None:
+        """One line above the bars."""
+        if self._visible:
+            self._console.print(text, soft_wrap=True, markup=False)
+
+
+def describe(state: _core.Progress) -> str:
+    """Simulated time, speed and time left, as one line."""
+    parts = [f"{state.simulated_s * 1e3:.2f} of {state.end_s * 1e3:.2f} ms"]
+    if state.wall_s > 0:
+        parts.append(f"{state.packet_hops / state.wall_s / 1e6:.1f} M packet-hops/s")
+    left_s = time_left_s(state.simulated_s, state.end_s, state.wall_s)
+    if left_s is not None:
+        parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+    return ", ".join(parts)
+
+
+def time_left_s(simulated_s: float, end_s: float, wall_s: float) -> float | None:
+    """Seconds of wall time to the end at the pace so far, or None before there is a pace."""
+    if simulated_s <= 0 or wall_s <= 0:
+        return None
+    return wall_s * max(0.0, end_s - simulated_s) / simulated_s

@@ -1,0 +1,280 @@
+"""What a run leaves: tables, a summary and a manifest, in memory or in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
+
+import polars as pl
+
+from fanin import _core
+from fanin.spec import section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TABLES = ("flows", "ports", "series", "histograms", "events")
+"""The tables of a run; each is a file of its own in the run folder."""
+
+TableName = Literal["flows", "ports", "series", "histograms", "events"]
+
+
+class Percentiles(TypedDict):
+    """Nearest-rank percentiles over finished messages; None where none finished."""
+
+    count: int
+    p50: float | None
+    p99: float | None
+    p999: float | None
+    mean: float | None
+    max: float | None
+
+
+class SizeRange(TypedDict):
+    """Payload sizes in bytes, both ends included."""
+
+    min: int
+    max: int
+
+
+class TrafficSummary(TypedDict):
+    """One entry of the spec's list of traffics. Messages count if they were posted in the measured window."""
+
+    traffic: str
+    scheme: str
+    started: int
+    finished: int
+    unfinished: int
+    endless: int
+    sizes: SizeRange
+    sized_started: int
+    sized_unfinished: int
+    completion_us: Percentiles
+    slowdown: Percentiles
+    long_goodput_gbps: float
+    marked_share: float | None
+    packets_resent: int
+    actions: dict[str, int]
+
+
+class Drops(TypedDict):
+    """Packets dropped in the whole run, by cause."""
+
+    total: int
+    buffer: int
+    lossless: int
+    error: int
+    link_down: int
+    no_route: int
+    program: int
+
+
+class NetworkSummary(TypedDict):
+    """The network over the whole run."""
+
+    stopped_us: float
+    drops: Drops
+    paused_us: float
+    pauses: int
+    cnps: int
+    marked: int
+    peak_queue_bytes: int
+    timeouts: int
+    nacks: int
+    packet_hops: int
+    events_left_out: dict[str, int]
+
+
+class Summary(TypedDict):
+    """The run in numbers; `errors` says why it is not to be trusted."""
+
+    errors: list[str]
+    traffics: list[TrafficSummary]
+    network: NetworkSummary
+
+
+class Machine(TypedDict):
+    """The machine a run was made on."""
+
+    os: str
+    arch: str
+    cpu: str | None
+    cores: int
+
+
+class Manifest(TypedDict):
+    """How a run was made, and how fast."""
+
+    version: str
+    name: str
+    seed: int
+    threads: int
+    machine: Machine
+    cancelled: bool
+    wall_s: float
+    simulated_ps: int
+    packet_hops: int
+    packet_hops_per_second: float
+    events: int
+    event_hash: str
+
+
+class RunError(Exception):
+    """A run or a run folder that is not what it should be."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run. Its tables are Polars frames whose column names carry units; a missing value is null."""
+
+    label: str
+    """Names the run among others of the same spec."""
+    summary: Summary
+    manifest: Manifest
+    spec: dict[str, object]
+    """The spec that ran, with every default."""
+    _table: Callable[[TableName], pl.DataFrame]
+    _core_result: _core.RunResult | None
+
+    @staticmethod
+    def of(core: _core.RunResult, *, label: str) -> Result:
+        """Wraps what the native module returned."""
+        return Result(
+            label=label,
+            summary=cast("Summary", json.loads(core.summary_json)),
+            manifest=cast("Manifest", json.loads(core.manifest_json)),
+            spec=tomllib.loads(core.resolved_toml),
+            _table=lambda name: pl.DataFrame(getattr(core, name)()),
+            _core_result=core,
+        )
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return self.manifest["name"]
+
+    @property
+    def slowdown_ideal(self) -> str:
+        """What completion times are divided by for slowdowns."""
+        return str(section(self.spec, "measure")["slowdown"])
+
+    @property
+    def cancelled(self) -> bool:
+        """It was stopped before its end and holds what there was."""
+        return self.manifest["cancelled"]
+
+    @property
+    def simulated_ms(self) -> float:
+        """How much time was simulated."""
+        return self.manifest["simulated_ps"] / 1e9
+
+    def flows(self) -> pl.DataFrame:
+        """One row per message; `completion_ps` counts from its post to its last byte at the receiver."""
+        return self._table("flows")
+
+    def ports(self) -> pl.DataFrame:
+        """One row per port, that is per direction of a link."""
+        return self._table("ports")
+
+    def series(self) -> pl.DataFrame:
+        """What the spec's `measure.series` asked to sample."""
+        return self._table("series")
+
+    def histograms(self) -> pl.DataFrame:
+        """How often each queue was how long."""
+        return self._table("histograms")
+
+    def events(self) -> pl.DataFrame:
+        """Drops, pauses and warnings."""
+        return self._table("events")
+
+    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, overwrite: bool = False) -> Path:
+        """Writes the run folder, whole or not at all, and returns its path.
+
+        Tables are Arrow IPC files, or Parquet files if asked. Raises `FileExistsError` for a folder that exists, unless
+        it is a run folder and `overwrite` is set; a folder that holds anything else is never replaced.
+        """
+        target = Path(folder)
+        if self._core_result is None:
+            raise RunError("this run was loaded from a folder; copy that folder instead")
+        check_target(target, overwrite=overwrite)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not parquet:
+            self._core_result.write(str(target), overwrite)
+            return target
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+            made = Path(scratch) / "made"
+            self._core_result.write(str(made), False)
+            for name in TABLES:
+                pq.write_table(pa.table(getattr(self._core_result, name)()), made / f"{name}.parquet")
+                (made / f"{name}.arrow").unlink()
+            if target.exists():
+                target.rename(Path(scratch) / "old")
+            made.rename(target)
+        return target
+
+    def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws the distribution of message completion times, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.completion([self], path)
+
+    def plot_queues(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws how often switch queues were longer than a given length, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.queues([self], path)
+
+
+def load(folder: str | os.PathLike[str]) -> Result:
+    """Reads a run folder back; tables are read when asked for. Raises `RunError` if it is not a run folder."""
+    root = Path(folder)
+    if not is_run_folder(root):
+        raise RunError(f"{root}: not a run folder (no manifest.json in it)")
+    try:
+        manifest = cast("Manifest", json.loads((root / "manifest.json").read_text(encoding="utf-8")))
+        summary = cast("Summary", json.loads((root / "summary.json").read_text(encoding="utf-8")))
+        spec = tomllib.loads((root / "spec.resolved.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{root}: damaged run folder: {error}") from None
+
+    def table(name: TableName) -> pl.DataFrame:
+        if (root / f"{name}.parquet").exists():
+            return pl.read_parquet(root / f"{name}.parquet")
+        try:
+            return pl.read_ipc(root / f"{name}.arrow")
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise RunError(f"{root}: no readable table {name}: {error}") from None
+
+    return Result(
+        label=root.name,
+        summary=summary,
+        manifest=manifest,
+        spec=spec,
+        _table=table,
+        _core_result=None,
+    )
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Whether a run was written there."""
+    return (folder / "manifest.json").is_file()
+
+
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Raises `FileExistsError` if a run may not be written there."""
+    if not folder.exists():
+        return
+    if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")
+    if not overwrite:
+        raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --overwrite")

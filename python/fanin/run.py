@@ -1,0 +1,167 @@
+"""Reading specs and running them, one or several at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from fanin import _core
+from fanin.progress import ProgressDisplay
+from fanin.result import Result
+
+SpecLike = str | os.PathLike[str] | Mapping[str, object]
+"""The path of a `.toml` or `.json` file, or the spec itself as a mapping."""
+
+Watcher = Callable[[_core.Progress], bool]
+"""Called about 10 times a second during a run; the run stops when it returns False."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do: a spec's text and what to change in it."""
+
+    text: str
+    name: str
+    """The file's name as error messages show it."""
+    format: Literal["toml", "json"]
+    folder: str
+    """Where relative paths inside the spec start."""
+    overrides: tuple[str, ...] = ()
+    """`key=value`, applied to the text in this order."""
+    scheme: str | None = None
+    """Replaces the scheme that the spec names."""
+    seed: int | None = None
+
+    @staticmethod
+    def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
+        """Reads a spec; raises `OSError` for a file that cannot be read, `SpecError` for one that is not a spec file."""
+        if isinstance(spec, Mapping):
+            return Job(json.dumps(spec), "<mapping>", "json", str(Path.cwd()), tuple(overrides))
+        path = Path(spec)
+        if path.suffix not in (".toml", ".json"):
+            raise _core.SpecError(f"{path}: a spec is a .toml or a .json file")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise _core.SpecError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
+        return Job(
+            text, str(path), "toml" if path.suffix == ".toml" else "json", str(path.parent.resolve()), tuple(overrides)
+        )
+
+    def using(self, scheme: str | None, seed: int | None) -> Job:
+        """The same spec under another scheme or seed; `None` leaves the spec's own."""
+        return replace(self, scheme=scheme, seed=seed)
+
+    @property
+    def label(self) -> str:
+        """Names the run among others of the same spec; fit for a folder name."""
+        seed = "" if self.seed is None else f"-seed-{self.seed}"
+        return (self.scheme or "as-written") + seed
+
+    def resolve(self) -> dict[str, object]:
+        """The checked spec with every default shown; raises `SpecError`."""
+        resolved: dict[str, object] = json.loads(
+            _core.resolve(self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed)
+        )
+        return resolved
+
+    def run(self, flows: object | None, watcher: Watcher | None) -> Result:
+        """Runs it in this thread, without the GIL."""
+        return Result.of(
+            _core.run(
+                self.text,
+                self.name,
+                self.format,
+                self.folder,
+                list(self.overrides),
+                self.scheme,
+                self.seed,
+                flows,
+                watcher,
+            ),
+            label=self.label,
+        )
+
+
+def run(
+    spec: SpecLike,
+    *,
+    scheme: str | None = None,
+    seed: int | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    flows: object | None = None,
+    progress: bool | Watcher = True,
+) -> Result:
+    """Runs one spec and returns what it left, in memory.
+
+    `scheme` and `seed` replace the spec's own. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
+    messages from any table with columns src, dst (host numbers), bytes and start_us (microseconds), such as a Polars
+    frame. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
+    by returning False.
+
+    Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
+
+    Raises `SpecError` for a spec that cannot run and `OSError` for a file that cannot be read.
+    """
+    job = Job.of(spec, set).using(scheme, seed)
+    return run_jobs([job], workers=1, flows=flows, progress=progress)[0]
+
+
+def run_jobs(
+    jobs: Sequence[Job], *, workers: int, flows: object | None = None, progress: bool | Watcher = True
+) -> list[Result]:
+    """Runs several specs, `workers` at a time, and returns their results in order.
+
+    After Ctrl-C the runs under way stop and return what they have, and those that had not begun are left out.
+    """
+    for job in jobs:
+        job.resolve()  # a fault in the last spec is told before the first has run for minutes
+    stop = threading.Event()
+    with ProgressDisplay([job.label for job in jobs], visible=progress is True) as display:
+
+        def watcher(index: int) -> Watcher:
+            def watch(state: _core.Progress) -> bool:
+                display.update(index, state)
+                go_on = progress(state) if callable(progress) else True
+                return go_on and not stop.is_set()
+
+            return watch
+
+        # Runs are in threads of their own even if there is one: Python gives Ctrl-C to the main thread, which waits.
+        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+            futures = [pool.submit(job.run, flows, watcher(index)) for index, job in enumerate(jobs)]
+            try:
+                # Looks up now and then: a signal that another thread caught does not wake a thread that waits.
+                while not _settled(futures):
+                    wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)
+            except KeyboardInterrupt:
+                _stop(futures, stop)
+                display.say("stopping: the runs under way keep what they have")
+                wait(futures)
+            except BaseException:
+                _stop(futures, stop)
+                raise
+            finally:
+                if any(_failed(future) for future in futures):
+                    _stop(futures, stop)
+    return [future.result() for future in futures if not future.cancelled()]
+
+
+def _stop(futures: Sequence[Future[Result]], stop: threading.Event) -> None:
+    stop.set()
+    for future in futures:
+        future.cancel()
+
+
+def _settled(futures: Sequence[Future[Result]]) -> bool:
+    return all(future.done() for future in futures) or any(_failed(future) for future in futures)
+
+
+def _failed(future: Future[Result]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is not None

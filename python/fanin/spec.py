@@ -1,0 +1,60 @@
+"""What tables and plots need to know of a resolved spec. Checking specs is the native module's work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+Spec = Mapping[str, object]
+"""A resolved spec, every default shown."""
+
+DEFAULT_SCHEMES = ("dcqcn", "none")
+"""What a spec without `compare.schemes` is compared under."""
+
+
+def section(spec: Spec, name: str) -> Spec:
+    """A table of the spec, empty if it has none of this name."""
+    value = spec.get(name)
+    return cast("Spec", value) if isinstance(value, dict) else {}
+
+
+def traffics(spec: Spec) -> list[Spec]:
+    """The list of traffics."""
+    return cast("list[Spec]", spec.get("traffic", []))
+
+
+def kind(choice: object) -> str:
+    """Which alternative a tagged value is."""
+    return str(choice.get("kind", "")) if isinstance(choice, dict) else str(choice)
+
+
+def schemes_to_compare(spec: Spec) -> Sequence[str]:
+    """The schemes that the spec wants to be compared under."""
+    return cast("list[str] | None", section(spec, "compare").get("schemes")) or DEFAULT_SCHEMES
+
+
+def describe(spec: Spec) -> str:
+    """The topology and the load, in words."""
+    topology = section(spec, "network").get("topology")
+    return ", ".join(filter(None, [describe_topology(topology), describe_load(spec)]))
+
+
+def describe_topology(topology: object) -> str:
+    """For example `clos (pods 16, tors 4, hosts 16, uplinks 4, link 10 Gbps, delay 5 us)`."""
+    if not isinstance(topology, dict):
+        return str(topology)
+    parts = [f"{key} {value}" for key, value in topology.items() if key != "kind" and isinstance(value, str | int)]
+    return f"{kind(topology)} ({', '.join(parts)})" if parts else kind(topology)
+
+
+def describe_load(spec: Spec) -> str:
+    """For example `load 40 % of tor-uplinks`; shares of the same capacity are added up."""
+    shares: dict[str, float] = {}
+    for traffic in traffics(spec):
+        load = traffic.get("load")
+        if isinstance(load, dict) and isinstance(load.get("share"), int | float):
+            of = str(load.get("of"))
+            shares[of] = shares.get(of, 0.0) + float(load["share"])
+    if not shares:
+        return ""
+    return "load " + " and ".join(f"{round(share * 100, 1):g} % of {of}" for of, share in shares.items())

@@ -1,0 +1,140 @@
+"""The command line: help, what it prints, what it says when something is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fanin
+from conftest import Command
+
+COMMANDS = ("run", "compare", "bench", "explain", "schemes", "schema", "check", "show", "version")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help(command: Command, name: str) -> None:
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert f"fanin {name}" in done.stdout
+
+
+def test_help_lists_every_command(command: Command) -> None:
+    listed = command("--help").stdout
+    assert [name for name in COMMANDS if f"\n  {name} " not in listed] == []
+
+
+def wrong(command: Command, *arguments: str | Path, code: int = 2) -> str:
+    """Runs a command that must fail, and returns its message."""
+    done = command(*arguments)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: ")
+    return done.stderr
+
+
+def test_a_missing_spec_is_named(command: Command) -> None:
+    assert wrong(command, "run", "absent.toml") == "error: absent.toml: No such file or directory\n"
+
+
+def test_a_spec_must_be_toml_or_json(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text("name: x")
+    assert ".toml or a .json file" in wrong(command, "check", "spec.yaml")
+
+
+def test_a_spec_must_be_text(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_bytes(b'name = "\xff"')
+    assert "byte 8 is not UTF-8" in wrong(command, "check", "spec.toml")
+
+
+def test_an_unknown_key_is_named_with_file_and_line(command: Command, tiny: Path, tmp_path: Path) -> None:
+    text = tiny.read_text().replace("drain = true", "drian = true")
+    (tmp_path / "typo.toml").write_text(text)
+    line = 1 + text[: text.index("drian")].count("\n")
+    message = wrong(command, "run", "typo.toml")
+    assert f"typo.toml:{line}: " in message
+    assert "drian" in message
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_missing_unit_is_an_error(command: Command, tiny: Path) -> None:
+    assert "measure.window" in wrong(command, "check", tiny, "--set", "measure.window=4")
+
+
+def test_an_unknown_scheme_is_an_error_that_lists_the_known(command: Command, tiny: Path) -> None:
+    for arguments in (("run", tiny, "--scheme", "nonesuch"), ("compare", tiny, "--schemes", "none,nonesuch")):
+        message = wrong(command, *arguments)
+        assert "nonesuch" in message
+        assert "dcqcn" in message
+    assert "dcqcn" in wrong(command, "explain", "nonesuch")
+
+
+def test_seeds_must_be_numbers(command: Command, tiny: Path) -> None:
+    assert "--seeds 1,2,3" in wrong(command, "compare", tiny, "--seeds", "1,x")
+
+
+def test_an_unknown_benchmark_case_is_an_error(command: Command) -> None:
+    assert "the cases are" in wrong(command, "bench", "--case", "nonesuch")
+
+
+def test_show_wants_a_run_folder(command: Command, tmp_path: Path) -> None:
+    assert f"{tmp_path}: not a run folder" in wrong(command, "show", tmp_path, code=1)
+
+
+def test_explain_shows_the_manual(command: Command) -> None:
+    manual = command("explain", "dcqcn").stdout
+    for heading in ("Idea", "Signals", "Control law", "Parameters", "References"):
+        assert f"## {heading}\n" in manual
+
+
+def test_schemes_lists_every_preset(command: Command) -> None:
+    listed = command("schemes").stdout
+    for scheme in ("none", "fixed-window", "dcqcn", "dcqcn-win"):
+        assert scheme in listed
+
+
+def test_schema_is_json(command: Command) -> None:
+    assert "properties" in json.loads(command("schema").stdout)
+
+
+def test_check_prints_every_default(command: Command, tiny: Path) -> None:
+    resolved = json.loads(command("check", tiny, "--json", "--set", "seed=7").stdout)
+    assert resolved["name"] == "tiny incast"
+    assert resolved["seed"] == 7
+    assert "ok" in command("check", tiny).stdout
+
+
+def test_version(command: Command) -> None:
+    assert command("version").stdout == f"{fanin.__version__}\n"
+
+
+def test_run_leaves_a_folder_that_show_shows(command: Command, tiny: Path, tmp_path: Path) -> None:
+    done = command("run", tiny, "--scheme", "none", "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    folder = Path("runs/tiny-incast/none-seed-5")
+    assert done.stdout.endswith(f"results: {folder}\n")
+    assert fanin.load(tmp_path / folder).manifest["seed"] == 5
+    assert command("show", folder).stdout == done.stdout.removesuffix(f"results: {folder}\n")
+
+
+def test_a_folder_of_my_own_is_not_replaced_unasked(command: Command, tiny: Path) -> None:
+    assert command("run", tiny, "--out", "mine").returncode == 0
+    assert "mine: exists" in wrong(command, "run", tiny, "--out", "mine")
+    assert command("run", tiny, "--out", "mine", "--overwrite").returncode == 0
+
+
+def test_a_folder_with_other_things_is_never_replaced(command: Command, tiny: Path, tmp_path: Path) -> None:
+    thesis = tmp_path / "mine" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("years of work")
+    wrong(command, "run", tiny, "--out", "mine", "--overwrite")
+    assert thesis.read_text() == "years of work"
+
+
+def test_a_drop_in_a_lossless_class_fails_the_run_unless_allowed(command: Command, tiny: Path) -> None:
+    # With no room for what is under way after a PAUSE, PFC cannot protect an incast at line rate.
+    starved = ("--set", 'network.buffer.headroom="0 B"', "--set", 'network.buffer.per_port="6 KB"')
+    failed = command("run", tiny, "--scheme", "none", *starved)
+    assert failed.returncode == 1
+    assert "lossless" in failed.stderr
+    assert "messages started" in failed.stdout
+    assert command("run", tiny, "--scheme", "none", *starved, "--set", "measure.allow_drops=true").returncode == 0

@@ -1,0 +1,83 @@
+"""Run folders: written whole, read back equal, readable by others."""
+
+from pathlib import Path
+
+import polars as pl
+import polars.testing
+import pyarrow as pa
+import pyarrow.ipc
+import pytest
+
+import fanin
+from fanin.result import TABLES
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet: bool) -> None:
+    folder = result.save(tmp_path / "new" / "run", parquet=parquet)
+    back = fanin.load(folder)
+    for name in TABLES:
+        pl.testing.assert_frame_equal(getattr(back, name)(), getattr(result, name)())
+    assert back.summary == result.summary
+    assert back.manifest == result.manifest
+    assert back.spec == result.spec
+    assert not back.cancelled
+    ending = "parquet" if parquet else "arrow"
+    assert {path.name for path in folder.iterdir()} == {
+        "manifest.json",
+        "summary.json",
+        "spec.resolved.toml",
+        *(f"{name}.{ending}" for name in TABLES),
+    }
+    assert [path.name for path in folder.parent.iterdir()] == ["run"], "nothing is left beside it"
+
+
+def test_others_read_the_tables(result: fanin.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "arrow")
+    with pa.memory_map(str(folder / "flows.arrow")) as file:
+        table = pa.ipc.open_file(file).read_all()
+    assert table.num_rows == result.flows().height > 0
+    parquet = result.save(tmp_path / "parquet", parquet=True)
+    lazily = pl.scan_parquet(parquet / "flows.parquet").select(pl.col("bytes").sum()).collect().item()
+    assert lazily == result.flows()["bytes"].sum()
+
+
+def test_a_folder_is_replaced_only_when_asked(result: fanin.Result, tmp_path: Path) -> None:
+    for parquet in (False, True):
+        folder = tmp_path / str(parquet)
+        result.save(folder, parquet=parquet)
+        with pytest.raises(FileExistsError, match="exists"):
+            result.save(folder, parquet=parquet)
+        result.save(folder, parquet=not parquet, overwrite=True)
+        assert (folder / "flows.parquet").exists() == (not parquet)
+        assert (folder / "flows.arrow").exists() == parquet
+
+
+def test_a_folder_of_something_else_is_never_replaced(result: fanin.Result, tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear.txt").write_text("x")
+    for parquet in (False, True):
+        with pytest.raises(FileExistsError, match="not a run folder"):
+            result.save(tmp_path / "letters", parquet=parquet, overwrite=True)
+
+
+def test_the_resolved_spec_runs_again_to_the_same_result(result: fanin.Result, tmp_path: Path) -> None:
+    folder = result.save(tmp_path / "run")
+    again = fanin.run(folder / "spec.resolved.toml", progress=False)
+    assert again.manifest["event_hash"] == result.manifest["event_hash"]
+
+
+def test_a_spec_may_be_a_mapping(result: fanin.Result) -> None:
+    assert fanin.run(result.spec, progress=False).manifest["event_hash"] == result.manifest["event_hash"]
+
+
+def test_damage_is_told(result: fanin.Result, tmp_path: Path) -> None:
+    with pytest.raises(fanin.RunError, match="not a run folder"):
+        fanin.load(tmp_path)
+    folder = result.save(tmp_path / "run")
+    (folder / "flows.arrow").write_bytes(b"ARROW1 cut short")
+    with pytest.raises(fanin.RunError, match="flows"):
+        fanin.load(folder).flows()
+    (folder / "summary.json").write_text("{")
+    with pytest.raises(fanin.RunError, match="damaged"):
+        fanin.load(folder)

@@ -1,0 +1,75 @@
+"""The rooms of ARCHITECTURE.md: who may know whom, and which of them are pure."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+USES: dict[str, set[str]] = {
+    "units": set(),
+    "cc": {"units"},
+    "endpoint": {"cc", "units"},
+    "wire": {"units"},
+    "engine": {"units"},
+    "fabric": {"engine", "endpoint", "cc", "wire", "units"},
+    "workload": {"engine", "units"},
+    "record": {"fabric", "cc", "units"},
+    "experiment": {"record", "workload", "fabric", "engine", "endpoint", "cc", "wire", "units"},
+    "python": {"experiment", "record", "cc"},
+}
+PURE = ["units", "cc", "endpoint", "wire"]
+
+
+def used_by_each() -> dict[str, set[str]]:
+    """The rooms that each room names in its manifest, tests left out."""
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
+    packages = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)["packages"]
+    return {
+        package["name"].removeprefix("fanin-"): {
+            dependency["name"].removeprefix("fanin-")
+            for dependency in package["dependencies"]
+            if dependency["name"].startswith("fanin-") and dependency["kind"] != "dev"
+        }
+        for package in packages
+    }
+
+
+def test_arrows_point_only_down() -> None:
+    used = used_by_each()
+    assert set(used) == set(USES), "a room came or went: draw it in ARCHITECTURE.md and here"
+    wrong = {room: names - USES[room] for room, names in used.items() if names - USES[room]}
+    assert not wrong, f"rooms that know what they may not: {wrong}"
+
+
+def test_no_room_uses_one_that_uses_it() -> None:
+    used = used_by_each()
+
+    def reach(room: str) -> set[str]:
+        below = set(used[room])
+        for name in used[room]:
+            below |= reach(name)
+        return below
+
+    assert not [room for room in used if room in reach(room)]
+
+
+def test_the_pure_rooms_are_no_std_and_without_unsafe_code() -> None:
+    for room in PURE:
+        text = (ROOT / "crates" / room / "src" / "lib.rs").read_text()
+        assert re.search(r"^#!\[(cfg_attr\(not\(feature = \"spec\"\), no_std\)|no_std)\]$", text, re.M), room
+        assert "#![forbid(unsafe_code)]" in text, room
+
+
+def test_no_standard_logarithm_or_power_in_the_simulator() -> None:
+    # Their last bit differs between machines; libm's does not.
+    pattern = re.compile(r"\.(exp|ln|log2|log10|powf|powi|sin|cos|exp_m1|ln_1p|mul_add)\(")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for room in [*PURE, "engine", "fabric", "workload"]
+        for path in (ROOT / "crates" / room / "src").rglob("*.rs")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert not found, found
