@@ -39,11 +39,15 @@ def describe(spec: Spec) -> str:
     return ", ".join(filter(None, [describe_topology(topology), describe_load(spec)]))
 
 
+SHOWN_OF_TOPOLOGY = ("k", "pods", "tors", "leaves", "spines", "switches", "left", "right", "hosts", "uplinks", "link")
+"""The parameters of a topology that a title names; the resolved spec has them all."""
+
+
 def describe_topology(topology: object) -> str:
-    """For example `clos (pods 16, tors 4, hosts 16, uplinks 4, link 10 Gbps, delay 5 us)`."""
+    """For example `clos (pods 16, tors 4, hosts 16, uplinks 4, link 10 Gbps)`."""
     if not isinstance(topology, dict):
         return str(topology)
-    parts = [f"{key} {value}" for key, value in topology.items() if key != "kind" and isinstance(value, str | int)]
+    parts = [f"{key} {topology[key]}" for key in SHOWN_OF_TOPOLOGY if isinstance(topology.get(key), str | int)]
     return f"{kind(topology)} ({', '.join(parts)})" if parts else kind(topology)
 
 

@@ -91,10 +91,12 @@ impl<Q: EventQueue> Simulation<Q> {
             let expected = self.receivers[slot as usize].half.expected();
             self.send_ack(node, slot, Kind::Nack, expected, AckFields::default());
         }
+        // What this packet made the scheme send goes out before its flow may close.
+        self.poll_receiver(node, scheme);
         if in_order && head.has(flags::END) {
             self.message_arrived(node, slot, message);
+            self.poll_receiver(node, scheme);
         }
-        self.poll_receiver(node, scheme);
     }
 
     /// The first packet of a channel arrived.

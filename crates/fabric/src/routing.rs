@@ -195,7 +195,7 @@ impl Routes {
                 let (start, end) = self.access_of[to.ix()];
                 let access = &self.access[start as usize..end as usize];
                 if let [only] = access {
-                    return (ports[only.ix()].node == node).then_some(*only);
+                    return Some(*only);
                 }
                 let here = || access.iter().copied().filter(|p| ports[p.ix()].node == node);
                 here().nth(self.pick(node, key, here().count() as u32) as usize)

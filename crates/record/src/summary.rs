@@ -167,7 +167,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
-        cnps: run.traffics.iter().map(|t| t.counters.actions.get(fanin_cc::Action::CnpSent)).sum(),
+        cnps: run.totals.cnps,
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),
         timeouts: run.totals.timeouts,
