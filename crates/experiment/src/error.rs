@@ -9,7 +9,7 @@ pub struct Problem {
     pub file: String,
     /// The line, from 1, where the file has lines that mean something (TOML, not JSON).
     pub line: Option<u32>,
-    /// The key as a path: "network.topology.hosts", "traffic[1].size". Empty for the whole file.
+    /// The key as a path: `network.topology.hosts`, `traffic[1].size`. Empty for the whole file.
     pub key: String,
     /// What is wrong.
     pub problem: String,

@@ -1,7 +1,8 @@
 //! From a spec to a result.
 //!
 //! A spec passes through three types: [`Spec`] is one that was read, [`CheckedSpec`] one whose every key was found
-//! possible and whose defaults are all shown, and [`Built`](built::Built) the parts that [`run`] runs. Nothing half checked can run.
+//! possible and whose defaults are all shown, and [`Built`](built::Built) the parts that [`run()`] runs. Nothing half
+//! checked can run.
 #![forbid(unsafe_code)]
 
 pub mod bench;
@@ -10,7 +11,7 @@ mod run;
 mod spec;
 
 pub use error::{Problem, Problems};
-pub use run::{Outcome, Progress, ports_of, run};
 pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
+pub use run::{Outcome, Progress, ports_of, run};
 pub use spec::{CheckedSpec, Spec, built, document, schema};

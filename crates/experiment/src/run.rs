@@ -213,8 +213,10 @@ impl<'a> Runner<'a> {
 
     fn finish(mut self, graph: Graph) -> Outcome {
         let wall = self.began.elapsed();
-        let state = self.state();
-        (self.progress)(&state);
+        if !self.cancelled {
+            let state = self.state();
+            (self.progress)(&state);
+        }
         self.tell_incidents(&graph);
         let histograms = self.samplers.iter().map(histogram).collect();
         let counters = self.sim.traffic_counters();
@@ -330,9 +332,7 @@ pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
     };
     if matches!(place, "switch-ports" | "last-hop" | "tor-uplinks") {
         let ends = graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
-        return Some(
-            ends.enumerate().filter(|(_, (a, b))| wanted(*a, *b)).map(|(i, _)| PortId(i as u32)).collect(),
-        );
+        return Some(ends.enumerate().filter(|(_, (a, b))| wanted(*a, *b)).map(|(i, _)| PortId(i as u32)).collect());
     }
     port_names(graph).iter().position(|name| name == place).map(|i| vec![PortId(i as u32)])
 }

@@ -2,7 +2,7 @@
 
 use crate::topology::Graph;
 use fanin_cc::Settings;
-use fanin_units::{Rate, Time};
+use fanin_units::Time;
 
 /// Everything about the network but its traffic.
 #[derive(Clone, Debug)]
@@ -185,13 +185,4 @@ pub struct Message {
 impl Message {
     /// A size that is never reached.
     pub const ENDLESS: u64 = 1 << 60;
-}
-
-/// Rates that a load can be a share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacities {
-    /// Sum of all host links.
-    pub host_links: Rate,
-    /// Sum of all links from a switch with hosts to a switch.
-    pub tor_uplinks: Rate,
 }

@@ -1,6 +1,5 @@
 //! Hosts: flows that send, flows that receive, and the NIC that takes turns between them.
 
-use fanin_cc::PathInfo;
 use fanin_endpoint::{Pacer, rc};
 use fanin_units::{FlowId, NodeId, PortId, Time};
 use std::cmp::Reverse;
@@ -63,8 +62,6 @@ pub struct SendFlow {
     pub sent: u32,
     /// Data packets sent again.
     pub resent: u32,
-    /// What it was told of its way.
-    pub path: PathInfo,
     /// How often the channel started over.
     pub attempt: u16,
 }

@@ -22,8 +22,8 @@ mod switch;
 pub mod topology;
 
 pub use config::{
-    BufferPolicy, Capacities, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
-    PacketSizes, Pfc, Release, TrafficConfig,
+    BufferPolicy, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc,
+    Release, TrafficConfig,
 };
 pub use results::{
     DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,

@@ -29,8 +29,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.slots[number as usize] = self.slots[first as usize];
             let flow = &mut self.senders[slot as usize];
             flow.half.post(id, record.bytes);
-            let (path, flow_key) = (flow.path, flow.key);
-            let _ = path;
+            let flow_key = flow.key;
             let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
             self.records[number as usize].ideal = ideal;
             self.records[number as usize].hops = hops;
@@ -81,7 +80,6 @@ impl<Q: EventQueue> Simulation<Q> {
             key: flow_key,
             pair,
             at_host,
-            path,
             ..SendFlow::free()
         };
         self.slots[number as usize].send = slot;
@@ -562,7 +560,6 @@ impl SendFlow {
     /// An empty slot.
     pub(crate) fn free() -> Self {
         let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false };
-        let path = PathInfo { line_rate: Rate::ZERO, base_rtt: Time::ZERO, payload: 0, wire: 0, network_bdp: 0 };
         Self {
             flow: FlowId::NONE,
             half: rc::SendHalf::default(),
@@ -584,7 +581,6 @@ impl SendFlow {
             at_host: 0,
             sent: 0,
             resent: 0,
-            path,
             attempt: 0,
         }
     }

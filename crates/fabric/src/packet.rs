@@ -20,8 +20,6 @@ pub struct Packet {
     pub key: u32,
     /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
     pub epoch: u32,
-    /// Not used yet.
-    pub spare: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);

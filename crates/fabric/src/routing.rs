@@ -137,14 +137,16 @@ impl Routes {
                 }
                 let row = self.row_of[node as usize];
                 if row != u32::MAX {
-                    let set = match *hops.as_slice() {
-                        _ if here == 1 => HERE,
-                        [] => NONE,
-                        [only] => only.0,
-                        _ => SET | self.intern(&hops, known),
-                    };
-                    self.table[row as usize * self.groups as usize + group as usize] = set;
+                    let way = if here == 1 { HERE } else { self.way(&hops, known) };
+                    self.table[row as usize * self.groups as usize + group as usize] = way;
                 }
+            }
+            if node == target && self.row_of[node as usize] != u32::MAX {
+                // Its own group: other hosts with the same neighbours, which any of those switches reaches.
+                hops.clear();
+                hops.extend(out[node as usize].iter().copied().filter(|p| ports[p.ix()].peer.0 >= self.hosts));
+                let way = self.way(&hops, known);
+                self.table[self.row_of[node as usize] as usize * self.groups as usize + group as usize] = way;
             }
             if node >= self.hosts || node == target {
                 for port in &out[node as usize] {
@@ -155,6 +157,15 @@ impl Routes {
                     }
                 }
             }
+        }
+    }
+
+    /// What the table says for these next hops.
+    fn way(&mut self, hops: &[PortId], known: &mut BTreeMap<Vec<PortId>, u32>) -> u32 {
+        match *hops {
+            [] => NONE,
+            [only] => only.0,
+            _ => SET | self.intern(hops, known),
         }
     }
 

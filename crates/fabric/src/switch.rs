@@ -236,7 +236,8 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         if port.busy_until > self.now {
-            if port.waiting | port.pfc_pending != 0 {
+            // The packet on the wire may hold space that has to be given back, even if nothing waits behind it.
+            if port.waiting | port.pfc_pending != 0 || self.leaving[out.ix()].is_some() {
                 let at = port.busy_until;
                 self.wake(out, at);
             }

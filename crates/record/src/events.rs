@@ -108,5 +108,8 @@ mod tests {
         assert!(log.has_room(EventKind::Drop) && !log.has_room(EventKind::Pause));
         log.leave_out(EventKind::Pause);
         assert_eq!(log.left_out(EventKind::Pause), 999);
+        // Left out although there was room.
+        log.leave_out(EventKind::Warning);
+        assert_eq!(log.left_out(EventKind::Warning), 1);
     }
 }

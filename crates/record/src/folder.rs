@@ -165,7 +165,9 @@ fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 /// Brings a folder's entries to disk, where the system can.
 fn sync_folder(path: &Path) -> Result<(), RecordError> {
     if cfg!(unix) {
-        File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| RecordError::io("sync", path, source))?;
+        File::open(path)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|source| RecordError::io("sync", path, source))?;
     }
     Ok(())
 }

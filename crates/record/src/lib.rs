@@ -13,9 +13,9 @@ mod manifest;
 mod percentile;
 mod run;
 mod summary;
+pub mod tables;
 #[cfg(test)]
 mod tests;
-pub mod tables;
 
 pub use error::RecordError;
 pub use events::{Event, EventKind, EventLog};

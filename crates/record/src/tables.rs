@@ -28,11 +28,7 @@ fn batch(
 }
 
 /// A column of few different texts, as a dictionary without repeats; each key is below the number of `texts`.
-fn labels(
-    table: &'static str,
-    texts: &[String],
-    keys: impl Iterator<Item = usize>,
-) -> Result<ArrayRef, RecordError> {
+fn labels(table: &'static str, texts: &[String], keys: impl Iterator<Item = usize>) -> Result<ArrayRef, RecordError> {
     let mut different: Vec<&str> = Vec::new();
     let place_of: Vec<i32> = texts
         .iter()

@@ -70,7 +70,7 @@ pub fn example() -> Run {
             flow(0, 160, Some(30), 2000),
             flow(0, 199, None, 8000),
             flow(0, 200, Some(1000), 8000),
-            flow(1, 0, None, Message::ENDLESS),
+            flow(1, 150, None, Message::ENDLESS),
         ],
         ports,
         totals: Totals {

@@ -28,11 +28,7 @@ const TABLE: [u32; 256] = {
         let mut bit = 0;
         while bit < 8 {
             // 0xEDB88320 is the polynomial with its bits reflected.
-            crc = if crc & 1 == 1 {
-                (crc >> 1) ^ 0xEDB8_8320
-            } else {
-                crc >> 1
-            };
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xEDB8_8320 } else { crc >> 1 };
             bit += 1;
         }
         table[byte] = crc;

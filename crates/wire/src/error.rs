@@ -47,23 +47,11 @@ impl fmt::Display for WireError {
         match *self {
             Self::Truncated { header, missing } => write!(f, "{header}: the input ends {missing} B too early"),
             Self::NoRoom { header, missing } => write!(f, "{header}: the output buffer is {missing} B too short"),
-            Self::Field {
-                header,
-                field,
-                found,
-                expected,
-            } => {
+            Self::Field { header, field, found, expected } => {
                 write!(f, "{header}: {field} is {found} ({found:#x}); it must be {expected}")
             }
-            Self::Checksum {
-                header,
-                found,
-                computed,
-            } => {
-                write!(
-                    f,
-                    "{header}: the checksum is {found:#x}, but that of the bytes is {computed:#x}"
-                )
+            Self::Checksum { header, found, computed } => {
+                write!(f, "{header}: the checksum is {found:#x}, but that of the bytes is {computed:#x}")
             }
         }
     }
@@ -75,10 +63,7 @@ pub(crate) fn take<'a, const N: usize>(
     header: &'static str,
     bytes: &'a [u8],
 ) -> Result<(&'a [u8; N], &'a [u8]), WireError> {
-    bytes.split_first_chunk().ok_or(WireError::Truncated {
-        header,
-        missing: N.saturating_sub(bytes.len()),
-    })
+    bytes.split_first_chunk().ok_or(WireError::Truncated { header, missing: N.saturating_sub(bytes.len()) })
 }
 
 /// The first `len` bytes, and the rest.
@@ -87,10 +72,7 @@ pub(crate) fn take_slice<'a>(
     bytes: &'a [u8],
     len: usize,
 ) -> Result<(&'a [u8], &'a [u8]), WireError> {
-    bytes.split_at_checked(len).ok_or(WireError::Truncated {
-        header,
-        missing: len.saturating_sub(bytes.len()),
-    })
+    bytes.split_at_checked(len).ok_or(WireError::Truncated { header, missing: len.saturating_sub(bytes.len()) })
 }
 
 /// Writes a header to the front of the buffer and says how long it is.
@@ -108,12 +90,7 @@ pub(crate) fn wrong(
     expected: &'static str,
 ) -> WireError {
     let found = found.into();
-    WireError::Field {
-        header,
-        field,
-        found,
-        expected,
-    }
+    WireError::Field { header, field, found, expected }
 }
 
 /// That error, unless `right`.
@@ -124,9 +101,5 @@ pub(crate) fn require(
     found: impl Into<u64>,
     expected: &'static str,
 ) -> Result<(), WireError> {
-    if right {
-        Ok(())
-    } else {
-        Err(wrong(header, field, found, expected))
-    }
+    if right { Ok(()) } else { Err(wrong(header, field, found, expected)) }
 }

@@ -49,11 +49,7 @@ impl Ethernet {
         let [d0, d1, d2, d3, d4, d5] = self.destination;
         let [s0, s1, s2, s3, s4, s5] = self.source;
         let [t0, t1] = self.ethertype.to_be_bytes();
-        put(
-            "Ethernet",
-            buffer,
-            [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1],
-        )
+        put("Ethernet", buffer, [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1])
     }
 
     /// Reads the header from the front of `bytes`; also gives the bytes after it.

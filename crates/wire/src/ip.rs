@@ -86,28 +86,8 @@ impl Ipv4 {
         let [d0, d1, d2, d3] = self.destination;
         let tos = self.dscp << 2 | self.ecn as u8;
         let flags = (self.dont_fragment as u8) << 6;
-        let mut bytes = [
-            0x45,
-            tos,
-            l0,
-            l1,
-            i0,
-            i1,
-            flags,
-            0,
-            self.ttl,
-            self.protocol,
-            0,
-            0,
-            s0,
-            s1,
-            s2,
-            s3,
-            d0,
-            d1,
-            d2,
-            d3,
-        ];
+        let mut bytes =
+            [0x45, tos, l0, l1, i0, i1, flags, 0, self.ttl, self.protocol, 0, 0, s0, s1, s2, s3, d0, d1, d2, d3];
         [bytes[10], bytes[11]] = (!sum(&bytes)).to_be_bytes();
         put("IPv4", buffer, bytes)
     }
@@ -120,55 +100,18 @@ impl Ipv4 {
     /// 20; [`WireError::Checksum`].
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (raw, rest) = take::<{ Self::LEN }>("IPv4", bytes)?;
-        let &[
-            v,
-            tos,
-            l0,
-            l1,
-            i0,
-            i1,
-            f0,
-            f1,
-            ttl,
-            protocol,
-            c0,
-            c1,
-            s0,
-            s1,
-            s2,
-            s3,
-            d0,
-            d1,
-            d2,
-            d3,
-        ] = raw;
+        let &[v, tos, l0, l1, i0, i1, f0, f1, ttl, protocol, c0, c1, s0, s1, s2, s3, d0, d1, d2, d3] = raw;
         require(v >> 4 == 4, "IPv4", "version", v >> 4, "4")?;
-        require(
-            v & 15 == 5,
-            "IPv4",
-            "header length in words",
-            v & 15,
-            "5 (options are not supported)",
-        )?;
+        require(v & 15 == 5, "IPv4", "header length in words", v & 15, "5 (options are not supported)")?;
         if sum(raw) != u16::MAX {
             let mut zeroed = *raw;
             [zeroed[10], zeroed[11]] = [0, 0];
             let found = u16::from_be_bytes([c0, c1]).into();
-            return Err(WireError::Checksum {
-                header: "IPv4",
-                found,
-                computed: (!sum(&zeroed)).into(),
-            });
+            return Err(WireError::Checksum { header: "IPv4", found, computed: (!sum(&zeroed)).into() });
         }
         let flags = u16::from_be_bytes([f0, f1]);
         let fragment = flags & 0x3FFF;
-        require(
-            fragment == 0,
-            "IPv4",
-            "fragment",
-            fragment,
-            "0 (fragments are not supported)",
-        )?;
+        require(fragment == 0, "IPv4", "fragment", fragment, "0 (fragments are not supported)")?;
         let header = Self {
             dscp: tos >> 2,
             ecn: Ecn::from_low_bits(tos),
@@ -185,13 +128,7 @@ impl Ipv4 {
     }
 
     fn check_total_length(&self) -> Result<(), WireError> {
-        require(
-            self.total_length as usize >= Self::LEN,
-            "IPv4",
-            "total length",
-            self.total_length,
-            "20 or more",
-        )
+        require(self.total_length as usize >= Self::LEN, "IPv4", "total length", self.total_length, "20 or more")
     }
 }
 
@@ -257,12 +194,6 @@ impl Udp {
     }
 
     fn check_length(&self) -> Result<(), WireError> {
-        require(
-            self.length as usize >= Self::LEN,
-            "UDP",
-            "length",
-            self.length,
-            "8 or more",
-        )
+        require(self.length as usize >= Self::LEN, "UDP", "length", self.length, "8 or more")
     }
 }

@@ -48,10 +48,6 @@ pub mod size {
     }
 
     const fn frame(bytes: u64) -> Bytes {
-        Bytes(if bytes < MIN_FRAME as u64 {
-            MIN_FRAME as u64
-        } else {
-            bytes
-        })
+        Bytes(if bytes < MIN_FRAME as u64 { MIN_FRAME as u64 } else { bytes })
     }
 }

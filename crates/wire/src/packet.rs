@@ -121,10 +121,7 @@ impl<'a> Packet<'a> {
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
         let len = self.wire_len();
         let missing = len.saturating_sub(buffer.len());
-        let frame = buffer.get_mut(..len).ok_or(WireError::NoRoom {
-            header: "packet",
-            missing,
-        })?;
+        let frame = buffer.get_mut(..len).ok_or(WireError::NoRoom { header: "packet", missing })?;
         let (content, trailer) = frame.split_at_mut(len - FCS_LEN);
         content.fill(0);
         match self {
@@ -133,11 +130,8 @@ impl<'a> Packet<'a> {
             Self::Nack(nack) => nack.encode(Syndrome::SEQUENCE_ERROR, content)?,
             Self::Cnp(cnp) => encode_roce(&cnp.envelope, cnp.bth(), &[0; CNP_RESERVED], content)?,
             Self::Pfc { source, pfc } => {
-                let ethernet = Ethernet {
-                    destination: PFC_ADDRESS,
-                    source: *source,
-                    ethertype: ethertype::MAC_CONTROL,
-                };
+                let ethernet =
+                    Ethernet { destination: PFC_ADDRESS, source: *source, ethertype: ethertype::MAC_CONTROL };
                 let at = ethernet.encode(content)?;
                 pfc.encode(&mut content[at..])?;
             }
@@ -162,21 +156,9 @@ impl<'a> Packet<'a> {
                 let [d0, d1, d2, d3, d4, d5] = ethernet.destination;
                 let found = u64::from_be_bytes([0, 0, d0, d1, d2, d3, d4, d5]);
                 let right = ethernet.destination == PFC_ADDRESS;
-                require(
-                    right,
-                    "Ethernet",
-                    "destination",
-                    found,
-                    "01-80-C2-00-00-01, as for all PFC",
-                )?;
+                require(right, "Ethernet", "destination", found, "01-80-C2-00-00-01, as for all PFC")?;
                 let (pfc, rest) = Pfc::decode(inner)?;
-                (
-                    Self::Pfc {
-                        source: ethernet.source,
-                        pfc,
-                    },
-                    rest,
-                )
+                (Self::Pfc { source: ethernet.source, pfc }, rest)
             }
             other => {
                 return Err(wrong("Ethernet", "type", other, "0x800 (IPv4) or 0x8808 (MAC control)"));
@@ -201,43 +183,23 @@ impl Data<'_> {
         };
         let pad_count = (self.payload.len().wrapping_neg() % 4) as u8;
         let (ack_request, psn) = (self.ack_request, self.psn);
-        Bth {
-            opcode,
-            pad_count,
-            ack_request,
-            psn,
-            ..plain_bth(self.destination_qp)
-        }
+        Bth { opcode, pad_count, ack_request, psn, ..plain_bth(self.destination_qp) }
     }
 }
 
 impl Response {
     fn encode(&self, syndrome: Syndrome, content: &mut [u8]) -> Result<(), WireError> {
         let mut body = [0; Aeth::LEN];
-        Aeth {
-            syndrome,
-            msn: self.msn,
-        }
-        .encode(&mut body)?;
+        Aeth { syndrome, msn: self.msn }.encode(&mut body)?;
         let (becn, psn) = (self.becn, self.psn);
-        let bth = Bth {
-            opcode: opcode::ACKNOWLEDGE,
-            becn,
-            psn,
-            ..plain_bth(self.destination_qp)
-        };
+        let bth = Bth { opcode: opcode::ACKNOWLEDGE, becn, psn, ..plain_bth(self.destination_qp) };
         encode_roce(&self.envelope, bth, &body, content)
     }
 }
 
 impl Cnp {
     fn bth(&self) -> Bth {
-        Bth {
-            opcode: opcode::CNP,
-            becn: true,
-            migrated: false,
-            ..plain_bth(self.destination_qp)
-        }
+        Bth { opcode: opcode::CNP, becn: true, migrated: false, ..plain_bth(self.destination_qp) }
     }
 }
 
@@ -263,11 +225,8 @@ fn encode_roce(envelope: &Envelope, bth: Bth, body: &[u8], content: &mut [u8]) -
     let Ok(total_length) = u16::try_from(Ipv4::LEN + length) else {
         return Err(wrong("payload", "length", body.len() as u64, "65,488 B or less"));
     };
-    let ethernet = Ethernet {
-        destination: envelope.destination_mac,
-        source: envelope.source_mac,
-        ethertype: ethertype::IPV4,
-    };
+    let ethernet =
+        Ethernet { destination: envelope.destination_mac, source: envelope.source_mac, ethertype: ethertype::IPV4 };
     let ip = Ipv4 {
         dscp: envelope.dscp,
         ecn: envelope.ecn,
@@ -279,11 +238,8 @@ fn encode_roce(envelope: &Envelope, bth: Bth, body: &[u8], content: &mut [u8]) -
         source: envelope.source_ip,
         destination: envelope.destination_ip,
     };
-    let udp = Udp {
-        source_port: envelope.source_port,
-        destination_port: ROCE_PORT,
-        length: total_length - Ipv4::LEN as u16,
-    };
+    let udp =
+        Udp { source_port: envelope.source_port, destination_port: ROCE_PORT, length: total_length - Ipv4::LEN as u16 };
     let mut at = ethernet.encode(content)?;
     at += ip.encode(&mut content[at..])?;
     at += udp.encode(&mut content[at..])?;
@@ -300,21 +256,9 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
     let (ip, rest) = Ipv4::decode(bytes)?;
     require(ip.protocol == PROTOCOL_UDP, "IPv4", "protocol", ip.protocol, "17 (UDP)")?;
     let (udp, rest) = Udp::decode(rest)?;
-    require(
-        udp.destination_port == ROCE_PORT,
-        "UDP",
-        "destination port",
-        udp.destination_port,
-        "4791 (RoCEv2)",
-    )?;
+    require(udp.destination_port == ROCE_PORT, "UDP", "destination port", udp.destination_port, "4791 (RoCEv2)")?;
     let fills_ip = Ipv4::LEN + udp.length as usize == ip.total_length as usize;
-    require(
-        fills_ip,
-        "UDP",
-        "length",
-        udp.length,
-        "the total length of IPv4 less 20",
-    )?;
+    require(fills_ip, "UDP", "length", udp.length, "the total length of IPv4 less 20")?;
     let Some(body_len) = (udp.length as usize).checked_sub(Udp::LEN + Bth::LEN + ICRC_LEN) else {
         return Err(wrong("UDP", "length", udp.length, "24 or more, for BTH and ICRC"));
     };
@@ -332,20 +276,9 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
     let (packet, rest) = match bth.opcode {
         opcode::SEND_FIRST | opcode::SEND_MIDDLE | opcode::SEND_LAST | opcode::SEND_ONLY => {
             let Some(len) = body_len.checked_sub(bth.pad_count as usize) else {
-                return Err(wrong(
-                    "BTH",
-                    "pad count",
-                    bth.pad_count,
-                    "the length of the padded payload or less",
-                ));
+                return Err(wrong("BTH", "pad count", bth.pad_count, "the length of the padded payload or less"));
             };
-            require(
-                body_len % 4 == 0,
-                "payload",
-                "padded length",
-                body_len as u64,
-                "a multiple of 4",
-            )?;
+            require(body_len % 4 == 0, "payload", "padded length", body_len as u64, "a multiple of 4")?;
             let (body, rest) = take_slice("payload", rest, body_len)?;
             let data = Data {
                 envelope,
@@ -359,22 +292,10 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
             (Packet::Data(data), rest)
         }
         opcode::ACKNOWLEDGE => {
-            require(
-                body_len == Aeth::LEN,
-                "UDP",
-                "length",
-                udp.length,
-                "28, for BTH, AETH and ICRC",
-            )?;
+            require(body_len == Aeth::LEN, "UDP", "length", udp.length, "28, for BTH, AETH and ICRC")?;
             let (aeth, rest) = Aeth::decode(rest)?;
             let (destination_qp, psn, becn) = (bth.destination_qp, bth.psn, bth.becn);
-            let response = Response {
-                envelope,
-                destination_qp,
-                psn,
-                msn: aeth.msn,
-                becn,
-            };
+            let response = Response { envelope, destination_qp, psn, msn: aeth.msn, becn };
             match aeth.syndrome {
                 Syndrome::Ack { .. } => (Packet::Ack(response), rest),
                 Syndrome::SEQUENCE_ERROR => (Packet::Nack(response), rest),
@@ -382,23 +303,11 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
             }
         }
         opcode::CNP => {
-            require(
-                body_len == CNP_RESERVED,
-                "UDP",
-                "length",
-                udp.length,
-                "40, for BTH, 16 reserved bytes and ICRC",
-            )?;
+            require(body_len == CNP_RESERVED, "UDP", "length", udp.length, "40, for BTH, 16 reserved bytes and ICRC")?;
             require(bth.becn, "BTH", "BECN", bth.becn, "1 in a CNP")?;
             let (_, rest) = take_slice("CNP", rest, CNP_RESERVED)?;
             let destination_qp = bth.destination_qp;
-            (
-                Packet::Cnp(Cnp {
-                    envelope,
-                    destination_qp,
-                }),
-                rest,
-            )
+            (Packet::Cnp(Cnp { envelope, destination_qp }), rest)
         }
         other => {
             let expected = "0x0, 0x1, 0x2 or 0x4 (SEND), 0x11 (acknowledge) or 0x81 (CNP)";
@@ -412,13 +321,5 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
 }
 
 fn check(header: &'static str, found: u32, computed: u32) -> Result<(), WireError> {
-    if found == computed {
-        Ok(())
-    } else {
-        Err(WireError::Checksum {
-            header,
-            found,
-            computed,
-        })
-    }
+    if found == computed { Ok(()) } else { Err(WireError::Checksum { header, found, computed }) }
 }

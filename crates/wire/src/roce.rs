@@ -77,13 +77,7 @@ impl Bth {
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a pad count, queue pair or PSN out of range.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
         require(self.pad_count < 4, "BTH", "pad count", self.pad_count, "below 4")?;
-        require(
-            self.destination_qp < 1 << 24,
-            "BTH",
-            "destination queue pair",
-            self.destination_qp,
-            BELOW_2_24,
-        )?;
+        require(self.destination_qp < 1 << 24, "BTH", "destination queue pair", self.destination_qp, BELOW_2_24)?;
         require(self.psn < 1 << 24, "BTH", "PSN", self.psn, BELOW_2_24)?;
         let flags = (self.solicited_event as u8) << 7 | (self.migrated as u8) << 6 | self.pad_count << 4;
         let congestion = (self.fecn as u8) << 7 | (self.becn as u8) << 6;
@@ -91,11 +85,7 @@ impl Bth {
         let [_, q0, q1, q2] = self.destination_qp.to_be_bytes();
         let request = (self.ack_request as u8) << 7;
         let [_, p0, p1, p2] = self.psn.to_be_bytes();
-        put(
-            "BTH",
-            buffer,
-            [self.opcode, flags, k0, k1, congestion, q0, q1, q2, request, p0, p1, p2],
-        )
+        put("BTH", buffer, [self.opcode, flags, k0, k1, congestion, q0, q1, q2, request, p0, p1, p2])
     }
 
     /// Reads the header from the front of `bytes`; also gives the bytes after it.
@@ -184,25 +174,9 @@ impl Aeth {
         let (&[syndrome, m0, m1, m2], rest) = take("AETH", bytes)?;
         let value = syndrome & 31;
         let kind = syndrome >> 5 & 3;
-        require(
-            kind == 0b00 || kind == 0b11,
-            "AETH",
-            "kind",
-            kind,
-            "0 (ACK) or 3 (NACK)",
-        )?;
-        let syndrome = if kind == 0b00 {
-            Syndrome::Ack { credits: value }
-        } else {
-            Syndrome::Nack { code: value }
-        };
-        Ok((
-            Self {
-                syndrome,
-                msn: u32::from_be_bytes([0, m0, m1, m2]),
-            },
-            rest,
-        ))
+        require(kind == 0b00 || kind == 0b11, "AETH", "kind", kind, "0 (ACK) or 3 (NACK)")?;
+        let syndrome = if kind == 0b00 { Syndrome::Ack { credits: value } } else { Syndrome::Nack { code: value } };
+        Ok((Self { syndrome, msn: u32::from_be_bytes([0, m0, m1, m2]) }, rest))
     }
 }
 

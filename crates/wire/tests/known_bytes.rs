@@ -135,13 +135,7 @@ const BACK: Envelope = Envelope {
     ttl: 63,
 };
 
-const RESPONSE: Response = Response {
-    envelope: BACK,
-    destination_qp: 0x118,
-    psn: 0xABCDEF,
-    msn: 7,
-    becn: true,
-};
+const RESPONSE: Response = Response { envelope: BACK, destination_qp: 0x118, psn: 0xABCDEF, msn: 7, becn: true };
 
 fn packets() -> [(Packet<'static>, &'static [u8], Bytes); 6] {
     let data = Data {
@@ -153,25 +147,12 @@ fn packets() -> [(Packet<'static>, &'static [u8], Bytes); 6] {
         ack_request: true,
         payload: b"hello",
     };
-    let nack = Response {
-        psn: 0xABCDF0,
-        becn: false,
-        ..RESPONSE
-    };
-    let cnp = Cnp {
-        envelope: Envelope {
-            ecn: Ecn::Capable0,
-            ..BACK
-        },
-        destination_qp: 0x118,
-    };
+    let nack = Response { psn: 0xABCDF0, becn: false, ..RESPONSE };
+    let cnp = Cnp { envelope: Envelope { ecn: Ecn::Capable0, ..BACK }, destination_qp: 0x118 };
     let pfc = |quanta| {
         let mut all = [None; 8];
         all[3] = Some(quanta);
-        Packet::Pfc {
-            source: HOST_2,
-            pfc: Pfc { quanta: all },
-        }
+        Packet::Pfc { source: HOST_2, pfc: Pfc { quanta: all } }
     };
     [
         (Packet::Data(data), &DATA, size::data(5)),
@@ -189,10 +170,7 @@ fn each_packet_has_the_bytes_of_the_standards() {
         let mut buffer = [0xEE; 100];
         let len = packet.encode(&mut buffer).unwrap();
         assert_eq!(buffer[..len], *bytes, "{packet:?}");
-        assert!(
-            buffer[len..].iter().all(|b| *b == 0xEE),
-            "wrote past the end: {packet:?}"
-        );
+        assert!(buffer[len..].iter().all(|b| *b == 0xEE), "wrote past the end: {packet:?}");
         assert_eq!(Packet::decode(bytes), Ok((packet, &[][..])));
         assert_eq!((len, Bytes(len as u64)), (packet.wire_len(), size), "{packet:?}");
     }
@@ -210,15 +188,8 @@ fn sizes_are_those_of_the_standards() {
 
 #[test]
 fn an_empty_message_is_padded_to_the_shortest_frame() {
-    let data = Data {
-        envelope: FORWARD,
-        destination_qp: 1,
-        psn: 2,
-        start: true,
-        end: true,
-        ack_request: false,
-        payload: &[],
-    };
+    let data =
+        Data { envelope: FORWARD, destination_qp: 1, psn: 2, start: true, end: true, ack_request: false, payload: &[] };
     let mut buffer = [0xEE; 64];
     assert_eq!(Packet::Data(data).encode(&mut buffer), Ok(64));
     assert_eq!(buffer[58..60], [0, 0]);
@@ -232,86 +203,24 @@ fn marks_do_not_change_the_icrc_and_payload_does() {
         let len = packet.encode(&mut buffer).unwrap();
         buffer[len - 8..len - 4].to_vec()
     };
-    let (Packet::Data(data), _, _) = packets()[0] else {
-        unreachable!()
-    };
+    let (Packet::Data(data), _, _) = packets()[0] else { unreachable!() };
     let original = icrc(Packet::Data(data));
-    let marked = Envelope {
-        ecn: Ecn::CongestionExperienced,
-        dscp: 1,
-        ttl: 3,
-        ..FORWARD
-    };
-    assert_eq!(
-        icrc(Packet::Data(Data {
-            envelope: marked,
-            ..data
-        })),
-        original
-    );
-    assert_ne!(
-        icrc(Packet::Data(Data {
-            payload: b"jello",
-            ..data
-        })),
-        original
-    );
+    let marked = Envelope { ecn: Ecn::CongestionExperienced, dscp: 1, ttl: 3, ..FORWARD };
+    assert_eq!(icrc(Packet::Data(Data { envelope: marked, ..data })), original);
+    assert_ne!(icrc(Packet::Data(Data { payload: b"jello", ..data })), original);
     assert_ne!(icrc(Packet::Data(Data { psn: 1, ..data })), original);
     let echo = icrc(Packet::Ack(RESPONSE));
-    assert_eq!(
-        icrc(Packet::Ack(Response {
-            becn: false,
-            ..RESPONSE
-        })),
-        echo
-    );
+    assert_eq!(icrc(Packet::Ack(Response { becn: false, ..RESPONSE })), echo);
 }
 
 #[test]
 fn truncated_packets_name_the_header_and_what_is_missing() {
     let headers: [&[(&str, usize)]; 5] = [
-        &[
-            ("Ethernet", 14),
-            ("IPv4", 20),
-            ("UDP", 8),
-            ("BTH", 12),
-            ("payload", 8),
-            ("ICRC", 4),
-            ("Ethernet FCS", 4),
-        ],
-        &[
-            ("Ethernet", 14),
-            ("IPv4", 20),
-            ("UDP", 8),
-            ("BTH", 12),
-            ("AETH", 4),
-            ("ICRC", 4),
-            ("Ethernet FCS", 4),
-        ],
-        &[
-            ("Ethernet", 14),
-            ("IPv4", 20),
-            ("UDP", 8),
-            ("BTH", 12),
-            ("AETH", 4),
-            ("ICRC", 4),
-            ("Ethernet FCS", 4),
-        ],
-        &[
-            ("Ethernet", 14),
-            ("IPv4", 20),
-            ("UDP", 8),
-            ("BTH", 12),
-            ("CNP", 16),
-            ("ICRC", 4),
-            ("Ethernet FCS", 4),
-        ],
-        &[
-            ("Ethernet", 14),
-            ("PFC", 20),
-            ("Ethernet padding", 26),
-            ("Ethernet FCS", 4),
-        ],
+        &[("Ethernet", 14), ("IPv4", 20), ("UDP", 8), ("BTH", 12), ("payload", 8), ("ICRC", 4), ("Ethernet FCS", 4)],
+        &[("Ethernet", 14), ("IPv4", 20), ("UDP", 8), ("BTH", 12), ("AETH", 4), ("ICRC", 4), ("Ethernet FCS", 4)],
+        &[("Ethernet", 14), ("IPv4", 20), ("UDP", 8), ("BTH", 12), ("AETH", 4), ("ICRC", 4), ("Ethernet FCS", 4)],
+        &[("Ethernet", 14), ("IPv4", 20), ("UDP", 8), ("BTH", 12), ("CNP", 16), ("ICRC", 4), ("Ethernet FCS", 4)],
+        &[("Ethernet", 14), ("PFC", 20), ("Ethernet padding", 26), ("Ethernet FCS", 4)],
     ];
     for ((_, bytes, _), layers) in packets().iter().zip(headers) {
         let mut end = 0;
@@ -334,13 +243,7 @@ fn short_buffers_name_the_header_and_what_is_missing() {
         for missing in 1..=bytes.len() {
             let mut buffer = [0; 100];
             let error = packet.encode(&mut buffer[..bytes.len() - missing]);
-            assert_eq!(
-                error,
-                Err(WireError::NoRoom {
-                    header: "packet",
-                    missing
-                })
-            );
+            assert_eq!(error, Err(WireError::NoRoom { header: "packet", missing }));
         }
     }
     let bth = Bth::decode(&DATA[42..]).unwrap().0;
@@ -354,18 +257,8 @@ fn a_corrupt_ipv4_checksum_is_reported() {
     bytes[22] = 63; // TTL
     let error = Packet::decode(&bytes).unwrap_err();
     // One less in the high byte of a word is 0x100 more in the complement.
-    assert_eq!(
-        error,
-        WireError::Checksum {
-            header: "IPv4",
-            found: 0x264D,
-            computed: 0x274D
-        }
-    );
-    assert_eq!(
-        error.to_string(),
-        "IPv4: the checksum is 0x264d, but that of the bytes is 0x274d"
-    );
+    assert_eq!(error, WireError::Checksum { header: "IPv4", found: 0x264D, computed: 0x274D });
+    assert_eq!(error.to_string(), "IPv4: the checksum is 0x264d, but that of the bytes is 0x274d");
     assert_eq!(Ipv4::decode(&bytes[14..]).unwrap_err(), error);
 }
 
@@ -373,47 +266,28 @@ fn a_corrupt_ipv4_checksum_is_reported() {
 fn corrupt_payload_and_padding_are_reported() {
     let mut bytes = DATA;
     bytes[54] ^= 1;
-    assert!(matches!(
-        Packet::decode(&bytes),
-        Err(WireError::Checksum { header: "ICRC", .. })
-    ));
+    assert!(matches!(Packet::decode(&bytes), Err(WireError::Checksum { header: "ICRC", .. })));
     let mut bytes = PAUSE;
     bytes[50] ^= 1;
-    assert!(matches!(
-        Packet::decode(&bytes),
-        Err(WireError::Checksum {
-            header: "Ethernet FCS",
-            ..
-        })
-    ));
+    assert!(matches!(Packet::decode(&bytes), Err(WireError::Checksum { header: "Ethernet FCS", .. })));
 }
 
 /// The field that is reported when `change` is done to `bytes` and, where there is one, the IPv4 checksum corrected.
 fn field(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> (&'static str, &'static str, u64) {
     let mut bytes = bytes.to_vec();
     change(&mut bytes);
-    if let Err(WireError::Checksum {
-        header: "IPv4",
-        computed,
-        ..
-    }) = Packet::decode(&bytes)
-    {
+    if let Err(WireError::Checksum { header: "IPv4", computed, .. }) = Packet::decode(&bytes) {
         bytes[24..26].copy_from_slice(&(computed as u16).to_be_bytes());
     }
     match Packet::decode(&bytes) {
-        Err(WireError::Field {
-            header, field, found, ..
-        }) => (header, field, found),
+        Err(WireError::Field { header, field, found, .. }) => (header, field, found),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn fields_that_cannot_be_are_named() {
-    assert_eq!(
-        field(&DATA, |b| b[12..14].copy_from_slice(&[0x86, 0xDD])),
-        ("Ethernet", "type", 0x86DD)
-    );
+    assert_eq!(field(&DATA, |b| b[12..14].copy_from_slice(&[0x86, 0xDD])), ("Ethernet", "type", 0x86DD));
     assert_eq!(field(&DATA, |b| b[14] = 0x65), ("IPv4", "version", 6));
     assert_eq!(field(&DATA, |b| b[14] = 0x46), ("IPv4", "header length in words", 6));
     assert_eq!(field(&DATA, |b| b[17] = 19), ("IPv4", "total length", 19));
@@ -424,10 +298,7 @@ fn fields_that_cannot_be_are_named() {
     assert_eq!(field(&DATA, |b| b[39] = 7), ("UDP", "length", 7));
     assert_eq!(field(&DATA, |b| b[39] = 33), ("UDP", "length", 33));
     assert_eq!(field(&DATA, |b| (b[17], b[39]) = (43, 23)), ("UDP", "length", 23));
-    assert_eq!(
-        field(&DATA, |b| (b[17], b[39]) = (51, 31)),
-        ("payload", "padded length", 7)
-    );
+    assert_eq!(field(&DATA, |b| (b[17], b[39]) = (51, 31)), ("payload", "padded length", 7));
     assert_eq!(field(&DATA, |b| (b[17], b[39]) = (44, 24)), ("BTH", "pad count", 3));
     assert_eq!(field(&DATA, |b| b[43] |= 1), ("BTH", "version", 1));
     assert_eq!(field(&DATA, |b| b[42] = 0x03), ("BTH", "opcode", 3));
@@ -436,10 +307,7 @@ fn fields_that_cannot_be_are_named() {
     assert_eq!(field(&ACK, |b| b[54] = 0x20), ("AETH", "kind", 1));
     assert_eq!(field(&NACK, |b| b[54] = 0x61), ("AETH", "NACK code", 1));
     assert_eq!(field(&CNP, |b| b[46] = 0), ("BTH", "BECN", 0));
-    assert_eq!(
-        field(&PAUSE, |b| b[5] = 2),
-        ("Ethernet", "destination", 0x0180_C200_0002)
-    );
+    assert_eq!(field(&PAUSE, |b| b[5] = 2), ("Ethernet", "destination", 0x0180_C200_0002));
     assert_eq!(field(&PAUSE, |b| b[15] = 2), ("PFC", "opcode", 0x0102));
 }
 
@@ -453,9 +321,7 @@ fn headers_check_their_own_lengths() {
 
 #[test]
 fn the_opcode_tells_where_in_its_message_a_packet_is() {
-    let (Packet::Data(data), _, _) = packets()[0] else {
-        unreachable!()
-    };
+    let (Packet::Data(data), _, _) = packets()[0] else { unreachable!() };
     for (start, end, opcode) in [(true, false, 0), (false, false, 1), (false, true, 2), (true, true, 4)] {
         let packet = Packet::Data(Data { start, end, ..data });
         let mut buffer = [0; 70];
@@ -471,18 +337,11 @@ fn the_ipv4_checksum_is_right_for_every_carry() {
     for identification in 0..=u16::MAX {
         // The address of ones makes some sums carry a second time when their carry is added.
         let source = [255; 4];
-        let header = Ipv4 {
-            identification,
-            source,
-            ..header
-        };
+        let header = Ipv4 { identification, source, ..header };
         let mut bytes = [0; 20];
         header.encode(&mut bytes).unwrap();
         // A sum in ones' complement is the sum modulo 65535.
-        let sum: u32 = bytes
-            .chunks(2)
-            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
-            .sum();
+        let sum: u32 = bytes.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum();
         assert_eq!(sum % 65_535, 0, "{header:?}");
         assert_eq!(Ipv4::decode(&bytes), Ok((header, &[][..])));
     }
@@ -492,84 +351,36 @@ fn the_ipv4_checksum_is_right_for_every_carry() {
 fn values_out_of_range_are_not_written() {
     let mut buffer = [0; 100];
     let mut reported = |packet: Packet<'_>| match packet.encode(&mut buffer) {
-        Err(WireError::Field {
-            header, field, found, ..
-        }) => (header, field, found),
+        Err(WireError::Field { header, field, found, .. }) => (header, field, found),
         other => panic!("{other:?}"),
     };
     let dscp = Envelope { dscp: 64, ..BACK };
-    assert_eq!(
-        reported(Packet::Ack(Response {
-            envelope: dscp,
-            ..RESPONSE
-        })),
-        ("IPv4", "DSCP", 64)
-    );
-    assert_eq!(
-        reported(Packet::Ack(Response {
-            psn: 1 << 24,
-            ..RESPONSE
-        })),
-        ("BTH", "PSN", 1 << 24)
-    );
-    assert_eq!(
-        reported(Packet::Nack(Response {
-            msn: 1 << 24,
-            ..RESPONSE
-        })),
-        ("AETH", "MSN", 1 << 24)
-    );
-    let cnp = Cnp {
-        envelope: BACK,
-        destination_qp: 1 << 24,
-    };
+    assert_eq!(reported(Packet::Ack(Response { envelope: dscp, ..RESPONSE })), ("IPv4", "DSCP", 64));
+    assert_eq!(reported(Packet::Ack(Response { psn: 1 << 24, ..RESPONSE })), ("BTH", "PSN", 1 << 24));
+    assert_eq!(reported(Packet::Nack(Response { msn: 1 << 24, ..RESPONSE })), ("AETH", "MSN", 1 << 24));
+    let cnp = Cnp { envelope: BACK, destination_qp: 1 << 24 };
     assert_eq!(reported(Packet::Cnp(cnp)), ("BTH", "destination queue pair", 1 << 24));
 
-    let bth = Bth {
-        pad_count: 4,
-        ..Bth::decode(&DATA[42..]).unwrap().0
-    };
+    let bth = Bth { pad_count: 4, ..Bth::decode(&DATA[42..]).unwrap().0 };
     let error = bth.encode(&mut [0; 12]).unwrap_err();
     assert_eq!(error.to_string(), "BTH: pad count is 4 (0x4); it must be below 4");
-    let ip = Ipv4 {
-        total_length: 19,
-        ..Ipv4::decode(&DATA[14..]).unwrap().0
-    };
+    let ip = Ipv4 { total_length: 19, ..Ipv4::decode(&DATA[14..]).unwrap().0 };
     assert!(ip.encode(&mut [0; 20]).is_err());
-    let udp = Udp {
-        length: 7,
-        ..Udp::decode(&DATA[34..]).unwrap().0
-    };
+    let udp = Udp { length: 7, ..Udp::decode(&DATA[34..]).unwrap().0 };
     assert!(udp.encode(&mut [0; 8]).is_err());
-    let aeth = Aeth {
-        syndrome: fanin_wire::Syndrome::Ack { credits: 32 },
-        msn: 0,
-    };
+    let aeth = Aeth { syndrome: fanin_wire::Syndrome::Ack { credits: 32 }, msn: 0 };
     assert!(aeth.encode(&mut [0; 4]).is_err());
     assert_eq!(Ethernet::decode(&DATA).unwrap().1.len(), DATA.len() - Ethernet::LEN);
 }
 
 #[test]
 fn payload_is_limited_by_ipv4() {
-    let (Packet::Data(data), _, _) = packets()[0] else {
-        unreachable!()
-    };
+    let (Packet::Data(data), _, _) = packets()[0] else { unreachable!() };
     let payload = vec![7; 65_489];
     let mut buffer = vec![0; 66_000];
-    let longest = Packet::Data(Data {
-        payload: &payload[..65_488],
-        ..data
-    });
+    let longest = Packet::Data(Data { payload: &payload[..65_488], ..data });
     let len = longest.encode(&mut buffer).unwrap();
     assert_eq!(Packet::decode(&buffer[..len]), Ok((longest, &[][..])));
-    let error = Packet::Data(Data {
-        payload: &payload,
-        ..data
-    })
-    .encode(&mut buffer)
-    .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "payload: length is 65489 (0xffd1); it must be 65,488 B or less"
-    );
+    let error = Packet::Data(Data { payload: &payload, ..data }).encode(&mut buffer).unwrap_err();
+    assert_eq!(error.to_string(), "payload: length is 65489 (0xffd1); it must be 65,488 B or less");
 }

@@ -8,15 +8,8 @@ use proptest::prelude::*;
 
 /// Number of random cases, from the environment.
 fn config() -> ProptestConfig {
-    let cases = std::env::var("FANIN_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(64);
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// A packet that owns its payload.
@@ -47,83 +40,41 @@ fn u24() -> impl Strategy<Value = u32> {
 }
 
 fn ecn() -> impl Strategy<Value = Ecn> {
-    prop::sample::select(vec![
-        Ecn::NotCapable,
-        Ecn::Capable0,
-        Ecn::Capable1,
-        Ecn::CongestionExperienced,
-    ])
+    prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced])
 }
 
 fn envelope() -> impl Strategy<Value = Envelope> {
-    (
-        any::<[[u8; 6]; 2]>(),
-        any::<[[u8; 4]; 2]>(),
-        any::<u16>(),
-        0u8..64,
-        ecn(),
-        any::<u8>(),
+    (any::<[[u8; 6]; 2]>(), any::<[[u8; 4]; 2]>(), any::<u16>(), 0u8..64, ecn(), any::<u8>()).prop_map(
+        |([source_mac, destination_mac], [source_ip, destination_ip], source_port, dscp, ecn, ttl)| Envelope {
+            source_mac,
+            destination_mac,
+            source_ip,
+            destination_ip,
+            source_port,
+            dscp,
+            ecn,
+            ttl,
+        },
     )
-        .prop_map(
-            |([source_mac, destination_mac], [source_ip, destination_ip], source_port, dscp, ecn, ttl)| Envelope {
-                source_mac,
-                destination_mac,
-                source_ip,
-                destination_ip,
-                source_port,
-                dscp,
-                ecn,
-                ttl,
-            },
-        )
 }
 
 fn packet() -> impl Strategy<Value = Owned> {
     let payload = prop::collection::vec(any::<u8>(), 0..200);
     let data = (envelope(), u24(), u24(), any::<[bool; 3]>(), payload).prop_map(
         |(envelope, destination_qp, psn, [start, end, ack_request], payload)| {
-            Owned::Data(
-                Data {
-                    envelope,
-                    destination_qp,
-                    psn,
-                    start,
-                    end,
-                    ack_request,
-                    payload: &[],
-                },
-                payload,
-            )
+            Owned::Data(Data { envelope, destination_qp, psn, start, end, ack_request, payload: &[] }, payload)
         },
     );
     let response = (envelope(), u24(), u24(), u24(), any::<[bool; 2]>()).prop_map(
         |(envelope, destination_qp, psn, msn, [becn, good])| {
-            let response = Response {
-                envelope,
-                destination_qp,
-                psn,
-                msn,
-                becn,
-            };
-            Owned::Other(if good {
-                Packet::Ack(response)
-            } else {
-                Packet::Nack(response)
-            })
+            let response = Response { envelope, destination_qp, psn, msn, becn };
+            Owned::Other(if good { Packet::Ack(response) } else { Packet::Nack(response) })
         },
     );
-    let cnp = (envelope(), u24()).prop_map(|(envelope, destination_qp)| {
-        Owned::Other(Packet::Cnp(Cnp {
-            envelope,
-            destination_qp,
-        }))
-    });
-    let pfc = (any::<[u8; 6]>(), any::<[Option<u16>; 8]>()).prop_map(|(source, quanta)| {
-        Owned::Other(Packet::Pfc {
-            source,
-            pfc: Pfc { quanta },
-        })
-    });
+    let cnp = (envelope(), u24())
+        .prop_map(|(envelope, destination_qp)| Owned::Other(Packet::Cnp(Cnp { envelope, destination_qp })));
+    let pfc = (any::<[u8; 6]>(), any::<[Option<u16>; 8]>())
+        .prop_map(|(source, quanta)| Owned::Other(Packet::Pfc { source, pfc: Pfc { quanta } }));
     prop_oneof![data, response, cnp, pfc]
 }
 
@@ -136,10 +87,7 @@ fn round_trip<H: PartialEq + Debug>(
 ) {
     let mut bytes = [0xEE; 40];
     assert_eq!(encode(&header, &mut bytes), Ok(len));
-    assert!(
-        bytes[len..].iter().all(|b| *b == 0xEE),
-        "{header:?} was written past its end"
-    );
+    assert!(bytes[len..].iter().all(|b| *b == 0xEE), "{header:?} was written past its end");
     let (read, rest) = decode(&bytes).unwrap();
     assert_eq!((read, rest), (header, &bytes[len..]));
     for kept in 0..len {
@@ -156,10 +104,7 @@ fn total<H>(bytes: &[u8], len: usize, decode: impl Fn(&[u8]) -> Result<(H, &[u8]
     if let Ok((_, rest)) = decode(bytes) {
         assert_eq!(rest, &bytes[len..]);
     } else {
-        assert!(
-            bytes.len() < len || decode(&bytes[..len]).is_err(),
-            "bytes after the header decide about it"
-        );
+        assert!(bytes.len() < len || decode(&bytes[..len]).is_err(), "bytes after the header decide about it");
     }
 }
 

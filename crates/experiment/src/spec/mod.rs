@@ -11,9 +11,9 @@ mod network;
 mod scheme;
 mod shape;
 mod source;
-mod traffic;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 use crate::error::{Problem, Problems};
 use built::{Built, Measure};
@@ -125,8 +125,12 @@ impl Spec {
     pub fn set(&self, key: &str, value: &str) -> Result<Self, Problems> {
         let change = format!("{}={}", key.trim(), value.trim());
         let mut source = self.source.clone();
-        let refuse = |problem: String, right: String| {
-            Problem { file: format!("change \"{change}\""), line: None, key: key.trim().to_string(), problem, right }
+        let refuse = |problem: String, right: String| Problem {
+            file: format!("change \"{change}\""),
+            line: None,
+            key: key.trim().to_string(),
+            problem,
+            right,
         };
         let value = source::read_value(value).map_err(|e| refuse(e, "write it as in TOML".into()))?;
         let mut root = serde_json::to_value(&self.document).map_err(|e| refuse(e.to_string(), String::new()))?;

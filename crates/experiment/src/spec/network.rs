@@ -30,21 +30,21 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
     let packet = check_packet(&network.packet, checker);
     let wire = network.packet.payload.get().saturating_add(network.packet.header.get());
     fill_buffer(&mut network.buffer, wire);
-    let inherited = fill_classes(network);
+    let inherits = fill_classes(network);
     let classes = check_classes(network, checker);
-    let buffer = check_buffer(&network.buffer, wire, checker);
+    let mut graph = graph?;
+    change_links(&network.links, &mut graph, checker);
+    // What follows is about whole packets.
+    let packet = packet?;
     if let Some(queue) = &network.host_queue {
         check_host_queue(queue, wire, checker);
     }
-    let mut graph = graph?;
-    change_links(&network.links, &mut graph, checker);
-    if let (Some(packet), Some(buffer)) = (packet, buffer) {
-        let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer };
-        room.check_headroom(&classes, checker);
-        for (i, class) in classes.iter().enumerate() {
-            let own = (!inherited).then(|| format!("network.classes[{i}].marking"));
-            room.check_marking(class, &own.unwrap_or_else(|| "network.marking".to_string()), checker);
-        }
+    let buffer = check_buffer(&network.buffer, wire, checker)?;
+    let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer };
+    room.check_headroom(&classes, checker);
+    for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
+        let path = if inherits { "network.marking".to_string() } else { format!("network.classes[{i}].marking") };
+        room.check_marking(class, &path, checker);
     }
     let host_fifo = network
         .host_queue
@@ -54,7 +54,7 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
         Release::Dequeue => fanin_fabric::Release::Dequeue,
         Release::LastBit => fanin_fabric::Release::LastBit,
     };
-    Some(NetworkConfig { seed, graph, packet: packet?, classes, buffer: buffer?, release, host_fifo })
+    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo })
 }
 
 fn fill_topology(topology: &mut Topology) {
@@ -214,19 +214,20 @@ fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     }
 }
 
-/// Writes out the classes. Returns whether they are the default one, which has the network's marking.
-fn fill_classes(network: &mut Network) -> bool {
+/// Writes out the classes. Returns for each whether its marking is the network's.
+fn fill_classes(network: &mut Network) -> Vec<bool> {
     let lossless = match &network.buffer {
         Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy == Policy::Lossless,
         Buffer::Unlimited(_) => false,
     };
-    let inherited = network.classes.is_none();
     let default = || vec![Class { name: "data".into(), lossless: None, marking: None }];
-    for class in network.classes.get_or_insert_with(default) {
+    let classes = network.classes.get_or_insert_with(default);
+    let inherits = classes.iter().map(|class| class.marking.is_none()).collect();
+    for class in classes {
         class.lossless.get_or_insert(lossless);
         class.marking.get_or_insert_with(|| network.marking.clone());
     }
-    inherited
+    inherits
 }
 
 fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfig> {
@@ -257,12 +258,9 @@ fn marking(marking: &Marking) -> fanin_fabric::Marking {
     match *marking {
         Marking::Off => fanin_fabric::Marking::Off,
         Marking::Step { above, at: when } => fanin_fabric::Marking::Step { above: above.get(), at: at(when) },
-        Marking::Red { min, max, probability, at: when } => fanin_fabric::Marking::Red {
-            min: min.get(),
-            max: max.get(),
-            max_probability: probability,
-            at: at(when),
-        },
+        Marking::Red { min, max, probability, at: when } => {
+            fanin_fabric::Marking::Red { min: min.get(), max: max.get(), max_probability: probability, at: at(when) }
+        }
     }
 }
 
@@ -351,7 +349,8 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
             continue;
         };
         if let Some(before) = seen.insert(pair, i) {
-            let problem = format!("the links between \"{one}\" and \"{other}\" are changed in network.links[{before}] too");
+            let problem =
+                format!("the links between \"{one}\" and \"{other}\" are changed in network.links[{before}] too");
             checker.fail(&format!("{path}.between"), problem, "put both changes into one entry");
         }
         for link in links {
@@ -467,7 +466,14 @@ impl Room<'_> {
 
     fn check_marking(&self, class: &ClassConfig, path: &str, checker: &mut Checker<'_>) {
         let most = self.most_queued(class);
-        let never = |bytes: u64| format!("no queue of class \"{}\" holds more than {}: {} never marks", class.name, Bytes(most), Bytes(bytes));
+        let never = |bytes: u64| {
+            format!(
+                "no queue of class \"{}\" holds more than {}: {} never marks",
+                class.name,
+                Bytes(most),
+                Bytes(bytes)
+            )
+        };
         match class.marking {
             fanin_fabric::Marking::Off => {}
             fanin_fabric::Marking::Step { above, .. } => {
@@ -479,13 +485,12 @@ impl Room<'_> {
                 if min > max {
                     let problem = format!("{} is above max = {}", Bytes(min), Bytes(max));
                     checker.fail(&format!("{path}.min"), problem, "swap them");
+                } else if min >= most {
+                    checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
                 if !(0.0..=1.0).contains(&max_probability) {
                     let problem = format!("{max_probability} is no probability");
                     checker.fail(&format!("{path}.probability"), problem, "it is 0 to 1, like 0.01");
-                }
-                if min >= most {
-                    checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
             }
         }

@@ -45,7 +45,9 @@ fn show(value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) if text.chars().count() > 60 => format!("{:?}...", text.chars().take(60).collect::<String>()),
+        Value::String(text) if text.chars().count() > 60 => {
+            format!("{:?}...", text.chars().take(60).collect::<String>())
+        }
         Value::String(text) => format!("{text:?}"),
         Value::Array(_) => "a list".into(),
         Value::Object(_) => "a table".into(),
@@ -86,18 +88,33 @@ impl<'a> Walk<'a> {
         if let Some(words) = self.words(schema) {
             return self.word(value, &words, path);
         }
-        if let Some(branches) = branches(schema) {
-            return self.branch(value, branches, path);
+        if branches(schema).is_some() {
+            let mut flat = Vec::new();
+            self.flatten(schema, &mut flat);
+            return self.branch(value, &flat, path);
         }
         let types = types(schema);
         if !types.is_empty() && !types.iter().any(|t| is_type(value, t)) {
-            return self.miss(path, format!("{} is not what belongs here", show(value)), wanted(schema, &types));
+            let problem = format!("{} is not what belongs here", show(value));
+            return self.miss(path, problem, self.wanted(&[schema]));
         }
         match value {
             Value::Object(values) => self.object(values, schema, path),
             Value::Array(items) => self.array(items, schema, path),
             Value::Number(number) => self.number(number, schema, path),
             _ => {}
+        }
+    }
+
+    /// All branches of a schema, those of branches that branch themselves included.
+    fn flatten(&self, schema: &'a Value, flat: &mut Vec<&'a Value>) {
+        for branch in branches(schema).unwrap_or_default() {
+            let inner = self.resolve(branch).0;
+            if branches(inner).is_some() && self.words(inner).is_none() {
+                self.flatten(inner, flat);
+            } else {
+                flat.push(branch);
+            }
         }
     }
 
@@ -133,7 +150,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn branch(&mut self, value: &Value, branches: &'a [Value], path: &str) {
+    fn branch(&mut self, value: &Value, branches: &[&'a Value], path: &str) {
         let all: Vec<&Value> = branches.iter().map(|b| self.resolve(b).0).collect();
         if let Value::Object(values) = value {
             let tables: Vec<&Value> = all.iter().copied().filter(|b| b.get("properties").is_some()).collect();
@@ -164,27 +181,33 @@ impl<'a> Walk<'a> {
             }
             None if value.is_string() && !words.is_empty() => self.word(value, &words, path),
             None => {
-                let mut ways: Vec<String> = Vec::new();
-                if !words.is_empty() {
-                    ways.push(format!("one of \"{}\"", words.join("\", \"")));
-                }
-                for schema in all.iter().filter(|b| self.words(b).is_none()) {
-                    let way = wanted(schema, &types(schema));
-                    let way = way.strip_prefix("write ").unwrap_or(&way).to_string();
-                    if !way.is_empty() && !ways.contains(&way) {
-                        ways.push(way);
-                    }
-                }
-                let right = format!("write {}", ways.join(", or "));
-                self.miss(path, format!("{} is not what belongs here", show(value)), right);
+                let problem = format!("{} is not what belongs here", show(value));
+                self.miss(path, problem, self.wanted(branches));
             }
         }
+    }
+
+    /// What would be right for any of these schemas, in words.
+    fn wanted(&self, schemas: &[&'a Value]) -> String {
+        let words: Vec<&str> = schemas.iter().filter_map(|s| self.words(self.resolve(s).0)).flatten().collect();
+        let mut ways: Vec<String> = Vec::new();
+        if !words.is_empty() {
+            ways.push(format!("one of \"{}\"", words.join("\", \"")));
+        }
+        for schema in schemas.iter().map(|s| self.resolve(s).0).filter(|s| self.words(s).is_none()) {
+            let way = wanted(schema);
+            if !way.is_empty() && !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        if ways.is_empty() { String::new() } else { format!("write {}", ways.join(", or ")) }
     }
 
     /// Chooses among tables, by a key that names the choice or by a key that only one of them has.
     fn table_branch(&mut self, values: &Map<String, Value>, tables: &[&'a Value], path: &str) {
         let constant = |table: &'a Value, key: &str| self.constant(table, key);
-        let tag = properties(tables[0]).map(|(key, _)| key).find(|tag| tables.iter().all(|t| constant(t, tag).is_some()));
+        let tag =
+            properties(tables[0]).map(|(key, _)| key).find(|tag| tables.iter().all(|t| constant(t, tag).is_some()));
         if let (Some(tag), true) = (tag, tables.len() > 1) {
             let known: Vec<&str> = tables.iter().filter_map(|t| constant(t, tag)).collect();
             let at = key_in(path, tag);
@@ -215,7 +238,9 @@ impl<'a> Walk<'a> {
                 let at = key_in(path, key);
                 self.miss(&at, "there is no such key", advice(key, own));
             }
-            _ => self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", "))),
+            _ => {
+                self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", ")))
+            }
         }
     }
 
@@ -226,16 +251,21 @@ impl<'a> Walk<'a> {
             match schema.get("properties").and_then(|p| p.get(key)) {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
-                    let free = known.iter().copied().filter(|k| !values.contains_key(*k));
-                    self.miss(&key_in(path, key), "there is no such key", advice(key, free));
+                    self.miss(&key_in(path, key), "there is no such key", advice(key, known.iter().copied()));
                 }
                 None => {}
             }
         }
         for key in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
             if !values.contains_key(key) {
-                let inner = schema.get("properties").and_then(|p| p.get(key)).map(|s| self.resolve(s).0);
-                let right = inner.map(|schema| wanted(schema, &types(schema))).unwrap_or_default();
+                let mut flat = Vec::new();
+                if let Some(inner) = schema.get("properties").and_then(|p| p.get(key)) {
+                    self.flatten(self.resolve(inner).0, &mut flat);
+                    if flat.is_empty() {
+                        flat.push(inner);
+                    }
+                }
+                let right = self.wanted(&flat);
                 self.miss(&key_in(path, key), "this key is missing", right);
             }
         }
@@ -267,7 +297,7 @@ impl<'a> Walk<'a> {
             Some("uint64") => u64::MAX,
             _ => return,
         };
-        if !number.as_u64().is_some_and(|n| n <= max) {
+        if number.as_u64().is_none_or(|n| n > max) {
             self.miss(path, format!("{number} is out of range"), format!("write a whole number from 0 to {max}"));
         }
     }
@@ -310,22 +340,22 @@ fn is_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// What would be right, in words.
-fn wanted(schema: &Value, types: &[&str]) -> String {
+/// What a schema without fixed words takes, in words.
+fn wanted(schema: &Value) -> String {
     // A quantity describes itself with an example.
     if schema.get("pattern").is_some()
         && let Some(description) = schema.get("description").and_then(Value::as_str)
     {
-        return format!("write {description}");
+        return description.to_string();
     }
-    let word = match types.iter().find(|t| **t != "null") {
+    let word = match types(schema).iter().find(|t| **t != "null") {
         Some(&"boolean") => "true or false",
         Some(&"string") => "a text in quotes",
         Some(&"array") => "a list, like [...]",
         Some(&"object") => "a table, like { key = value }",
         Some(&"number") => "a number",
         Some(&"integer") => "a whole number",
-        _ => return String::new(),
+        _ => "",
     };
-    format!("write {word}")
+    word.to_string()
 }

@@ -104,9 +104,7 @@ pub fn read_value(text: &str) -> Result<Value, String> {
 
 /// `a.b[1].c`, then `a.b[1]`, `a.b`, `a` and the empty path.
 fn around(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path), |path| {
-        (!path.is_empty()).then(|| &path[..path.rfind(['.', '[']).unwrap_or(0)])
-    })
+    std::iter::successors(Some(path), |path| (!path.is_empty()).then(|| &path[..path.rfind(['.', '[']).unwrap_or(0)]))
 }
 
 /// The path of a key in the table at `path`.
@@ -162,9 +160,11 @@ impl Reader<'_> {
                     self.refuse(path, format!("{} is no finite number", number.as_str()), "write it like 0.4")
                 })
             }
-            DeValue::Datetime(_) => {
-                self.refuse(path, "a date means nothing here".into(), "a time span is text with its unit, like \"5 us\"")
-            }
+            DeValue::Datetime(_) => self.refuse(
+                path,
+                "a date means nothing here".into(),
+                "a time span is text with its unit, like \"5 us\"",
+            ),
         }
     }
 

@@ -26,8 +26,7 @@ pub fn check_traffics(
     until: Time,
     checker: &mut Checker<'_>,
 ) -> Option<Traffics> {
-    let classes: Vec<String> =
-        document.network.classes.iter().flatten().map(|class| class.name.clone()).collect();
+    let classes: Vec<String> = document.network.classes.iter().flatten().map(|class| class.name.clone()).collect();
     let count = document.traffic.len();
     if count == 0 || count > usize::from(u16::MAX) {
         checker.fail("traffic", format!("there are {count} traffics"), "write at least one [[traffic]], at most 65535");
@@ -71,7 +70,9 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
         let loads = traffics.iter().filter_map(|t| t.load.as_ref()).filter(|load| load.of == base);
         let sum: f64 = loads.map(|load| load.share).sum();
         if sum > 1.0 {
-            checker.warnings.push(format!("the traffics offer {:.0} % of {name}: queues grow without end", sum * 100.0));
+            checker
+                .warnings
+                .push(format!("the traffics offer {:.0} % of {name}: queues grow without end", sum * 100.0));
         }
     }
 }
@@ -112,7 +113,8 @@ impl One<'_, '_> {
         let class = traffic.class.get_or_insert(first);
         let number = classes.iter().position(|c| c == class);
         if number.is_none() && !classes.is_empty() {
-            let (problem, right) = (format!("there is no class \"{class}\""), advice(class, classes.iter().map(|c| &**c)));
+            let (problem, right) =
+                (format!("there is no class \"{class}\""), advice(class, classes.iter().map(|c| &**c)));
             self.fail("class", problem, right);
         }
         Some(TrafficConfig {
@@ -153,7 +155,8 @@ impl One<'_, '_> {
                 };
                 let name = changes.iter().find(|(name, value)| alone(name, value)).map(|(name, _)| name);
                 let key = name.map_or("scheme".to_string(), |name| format!("scheme.{name}"));
-                let (problem, right) = problem.split_once(": ").map_or((problem.as_str(), ""), |(what, why)| (what, why));
+                let (problem, right) =
+                    problem.split_once(": ").map_or((problem.as_str(), ""), |(what, why)| (what, why));
                 self.fail(&key, problem, right);
                 None
             }
@@ -191,7 +194,9 @@ impl One<'_, '_> {
 
     fn workload_error(&mut self, error: WorkloadError) {
         match error {
-            WorkloadError::Key { key: "network", problem, right } => self.checker.fail("network.topology", problem, right),
+            WorkloadError::Key { key: "network", problem, right } => {
+                self.checker.fail("network.topology", problem, right)
+            }
             WorkloadError::Key { key, problem, right } => {
                 let key = match key {
                     "size.uniform.min" => "size.uniform[0]",
@@ -281,7 +286,9 @@ impl One<'_, '_> {
             Pattern::List { file } => {
                 let (text, path) = self.read("pattern.file", file, "")?;
                 // The resolved spec has to find it from any folder.
-                if let Some(absolute) = std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok()) {
+                if let Some(absolute) =
+                    std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok())
+                {
                     *file = absolute;
                 }
                 match FlowList::from_text(&text, &path.display().to_string(), setting.hosts) {
@@ -300,12 +307,18 @@ impl One<'_, '_> {
         let endless = traffic.size == Some(Size::Endless);
         let given = traffic.load.is_some();
         let (problem, right) = match &traffic.pattern {
-            Pattern::Poisson { .. } if !given => ("this key is missing", "write it like { share = 0.4, of = \"host-links\" }"),
+            Pattern::Poisson { .. } if !given => {
+                ("this key is missing", "write it like { share = 0.4, of = \"host-links\" }")
+            }
             Pattern::Poisson { .. } | Pattern::Incast { every: None, .. } if given && endless => {
                 ("messages that never end have no load", "give them a size, or leave the load out")
             }
-            Pattern::Incast { every: Some(_), .. } if given => ("pattern.every sets the load already", "leave one of both out"),
-            Pattern::Long { count: Some(_), .. } if given => ("pattern.count sets the load already", "leave one of both out"),
+            Pattern::Incast { every: Some(_), .. } if given => {
+                ("pattern.every sets the load already", "leave one of both out")
+            }
+            Pattern::Long { count: Some(_), .. } if given => {
+                ("pattern.count sets the load already", "leave one of both out")
+            }
             Pattern::Long { count: None, .. } if !given => {
                 ("nothing says how many flows there are", "give a load, or pattern.count")
             }
@@ -343,7 +356,8 @@ impl One<'_, '_> {
                 Ok(cdf) => SizeDistribution::Cdf(cdf),
                 Err(_) => {
                     let known = advice(name, Cdf::BUILT_IN);
-                    let (text, path) = self.read("size.cdf", name, &format!("; or a built-in distribution ({known})"))?;
+                    let (text, path) =
+                        self.read("size.cdf", name, &format!("; or a built-in distribution ({known})"))?;
                     match Cdf::from_text(&text, &path.display().to_string()) {
                         Ok(cdf) => {
                             let points = cdf.points().iter().map(|(bytes, percent)| [*bytes, *percent]).collect();
@@ -357,13 +371,15 @@ impl One<'_, '_> {
                     }
                 }
             },
-            Size::CdfPoints(points) => match Cdf::new(points.iter().map(|[bytes, percent]| (*bytes, *percent)).collect()) {
-                Ok(cdf) => SizeDistribution::Cdf(cdf),
-                Err(error) => {
-                    self.workload_error(error);
-                    return None;
+            Size::CdfPoints(points) => {
+                match Cdf::new(points.iter().map(|[bytes, percent]| (*bytes, *percent)).collect()) {
+                    Ok(cdf) => SizeDistribution::Cdf(cdf),
+                    Err(error) => {
+                        self.workload_error(error);
+                        return None;
+                    }
                 }
-            },
+            }
         };
         Some(sizes)
     }

@@ -60,9 +60,21 @@ fn other_values() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(Value::from),
         (0u64..1 << 50, prop::sample::select(vec!["s", "ms", "us", "ps", "Gbps", "bps", "KB", "B", "GB", ""]))
             .prop_map(|(n, unit)| Value::from(format!("{n} {unit}"))),
-        (0u64..9, prop::sample::select(vec!["ms", "us", "Gbps", "KB"])).prop_map(|(n, u)| Value::from(format!("{n} {u}"))),
-        prop::sample::select(vec!["star", "red", "off", "none", "lossy", "data", "h3", "tor0>h3", "permutation", "long"])
-            .prop_map(Value::from),
+        (0u64..9, prop::sample::select(vec!["ms", "us", "Gbps", "KB"]))
+            .prop_map(|(n, u)| Value::from(format!("{n} {u}"))),
+        prop::sample::select(vec![
+            "star",
+            "red",
+            "off",
+            "none",
+            "lossy",
+            "data",
+            "h3",
+            "tor0>h3",
+            "permutation",
+            "long"
+        ])
+        .prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
         Just(serde_json::json!([])),
         Just(serde_json::json!({})),
@@ -118,9 +130,12 @@ proptest! {
                 (None, None) => {}
             }
         }
-        let fits = shape::misfits(&value, schema_value()).is_empty();
-        let reads = serde_json::from_value::<Document>(value.clone());
-        prop_assert_eq!(fits, reads.is_ok(), "{}\n{:?}\n{:?}", value, shape::misfits(&value, schema_value()), reads.err());
+        let misfits = shape::misfits(&value, schema_value());
+        let reads = serde_json::from_value::<Document>(value.clone()).map_err(|e| e.to_string());
+        // Ids and parameters of schemes are known to the registry and not to the types, and serde takes a list for a table.
+        let of_types = misfits.iter().filter(|m| !m.path.contains("scheme") && !m.problem.starts_with("a list")).count();
+        prop_assert!(of_types == 0 || reads.is_err(), "{}\n{:?}", value, misfits);
+        prop_assert!(!misfits.is_empty() || reads.is_ok(), "{}\n{:?}", value, reads);
         if let Ok(spec) = Spec::from_json(&value.to_string(), "x.json", Path::new(""))
             && let Ok(checked_spec) = spec.check()
         {

@@ -1,0 +1,98 @@
+//! What a spec measures.
+
+use super::yes;
+use fanin_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is measured, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Messages posted before this do not count.
+    #[serde(default)]
+    pub warm_up: Time,
+    /// Messages posted in this time after the warm-up count.
+    pub window: Time,
+    /// Whether the run goes on after the window, without new messages, until all have arrived.
+    #[serde(default = "yes")]
+    pub drain: bool,
+    /// How long it goes on at most.
+    #[serde(default = "drain_limit")]
+    pub drain_limit: Time,
+    /// The size of the messages whose completion times are reported. Default: all sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report_size: Option<Bytes>,
+    /// Quantities that are sampled over time.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// What completion times are divided by for slowdowns.
+    #[serde(default)]
+    pub slowdown: Ideal,
+    /// Whether a drop in a lossless class is no error.
+    #[serde(default)]
+    pub allow_drops: bool,
+}
+
+fn drain_limit() -> Time {
+    Time::from_ms(100)
+}
+
+/// What completion times are divided by for slowdowns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ideal {
+    /// The same message alone on the same path, store-and-forward.
+    #[default]
+    StoreAndForward,
+    /// The formula of the HPCC simulator (not yet).
+    Hpcc,
+    /// The same message in a run of its own (not yet).
+    LoneRun,
+}
+
+/// A quantity that is sampled over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// The quantity.
+    pub what: Quantity,
+    /// Where.
+    #[serde(rename = "where")]
+    pub place: Place,
+    /// Time between samples.
+    pub every: Time,
+    /// Whether samples of empty queues are kept in the series; histograms count them anyway.
+    #[serde(default)]
+    pub zeros: bool,
+}
+
+/// A quantity that can be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Data bytes waiting at egress ports.
+    Queue,
+}
+
+/// A set of ports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Place {
+    /// All ports of a kind.
+    Set(PortSet),
+    /// Ports by name: "tor0>h3" is the port of tor0 towards h3.
+    Ports(Vec<String>),
+}
+
+/// All ports of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortSet {
+    /// All ports of switches.
+    SwitchPorts,
+    /// Ports of switches to hosts.
+    LastHop,
+    /// Ports of switches with hosts to other switches.
+    TorUplinks,
+}

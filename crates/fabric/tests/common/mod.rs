@@ -1,0 +1,146 @@
+//! What the tests of the fabric share: small networks, messages, and how to run them to their end.
+#![allow(dead_code)] // each test file uses its own part
+
+pub mod random;
+
+use fanin_cc::Settings;
+use fanin_engine::EventQueue;
+use fanin_fabric::topology::{Cable, Graph, Link, ParkingLot, Star};
+use fanin_fabric::*;
+use fanin_units::{NodeId, PortId, Rate, Time};
+use proptest::test_runner::Config;
+
+/// A full packet of 1,500 bytes on the wire.
+pub const PACKET: PacketSizes = PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 };
+/// Payload of a full packet.
+pub const PAYLOAD: u64 = 1460;
+/// Its bytes on the wire.
+pub const WIRE: u64 = 1500;
+
+/// Random cases per property: `FANIN_CASES`, divided where a case is a whole simulation that takes long.
+pub fn cases(divisor: u32) -> Config {
+    let cases: u32 = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
+    Config { cases: (cases / divisor).max(1), failure_persistence: None, max_shrink_iters: 2000, ..Config::default() }
+}
+
+pub fn us(n: u64) -> Time {
+    Time::from_us(n)
+}
+pub fn ns(n: u64) -> Time {
+    Time::from_ns(n)
+}
+pub fn gbps(n: u64) -> Rate {
+    Rate::from_gbps(n)
+}
+pub fn cable(rate: Rate, delay: Time) -> Cable {
+    Cable::new(rate, delay)
+}
+
+/// Hosts around one switch at 10 Gb/s.
+pub fn star(hosts: u32, delay: Time) -> Graph {
+    Star { hosts, host_link: cable(gbps(10), delay) }.build().unwrap()
+}
+
+/// A chain of switches with one host each.
+pub fn chain(switches: u32, rate: Rate, delay: Time) -> Graph {
+    ParkingLot { switches, hosts: 1, host_link: cable(rate, delay), chain_link: cable(rate, delay) }.build().unwrap()
+}
+
+/// Any graph: links as (node, node, rate, delay), hosts first.
+pub fn graph(hosts: u32, switches: u32, links: &[(u32, u32, Rate, Time)]) -> Graph {
+    Graph {
+        hosts,
+        names: (0..hosts).map(|h| format!("h{h}")).chain((0..switches).map(|s| format!("s{s}"))).collect(),
+        links: links.iter().map(|&(a, b, rate, delay)| Link::new(NodeId(a), NodeId(b), rate, delay)).collect(),
+    }
+}
+
+/// A network with one lossy class, no limit to its buffers, and no marks.
+pub fn network(graph: Graph) -> NetworkConfig {
+    NetworkConfig {
+        seed: 1,
+        graph,
+        packet: PACKET,
+        classes: vec![class(false, Marking::Off)],
+        buffer: BufferPolicy::Unlimited,
+        release: Release::Dequeue,
+        host_fifo: None,
+    }
+}
+
+pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
+    ClassConfig { name: "data".into(), lossless, marking }
+}
+
+/// Lossless ports of this many bytes.
+pub fn lossless(bytes: u64, headroom: Option<u64>) -> BufferPolicy {
+    BufferPolicy::PerPort { bytes, pfc: Pfc { headroom, resume_gap: None } }
+}
+
+/// A traffic in class 1 that may be marked; timeouts after 1 ms.
+pub fn traffic(scheme: &str) -> TrafficConfig {
+    TrafficConfig {
+        name: scheme.into(),
+        scheme: Settings::preset(scheme).unwrap_or_else(|| panic!("no scheme {scheme}")),
+        class: 1,
+        ecn: true,
+        endpoint: EndpointConfig {
+            timeout: Time::from_ms(1),
+            nack_interval: Time::from_us(500),
+            ack_chunk: 1,
+            connection: false,
+        },
+    }
+}
+
+pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
+    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX }
+}
+
+/// A simulation of traffic of scheme `none`.
+pub fn line_rate(config: NetworkConfig, messages: Vec<Message>) -> Simulation {
+    simulation(config, vec![traffic("none")], messages)
+}
+
+pub fn simulation(config: NetworkConfig, traffics: Vec<TrafficConfig>, mut messages: Vec<Message>) -> Simulation {
+    messages.sort_by_key(|m| m.start);
+    Simulation::new(config, traffics, Box::new(messages.into_iter()))
+}
+
+/// Runs until nothing is left to happen, which must come within 10 simulated seconds and 3 million events.
+pub fn finish<Q: EventQueue>(sim: &mut Simulation<Q>) {
+    assert!(sim.run_until(Time::from_s(10), 3_000_000), "events without end: {:?}", sim.totals());
+    assert!(sim.is_over(), "something still waits after 10 s: {:?}", sim.totals());
+    check_ledger(&sim.totals());
+}
+
+/// Runs up to a time.
+pub fn run_to<Q: EventQueue>(sim: &mut Simulation<Q>, until: Time) {
+    assert!(sim.run_until(until, 50_000_000), "events without end");
+    check_ledger(&sim.totals());
+}
+
+pub fn check_ledger(totals: &Totals) {
+    let l = totals.ledger;
+    assert_eq!(l.sent, l.delivered + l.dropped + l.in_flight, "{totals:?}");
+}
+
+/// All posted messages are delivered whole and acknowledged, and no byte is left anywhere.
+pub fn check_all_arrived<Q: EventQueue>(sim: &Simulation<Q>) {
+    for (i, flow) in sim.flows().iter().enumerate() {
+        assert!(flow.finished.is_some() && flow.acked.is_some(), "message {i}: {flow:?}");
+        assert_eq!(flow.delivered, flow.bytes, "message {i}");
+    }
+    assert_eq!(sim.finished(), sim.started());
+    assert_eq!(sim.open_messages(), 0);
+    assert_eq!(sim.totals().ledger.in_flight, 0);
+}
+
+/// The egress port from one node to another.
+pub fn port<Q: EventQueue>(sim: &Simulation<Q>, from: u32, to: u32) -> PortId {
+    sim.ports().find(|(_, a, b)| (a.0, b.0) == (from, to)).map(|(p, ..)| p).expect("the two nodes are neighbours")
+}
+
+pub fn counters<Q: EventQueue>(sim: &Simulation<Q>, from: u32, to: u32) -> PortCounters {
+    sim.port_counters()[port(sim, from, to).ix()]
+}

@@ -1,0 +1,174 @@
+//! Random small fabrics with traffic, for property tests.
+
+use super::*;
+use fanin_fabric::topology::{Dumbbell, FatTree, LeafSpine};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A simulation before it runs.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub config: NetworkConfig,
+    pub traffics: Vec<TrafficConfig>,
+    pub messages: Vec<Message>,
+}
+
+impl Case {
+    pub fn build(&self) -> Simulation {
+        simulation(self.config.clone(), self.traffics.clone(), self.messages.clone())
+    }
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    prop::sample::select(vec![1_000_000_000, 10_000_000_000, 25_000_000_000, 100_000_000_000, 3_333_333_333])
+        .prop_map(Rate::from_bps)
+}
+
+fn any_cable() -> impl Strategy<Value = Cable> {
+    (rate(), 1u64..6_000_000).prop_map(|(rate, ps)| Cable::new(rate, Time::from_ps(ps)))
+}
+
+/// Every kind of topology, small, and hosts with two NICs at two switches.
+pub fn graphs() -> impl Strategy<Value = Graph> {
+    let two = || (any_cable(), any_cable());
+    prop_oneof![
+        (2u32..7, any_cable()).prop_map(|(hosts, host_link)| Star { hosts, host_link }.build().unwrap()),
+        (1u32..4, 1u32..4, two()).prop_map(|(left, right, (host_link, bottleneck))| {
+            Dumbbell { left, right, host_link, bottleneck }.build().unwrap()
+        }),
+        (2u32..5, 1u32..3, two()).prop_map(|(switches, hosts, (host_link, chain_link))| {
+            ParkingLot { switches, hosts, host_link, chain_link }.build().unwrap()
+        }),
+        (2u32..4, 1u32..4, 1u32..4, two()).prop_map(|(leaves, hosts, spines, (host_link, fabric_link))| {
+            LeafSpine { leaves, hosts, spines, host_link, fabric_link }.build().unwrap()
+        }),
+        (1u32..3, any_cable()).prop_map(|(half, link)| FatTree { k: 2 * half, link }.build().unwrap()),
+        (2u32..5, two()).prop_map(|(hosts, (a, b))| {
+            let links: Vec<_> =
+                (0..hosts).flat_map(|h| [(h, hosts, a.rate, a.delay), (h, hosts + 1, b.rate, b.delay)]).collect();
+            super::graph(hosts, 2, &links)
+        }),
+    ]
+}
+
+pub fn packets() -> impl Strategy<Value = PacketSizes> {
+    let payload = prop::sample::select(vec![64, 999, 1000, 1460, 4096]);
+    let header = prop::sample::select(vec![18, 40, 78]);
+    (payload, header, 18u16..100, 18u16..100).prop_map(|(payload, header, ack, pause)| PacketSizes {
+        payload,
+        header,
+        ack,
+        cnp: ack,
+        pause,
+    })
+}
+
+fn marking() -> impl Strategy<Value = Marking> {
+    let at = || prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
+    prop_oneof![
+        Just(Marking::Off),
+        (0u64..20_000, at()).prop_map(|(above, at)| Marking::Step { above, at }),
+        (0u64..5_000, 1u64..20_000, 0.0..1.0f64, at()).prop_map(|(min, more, max_probability, at)| Marking::Red {
+            min,
+            max: min + more,
+            max_probability,
+            at
+        }),
+    ]
+}
+
+fn buffers() -> impl Strategy<Value = BufferPolicy> {
+    let pfc = Pfc { headroom: None, resume_gap: None };
+    prop_oneof![
+        Just(BufferPolicy::Unlimited),
+        (5_000u64..300_000).prop_map(move |bytes| BufferPolicy::PerPort { bytes, pfc }),
+        (20_000u64..3_000_000, 0.1..4.0f64, 0.05..2.0f64)
+            .prop_map(move |(bytes, alpha, pfc_alpha)| BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc }),
+    ]
+}
+
+fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
+    let presets: Vec<&str> = fanin_cc::rows().iter().flat_map(|r| r.presets.iter().copied()).collect();
+    (prop::sample::select(presets), 1u8..8, any::<bool>(), 200u64..2000, 1u64..500, 0u32..10_000, any::<bool>())
+        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection)| TrafficConfig {
+            class,
+            ecn,
+            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection },
+            ..traffic(scheme)
+        })
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    let bytes = prop_oneof![4 => 1u64..5_000, 4 => 1u64..60_000];
+    (0u64..60_000, any::<u32>(), any::<u32>(), bytes, any::<u16>()).prop_map(|(at, src, dst, bytes, traffic)| Message {
+        start: ns(at),
+        src,
+        dst,
+        bytes,
+        traffic,
+        group: u32::MAX,
+    })
+}
+
+/// A network without errors and outages, under traffic whose messages all end.
+pub fn calm() -> impl Strategy<Value = Case> {
+    let network = (
+        any::<u64>(),
+        graphs(),
+        packets(),
+        vec((any::<bool>(), marking()), 1..4),
+        buffers(),
+        prop::sample::select(vec![Release::Dequeue, Release::LastBit]),
+        prop::option::weighted(0.3, (0u64..64_000, prop::option::of(0u64..22_500))),
+    );
+    (network, vec(any_traffic(), 1..4), vec(any_message(), 1..25)).prop_map(|(network, mut traffics, mut messages)| {
+        let (seed, graph, packet, classes, buffer, release, fifo) = network;
+        let hosts = graph.hosts;
+        let classes: Vec<ClassConfig> =
+            classes.into_iter().map(|(lossless, marking)| class(lossless, marking)).collect();
+        for traffic in &mut traffics {
+            traffic.class = 1 + traffic.class % classes.len() as u8;
+        }
+        for message in &mut messages {
+            message.traffic %= traffics.len() as u16;
+            message.src %= hosts;
+            message.dst = (message.src + 1 + message.dst % (hosts - 1)) % hosts;
+        }
+        messages.sort_by_key(|m| m.start);
+        let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
+        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo };
+        Case { config, traffics, messages }
+    })
+}
+
+/// The same with links that lose packets.
+pub fn lossy() -> impl Strategy<Value = Case> {
+    (calm(), prop::option::of(vec(prop_oneof![2 => Just(0.0), 1 => 0.0..0.05f64], 8))).prop_map(|(mut case, rates)| {
+        if let Some(rates) = rates {
+            let links = case.config.graph.links.iter_mut();
+            links.zip(rates.iter().cycle()).for_each(|(link, rate)| link.error_rate = *rate);
+        }
+        case
+    })
+}
+
+/// The same with links that go down, some for ever, and flows that never end.
+pub fn stormy() -> impl Strategy<Value = Case> {
+    let outage = (any::<u32>(), 0u64..150_000, 1u64..50_000, 1u64..50_000, prop::option::weighted(0.8, 1u64..50_000));
+    (lossy(), vec(outage, 0..4), prop::option::weighted(0.3, any::<usize>())).prop_map(
+        |(mut case, outages, endless)| {
+            let links = case.config.graph.links.len();
+            for (link, from, long, then, again) in outages {
+                let link = &mut case.config.graph.links[link as usize % links];
+                let second = ns(from + long + then);
+                link.outages =
+                    vec![(ns(from), ns(from + long)), (second, again.map_or(Time::NEVER, |n| second + ns(n)))];
+            }
+            if let Some(which) = endless {
+                let which = which % case.messages.len();
+                case.messages[which].bytes = Message::ENDLESS;
+            }
+            case
+        },
+    )
+}

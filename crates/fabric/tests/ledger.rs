@@ -1,0 +1,120 @@
+//! No byte is made or lost unseen: bytes sent = delivered + dropped + in flight, whenever one looks.
+
+mod common;
+
+use common::random::{Case, calm, lossy, stormy};
+use common::*;
+use fanin_fabric::*;
+use fanin_units::Time;
+use proptest::prelude::*;
+
+/// Runs to `until` in uneven steps of time and of events, and looks at the ledger at each stop.
+fn walk(sim: &mut Simulation, until: Time, steps: &[(u64, u64)]) {
+    let mut hops = 0;
+    for &(nanoseconds, events) in steps {
+        sim.run_until((sim.now() + ns(nanoseconds)).min(until), events);
+        let totals = sim.totals();
+        check_ledger(&totals);
+        assert!(totals.packet_hops >= hops);
+        hops = totals.packet_hops;
+        let queued: u64 = sim.ports().map(|(p, ..)| sim.queued(p)).sum();
+        assert!(queued <= totals.ledger.in_flight, "{queued} bytes queued, {totals:?}");
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop::collection::vec((0u64..20_000, 1u64..400), 1..40)
+}
+
+/// What must hold at the end of a run, however it went.
+fn check_counts(sim: &Simulation) {
+    let (flows, totals, traffics) = (sim.flows(), sim.totals(), sim.traffic_counters());
+    let sum = |f: &dyn Fn(&TrafficCounters) -> u64| traffics.iter().map(f).sum::<u64>();
+    assert_eq!(sum(&|t| t.started), sim.started());
+    assert_eq!(sum(&|t| t.finished), flows.iter().filter(|f| f.finished.is_some()).count() as u64);
+    let open = flows.iter().filter(|f| f.finished == Time::NEVER && f.bytes < Message::ENDLESS).count() as u64;
+    assert_eq!(sim.open_messages(), open);
+    assert!(sum(&|t| t.packets_marked) <= sum(&|t| t.packets_arrived));
+    let ports = sim.port_counters();
+    assert_eq!(ports.iter().map(|p| p.packets).sum::<u64>(), totals.packet_hops);
+    // What a host without any link cannot even send is counted, but has no place.
+    let placed = sim.incidents().drops;
+    assert!((totals.drops.total() - totals.drops.no_route..=totals.drops.total()).contains(&placed), "{totals:?}");
+    assert_eq!(ports.iter().map(|p| p.pauses).sum::<u64>(), sim.incidents().pauses);
+    for (case, flow) in flows.iter().enumerate() {
+        assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
+        assert_eq!(flow.finished.is_some(), flow.delivered == flow.bytes, "{case}: {flow:?}");
+        assert!(!flow.acked.is_some() || flow.finished < flow.acked, "{case}: {flow:?}");
+        if flow.finished.is_some() {
+            assert!(flow.finished - flow.start >= flow.ideal, "{case}: faster than alone: {flow:?}");
+        }
+    }
+}
+
+fn finish_and_check(case: &Case) -> Simulation {
+    let mut sim = case.build();
+    finish(&mut sim);
+    check_counts(&sim);
+    assert_eq!(sim.started(), case.messages.len() as u64);
+    check_all_arrived(&sim);
+    sim
+}
+
+proptest! {
+    #![proptest_config(cases(1))]
+
+    #[test]
+    fn every_byte_is_somewhere_at_any_stop(case in stormy(), steps in steps()) {
+        let mut sim = case.build();
+        walk(&mut sim, us(400), &steps);
+        run_to(&mut sim, us(600));
+        check_counts(&sim);
+    }
+
+    #[test]
+    fn without_failures_everything_arrives_and_nothing_is_left(case in calm()) {
+        let sim = finish_and_check(&case);
+        let drops = sim.totals().drops;
+        prop_assert_eq!(drops, Drops { buffer: drops.buffer, ..Drops::default() }, "only lossy classes lose packets");
+        if matches!(case.config.buffer, BufferPolicy::Unlimited) {
+            prop_assert_eq!(drops.total(), 0);
+            prop_assert_eq!(sim.totals().nacks, 0);
+        }
+    }
+
+    #[test]
+    fn what_links_lose_is_sent_again_until_it_arrives(case in lossy()) {
+        let sim = finish_and_check(&case);
+        let drops = sim.totals().drops;
+        prop_assert_eq!(drops, Drops { buffer: drops.buffer, error: drops.error, ..Drops::default() });
+    }
+
+    #[test]
+    fn stops_change_nothing(case in stormy(), steps in steps()) {
+        let mut stopped = case.build();
+        walk(&mut stopped, us(500), &steps);
+        run_to(&mut stopped, us(500));
+        let mut straight = case.build();
+        run_to(&mut straight, us(500));
+        prop_assert_eq!(stopped.totals(), straight.totals());
+        prop_assert_eq!(stopped.flows(), straight.flows());
+    }
+}
+
+#[test]
+fn one_event_per_packet_and_hop_when_nothing_waits() {
+    let mut sim = line_rate(network(chain(6, gbps(10), us(1))), vec![message(Time::ZERO, 0, 5, 1000 * PAYLOAD)]);
+    finish(&mut sim);
+    let totals = sim.totals();
+    // One per hop, one wake-up per packet at the sender's NIC, and a few to start and end.
+    assert!(totals.events <= totals.packet_hops + 1000 + 10, "{totals:?}");
+}
+
+#[test]
+fn at_most_one_event_more_per_hop_while_queues_stand() {
+    let messages = (0..8).map(|h| message(Time::ZERO, h, 8, 500 * PAYLOAD)).collect();
+    let mut sim = line_rate(network(star(9, us(1))), messages);
+    finish(&mut sim);
+    let totals = sim.totals();
+    assert!(totals.events <= 2 * totals.packet_hops + 100, "{totals:?}");
+}
