@@ -1,6 +1,6 @@
 //! The calendar queue: buckets of equal width for the near future, a heap for the far one.
 
-use crate::{Event, EventQueue, Order};
+use crate::{Event, EventQueue, Order, prefetch};
 use core::cmp::Reverse;
 use fanin_units::Time;
 use std::collections::BinaryHeap;
@@ -12,6 +12,8 @@ const MOST_BUCKETS: usize = 1 << 16;
 const EVENTS_PER_BUCKET: u64 = 2;
 /// Events in line after a refill.
 const LINE: usize = 16;
+/// Events between asking for a bucket's memory and writing to it.
+const STAGED: usize = 8;
 /// Events in line before one.
 const LOOK_AHEAD: usize = 4;
 /// The line spans at most this many buckets for looking's sake.
@@ -40,6 +42,11 @@ pub struct CalendarQueue {
     /// Where the line begins.
     first: usize,
     heads: Vec<u32>,
+    /// Events on their way into their buckets, whose memory was asked for: a ring of the last [`STAGED`].
+    staged: [Event; STAGED],
+    /// How many of them there are, and where the oldest stands.
+    staging: usize,
+    oldest: usize,
     chunks: Vec<Chunk>,
     free: u32,
     words: Vec<u64>,
@@ -69,6 +76,9 @@ impl CalendarQueue {
             line: Vec::new(),
             first: 0,
             heads: vec![NIL; buckets],
+            staged: [Event { at: Time::ZERO, source: 0, arg: 0 }; STAGED],
+            staging: 0,
+            oldest: 0,
             chunks: Vec::new(),
             free: NIL,
             words: vec![0; buckets / 64],
@@ -87,6 +97,28 @@ impl CalendarQueue {
         let key = self.order.key(&event);
         let at = self.first + self.line[self.first..].partition_point(|e| e.0 < key);
         self.line.insert(at, (key, event));
+    }
+
+    /// Puts an event on its way into its bucket: the bucket's memory is asked for now and written a few events later.
+    #[inline(always)]
+    fn stage(&mut self, day: u64, event: Event) {
+        if self.staging == STAGED {
+            self.insert_oldest();
+        }
+        let head = self.heads[day as usize & (self.heads.len() - 1)];
+        if let Some(chunk) = self.chunks.get(head as usize) {
+            prefetch(chunk);
+        }
+        self.staged[(self.oldest + self.staging) % STAGED] = event;
+        self.staging += 1;
+    }
+
+    #[inline(always)]
+    fn insert_oldest(&mut self) {
+        let event = self.staged[self.oldest % STAGED];
+        self.oldest = (self.oldest + 1) % STAGED;
+        self.staging -= 1;
+        self.insert_bucket(self.day_of(event.at), event);
     }
 
     #[inline(always)]
@@ -150,6 +182,9 @@ impl CalendarQueue {
     /// ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into it.
     #[inline(never)]
     fn refill(&mut self, limit: Time) {
+        while self.staging > 0 {
+            self.insert_oldest();
+        }
         self.line.drain(..self.first);
         self.first = 0;
         let sorted = self.line.len();
@@ -214,7 +249,7 @@ impl EventQueue for CalendarQueue {
         if day <= self.day {
             self.insert_in_line(event);
         } else if day - self.day < self.heads.len() as u64 {
-            self.insert_bucket(day, event);
+            self.stage(day, event);
         } else {
             self.far.push(Reverse((event.at, event.source, event.arg)));
         }

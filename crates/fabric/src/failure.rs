@@ -80,6 +80,9 @@ impl<Q: EventQueue> Simulation<Q> {
             for port in [PortId(2 * link), PortId(2 * link + 1)] {
                 self.service(port);
             }
+            for message in core::mem::take(&mut self.stranded) {
+                self.open_channel(message);
+            }
         }
     }
 

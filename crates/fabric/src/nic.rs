@@ -15,10 +15,17 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The application posts a message.
     pub(crate) fn start_message(&mut self, number: u32) {
         let record = self.records[number as usize];
-        let id = FlowId(number);
         let traffic = record.traffic as usize;
         self.traffics[traffic].counters.started += 1;
         self.open_messages += (record.bytes < Message::ENDLESS) as u64;
+        self.open_channel(number);
+    }
+
+    /// Gives a posted message a channel: one of its own, or the one of its connection.
+    pub(crate) fn open_channel(&mut self, number: u32) {
+        let record = self.records[number as usize];
+        let id = FlowId(number);
+        let traffic = record.traffic as usize;
         let (from, to) = (NodeId(record.src), NodeId(record.dst));
         let connection = self.traffics[traffic].config.endpoint.connection;
         if connection
@@ -44,8 +51,8 @@ impl<Q: EventQueue> Simulation<Q> {
             false => key(self.streams.seed(), number as u64),
         };
         let Some(port) = self.routes.next(&self.ports, from, to, flow_key) else {
-            // No way now: the retransmission timer of nothing sent never runs, so the message stays unfinished.
-            self.totals.drops.no_route += 1;
+            // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.
+            self.stranded.push(number);
             return;
         };
         let path = self.path(from, to, flow_key);

@@ -102,6 +102,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
     /// The first message of each connection, where traffics use connections.
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
+    /// Messages posted while their host had no link that was up.
+    pub(crate) stranded: Vec<u32>,
     pub(crate) traffics: Vec<Traffic>,
     pub(crate) schemes: Vec<Instance>,
     /// Schemes whose switch program does something.
@@ -266,6 +268,7 @@ impl<Q: EventQueue> Simulation<Q> {
             records: Vec::new(),
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
+            stranded: Vec::new(),
             receiver_event: vec![Time::NEVER; schemes.len() * hosts as usize],
             traffics,
             schemes,

@@ -247,9 +247,24 @@ impl<Q: EventQueue> Simulation<Q> {
             && let Some(left) = self.leaving[out.ix()].take()
         {
             self.give_back(&left);
+            if self.ports[out.ix()].busy_until > self.now {
+                // That let the peer of another port go on, which gave space back too and had news for ours.
+                return;
+            }
         }
         if let Some(next) = self.next_queued(out) {
             self.transmit(out, next.ix, next.wire);
+            // Only now that the port is busy: what this frees may have news for the port itself.
+            match self.config.release {
+                Release::Dequeue => self.give_back(&next),
+                // The packet holds its space until its last bit has left, and the port has to look then.
+                Release::LastBit if next.class != 0 => {
+                    self.leaving[out.ix()] = Some(next);
+                    let left = self.ports[out.ix()].busy_until;
+                    self.wake(out, left);
+                }
+                Release::LastBit => {}
+            }
             let port = &self.ports[out.ix()];
             if port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0 {
                 let at = port.busy_until;
@@ -281,15 +296,6 @@ impl<Q: EventQueue> Simulation<Q> {
             self.mark(out, next.ix, class as usize, MarkAt::Dequeue);
         }
         self.tell_programs(out, next.ix);
-        match self.config.release {
-            Release::Dequeue => self.give_back(&next),
-            Release::LastBit => {
-                // The port holds the space until the packet on its wire has left, and has to look then.
-                let left = self.now + self.ports[out.ix()].tx_time(next.wire as u32);
-                self.leaving[out.ix()] = Some(next);
-                self.wake(out, left);
-            }
-        }
         Some(next)
     }
 
