@@ -1,0 +1,119 @@
+//! DCQCN in a network, and every scheme's action counters.
+
+mod common;
+
+use common::*;
+use fanin_cc::Action;
+use fanin_fabric::*;
+use fanin_units::Time;
+
+/// Dart VI-A: one 10 Gb/s switch, 5 us a link, 225 KB a port, marks above 22.5 KB, lossless.
+fn darts_switch(hosts: u32) -> NetworkConfig {
+    NetworkConfig {
+        classes: vec![class(true, Marking::Step { above: 22_500, at: MarkAt::Dequeue })],
+        buffer: lossless(225_000, None),
+        ..network(star(hosts, us(5)))
+    }
+}
+
+fn endless(start: Time, src: u32, dst: u32) -> Message {
+    message(start, src, dst, Message::ENDLESS)
+}
+
+#[test]
+fn dart_baseline_dcqcn_in_the_network() {
+    let messages = vec![endless(Time::ZERO, 1, 0), endless(us(20), 2, 0)];
+    let mut sim = simulation(darts_switch(3), vec![traffic("dcqcn")], messages);
+    let end = Time::from_ms(20);
+    run_to(&mut sim, Time::from_ms(10));
+    let half: Vec<u64> = sim.flows().iter().map(|f| f.delivered).collect();
+    run_to(&mut sim, end);
+    let counters = &sim.traffic_counters()[0];
+    let acted = |action| counters.actions.get(action);
+
+    // At most one CNP per flow in 50 us, and none is lost on the way.
+    let cnps = acted(Action::CnpSent);
+    assert!(cnps > 2 && cnps <= 2 * (end.as_ps() / us(50).as_ps() + 1), "{cnps}");
+    assert_eq!(cnps, acted(Action::CnpReceived));
+    assert_eq!(cnps, sim.totals().cnps);
+    assert_eq!(cnps, acted(Action::Cut));
+    // CNPs come of marks, one of many: the switch marked every packet that the receiver saw marked.
+    assert_eq!(acted(Action::MarkSeen), counters.packets_marked);
+    assert!(counters.packets_marked > cnps);
+    assert!(common::counters(&sim, 3, 0).marked >= counters.packets_marked);
+    // Stages: fast recovery and additive increase; hyper needs the byte counter, 8 ms at line rate between cuts.
+    assert!(acted(Action::FastRecovery) > 0 && acted(Action::AdditiveIncrease) > 0);
+    assert_eq!(acted(Action::HyperIncrease), 0);
+    // Both flows go on, neither starves, the port is never idle for long, and nothing is dropped.
+    let second: Vec<u64> = sim.flows().iter().zip(&half).map(|(f, half)| f.delivered - half).collect();
+    let sum = second.iter().sum::<u64>() as f64 * 8.0 / 0.010;
+    assert!(sum > 0.6 * 10e9 && sum < 10e9, "{sum}");
+    let ratio = second[0] as f64 / second[1] as f64;
+    assert!((0.5..2.0).contains(&ratio), "{second:?}");
+    assert_eq!(sim.totals().drops, Drops::default());
+    // The queue was controlled: it never filled the port.
+    assert!(common::counters(&sim, 3, 0).peak_queue < 225_000);
+}
+
+#[test]
+fn d13_cnps_go_ahead_of_data() {
+    // Host 0 sends to 3 over a port that host 1 fills too, while host 2 congests host 0's own downlink: the CNPs that
+    // host 0 sends for host 2's flow share its uplink with its data and still come back within an idle round trip.
+    let messages =
+        vec![endless(Time::ZERO, 0, 3), endless(Time::ZERO, 1, 3), endless(us(5), 2, 0), endless(us(5), 1, 0)];
+    let mut sim = simulation(darts_switch(4), vec![traffic("dcqcn")], messages);
+    run_to(&mut sim, Time::from_ms(2));
+    let acted = sim.traffic_counters()[0].actions.clone();
+    assert!(acted.get(Action::CnpSent) > 10);
+    // At most those of the last 30 us are still under way: one per flow.
+    assert!(acted.get(Action::CnpSent) - acted.get(Action::CnpReceived) <= 4);
+}
+
+#[test]
+fn d12_a_flow_starts_at_line_rate() {
+    let mut sim = simulation(darts_switch(2), vec![traffic("dcqcn")], vec![message(Time::ZERO, 0, 1, 100 * PAYLOAD)]);
+    finish(&mut sim);
+    let flow = sim.flows()[0];
+    assert_eq!(flow.finished - flow.start, flow.ideal);
+}
+
+#[test]
+fn every_scheme_acts_under_congestion_and_rests_without() {
+    for row in fanin_cc::rows() {
+        for preset in row.presets {
+            // Idle: one short message, alone.
+            let quiet = vec![message(Time::ZERO, 0, 1, 10)];
+            let mut sim = simulation(darts_switch(2), vec![traffic(preset)], quiet);
+            finish(&mut sim);
+            let acted: u64 = sim.traffic_counters()[0].actions.iter().map(|(_, n)| n).sum();
+            assert_eq!(acted, 0, "{preset} acted on an idle network");
+
+            // Eight long messages into one port.
+            let burst = (1..9).map(|h| message(Time::ZERO, h, 0, 300 * PAYLOAD)).collect();
+            let mut sim = simulation(darts_switch(9), vec![traffic(preset)], burst);
+            finish(&mut sim);
+            check_all_arrived(&sim);
+            let acted: u64 = sim.traffic_counters()[0].actions.iter().map(|(_, n)| n).sum();
+            // Only the scheme that does nothing has nothing to show.
+            assert_eq!(acted > 0, *preset != "none", "{preset}: {acted}");
+            if preset.starts_with("dcqcn") {
+                let get = |a| sim.traffic_counters()[0].actions.get(a);
+                assert!(get(Action::Cut) > 0 && get(Action::CnpSent) > 0, "{preset}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_keeps_the_queue_shorter() {
+    let peak = |preset: &str| {
+        let burst = (1..17).map(|h| message(Time::ZERO, h, 0, 200 * PAYLOAD)).collect();
+        let mut sim = simulation(darts_switch(17), vec![traffic(preset)], burst);
+        finish(&mut sim);
+        common::counters(&sim, 17, 0).peak_queue
+    };
+    // W_max is one bandwidth-delay product of 25 KB here: 16 windows at once, and no more until ACKs come.
+    let (with, without) = (peak("dcqcn-win"), peak("dcqcn"));
+    assert!(with < without / 2, "{with} {without}");
+    assert!(with < 16 * 30_000, "{with}");
+}
