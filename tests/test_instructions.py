@@ -53,4 +53,6 @@ def test_instructions_per_packet_hop(program: Path, case: str, tmp_path: Path) -
     if os.environ.get("UPDATE") == "1":
         RECORD.write_text(json.dumps(dict(sorted({**recorded, case: round(now, 1)}.items())), indent=1) + "\n")
         return
-    assert now <= MOST * recorded[case], f"{now:.0f} instructions per packet-hop in case {case}, recorded {recorded[case]:.0f}"
+    assert now <= MOST * recorded[case], (
+        f"{now:.0f} instructions per packet-hop in case {case}, recorded {recorded[case]:.0f}"
+    )

@@ -88,6 +88,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn flush(&mut self, port: PortId) {
         let node = self.ports[port.ix()].node;
+        // The packet on the wire is lost with it.
+        if let Some(left) = self.leaving[port.ix()].take() {
+            self.give_back(&left);
+        }
         for class in 0..self.classes {
             while let Some(queued) = self.take(port, class) {
                 self.give_back(&queued);

@@ -28,4 +28,5 @@ pub use config::{
 pub use results::{
     DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,
 };
+pub use routing::route_entries;
 pub use sim::Simulation;

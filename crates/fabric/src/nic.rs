@@ -33,7 +33,8 @@ impl<Q: EventQueue> Simulation<Q> {
             && self.slots[first as usize].send != NO_SLOT
         {
             let slot = self.slots[first as usize].send;
-            self.slots[number as usize] = self.slots[first as usize];
+            self.slots[number as usize].send = slot;
+            self.slots[number as usize].recv = self.slots[first as usize].recv;
             let flow = &mut self.senders[slot as usize];
             flow.half.post(id, record.bytes);
             let flow_key = flow.key;
@@ -48,7 +49,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let flow_key = match connection {
             true => key(self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
-            false => key(self.streams.seed(), number as u64),
+            false => key(self.streams.seed(), self.slots[number as usize].name),
         };
         let Some(port) = self.routes.next(&self.ports, from, to, flow_key) else {
             // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.

@@ -68,11 +68,11 @@ impl Ingress {
 ///
 /// From the decision on, the frame may wait for one full packet on the reverse wire, takes its own time, and travels
 /// one delay; the peer may have started packets up to one delay before the decision that are still under way. All
-/// packets that start within that span arrive, and the last of them may start at its very end.
+/// packets that start within that span arrive, and the last of them may be a full one that starts at its very end.
+/// Whole packets per span would be too few, because packets of different sizes may use it to the last byte.
 pub fn allowance(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
-    let packet = rate.tx_time(wire);
-    let span = delay + delay + packet + rate.tx_time(pause);
-    span.as_ps().div_ceil(packet.as_ps().max(1)) * wire
+    let span = delay + delay + rate.tx_time(wire) + rate.tx_time(pause);
+    rate.bytes_in(span) + wire
 }
 
 /// The headroom to keep free above the threshold: [`allowance`], and the part of the packet that crossed the threshold
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn darts_links_need_ten_packets_and_the_one_that_crossed() {
-        // 10 Gb/s, 5 us: 10 us of flight + 1.2 us packet + 51.2 ns frame = 11.2512 us, 9.4 packets of 1.2 us.
-        assert_eq!(allowance(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 10 * 1500);
-        assert_eq!(headroom(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 11 * 1500 - 1);
+    fn darts_links_need_what_is_under_way_and_the_one_that_crossed() {
+        // 10 Gb/s, 5 us: 10 us of flight + 1.2 us packet + 51.2 ns frame = 11.2512 us, or 14,064 bytes.
+        assert_eq!(allowance(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 14_064 + 1500);
+        assert_eq!(headroom(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 14_064 + 1500 + 1499);
     }
 
     #[test]

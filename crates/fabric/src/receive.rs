@@ -119,7 +119,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let reverse = match connection {
             true => key(!self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
-            false => key(!self.streams.seed(), head.flow.0 as u64),
+            false => key(!self.streams.seed(), self.slots[head.flow.ix()].name),
         };
         let flow = RecvFlow {
             flow: first,
@@ -254,7 +254,7 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Ack,
             ..Header::default()
         };
-        self.send_back(head, key(!self.streams.seed(), data.flow.0 as u64));
+        self.send_back(head, key(!self.streams.seed(), self.slots[data.flow.ix()].name));
     }
 
     #[inline(always)]

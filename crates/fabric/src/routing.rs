@@ -1,6 +1,7 @@
 //! Shortest paths by number of links, and equal-cost multi-path choice by a seeded hash per flow.
 
 use crate::port::Port;
+use crate::topology::Graph;
 use fanin_engine::{Streams, mix};
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -236,7 +237,81 @@ impl Routes {
     }
 }
 
+/// Entries of the route table that a network needs, 4 bytes each: nodes that choose, times groups of hosts with the same
+/// neighbours. Counted before anything is allocated for it.
+pub fn route_entries(graph: &Graph) -> u64 {
+    let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); graph.hosts as usize];
+    for link in &graph.links {
+        for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+            if let Some(of) = neighbours.get_mut(from.ix()) {
+                of.push(to);
+            }
+        }
+    }
+    let single = neighbours.iter().filter(|n| n.len() == 1).count() as u64;
+    neighbours.iter_mut().for_each(|n| n.sort_unstable());
+    neighbours.sort_unstable();
+    neighbours.dedup();
+    (graph.names.len() as u64 - single) * neighbours.len() as u64
+}
+
 /// The hash key of one direction of a flow.
 pub fn key(a: u64, b: u64) -> u32 {
     (mix(a, b) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Cable, Clos, FatTree};
+
+    fn built(graph: &Graph) -> (Routes, Vec<Port>) {
+        let ports: Vec<Port> = graph
+            .links
+            .iter()
+            .flat_map(|l| [Port::new(l.a, l.b, l.rate, l.delay), Port::new(l.b, l.a, l.rate, l.delay)])
+            .collect();
+        let nodes = graph.names.len() as u32;
+        (Routes::build(&ports, graph.hosts, nodes, &Streams::new(1), 1500, 64), ports)
+    }
+
+    #[test]
+    fn the_table_is_as_large_as_announced() {
+        for graph in [Clos::dart().build().unwrap(), Clos::hpcc().build().unwrap()] {
+            let (routes, _) = built(&graph);
+            assert_eq!(routes.table.len() as u64, route_entries(&graph));
+        }
+        // 64 racks of 16 hosts, 64 + 64 + 16 switches.
+        assert_eq!(route_entries(&Clos::dart().build().unwrap()), 64 * 144);
+    }
+
+    #[test]
+    fn darts_longest_round_trip_is_60_us_of_delay_and_twelve_packets() {
+        let (routes, _) = built(&Clos::dart().build().unwrap());
+        // 6 links of 5 us each way, a full packet over each on the way there and an ACK over each on the way back.
+        let wire = Rate::from_gbps(10).tx_time(1500).as_ps() + Rate::from_gbps(10).tx_time(64).as_ps();
+        assert_eq!(routes.network_rtt, Time::from_ps(60_000_000 + 6 * wire));
+        assert_eq!(routes.network_bdp, Rate::from_gbps(10).bytes_in(routes.network_rtt));
+    }
+
+    #[test]
+    fn flows_spread_evenly_over_equal_paths_and_stay_on_theirs() {
+        let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
+        let graph = FatTree { k: 8, link }.build().unwrap();
+        let (routes, ports) = built(&graph);
+        let (from, to) = (NodeId(0), NodeId(graph.hosts - 1));
+        let mut seen: BTreeMap<Vec<(u32, u32)>, u32> = BTreeMap::new();
+        for flow in 0..16_000 {
+            let mut path = Vec::new();
+            assert!(routes.walk(&ports, from, to, key(1, flow), |p| path.push((p.node.0, p.peer.0))));
+            assert_eq!(path.len(), 6);
+            let mut again = Vec::new();
+            routes.walk(&ports, from, to, key(1, flow), |p| again.push((p.node.0, p.peer.0)));
+            assert_eq!(path, again);
+            *seen.entry(path).or_default() += 1;
+        }
+        // 4 aggregation switches times 4 cores, 1,000 flows each on average.
+        assert_eq!(seen.len(), 16);
+        assert!(seen.values().all(|n| (850..1150).contains(n)), "{:?}", seen.values());
+    }
 }

@@ -11,7 +11,7 @@ use crate::routing::Routes;
 use crate::shared_buffer::SwitchBuffer;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
-use fanin_units::{NodeId, PortId, Time};
+use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
@@ -43,6 +43,8 @@ pub(crate) struct Traffic {
     /// Which of the schemes it uses.
     pub scheme: u16,
     pub counters: TrafficCounters,
+    /// Messages put into the queue so far.
+    pub messages: u32,
 }
 
 /// Where a message stands in the tables.
@@ -50,6 +52,8 @@ pub(crate) struct Traffic {
 pub(crate) struct Slots {
     pub send: u32,
     pub recv: u32,
+    /// What draws its ways: its traffic and its number there, so that no other traffic's messages change them.
+    pub name: u64,
 }
 
 /// What a switch program needs to find its ports.
@@ -207,16 +211,20 @@ impl<Q: EventQueue> Simulation<Q> {
                     settings.push(config.scheme.clone());
                     settings.len() - 1
                 });
-                Traffic { config, scheme: scheme as u16, counters: TrafficCounters::default() }
+                Traffic { config, scheme: scheme as u16, counters: TrafficCounters::default(), messages: 0 }
             })
             .collect();
         let mut schemes: Vec<Instance> = settings.iter().map(|s| s.build()).collect();
+        let mut line_rates = vec![Rate::ZERO; nodes as usize];
+        for port in &ports {
+            let line = &mut line_rates[port.node.ix()];
+            *line = (*line).max(port.rate);
+        }
         for scheme in &mut schemes {
             for host in 0..hosts {
-                let line = ports.iter().filter(|p| p.node.0 == host).map(|p| p.rate).max().unwrap_or_default();
                 scheme.add_host(&NicInfo {
                     seed: streams.word("receiver", host as u64),
-                    line_rate: line,
+                    line_rate: line_rates[host as usize],
                     payload: config.packet.payload as u32,
                     wire,
                     network_rtt: routes.network_rtt,
@@ -355,7 +363,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 traffic: message.traffic,
                 hops: 0,
             });
-            self.slots.push(Slots { send: NO_SLOT, recv: NO_SLOT });
+            let traffic = &mut self.traffics[message.traffic as usize];
+            let name = (message.traffic as u64) << 32 | traffic.messages as u64;
+            traffic.messages += 1;
+            self.slots.push(Slots { send: NO_SLOT, recv: NO_SLOT, name });
             self.schedule(message.start, kind::START, flow, 0);
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::random::{Case, calm, lossy, stormy};
+use common::random::{Case, calm, lossy, steps, stormy};
 use common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
@@ -22,10 +22,6 @@ fn walk(sim: &mut Simulation, until: Time, steps: &[(u64, u64)]) {
     }
 }
 
-fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    prop::collection::vec((0u64..20_000, 1u64..400), 1..40)
-}
-
 /// What must hold at the end of a run, however it went.
 fn check_counts(sim: &Simulation) {
     let (flows, totals, traffics) = (sim.flows(), sim.totals(), sim.traffic_counters());
@@ -41,11 +37,13 @@ fn check_counts(sim: &Simulation) {
     let placed = sim.incidents().drops;
     assert!((totals.drops.total() - totals.drops.no_route..=totals.drops.total()).contains(&placed), "{totals:?}");
     assert_eq!(ports.iter().map(|p| p.pauses).sum::<u64>(), sim.incidents().pauses);
+    let outages = sim.config().graph.links.iter().any(|l| !l.outages.is_empty());
     for (case, flow) in flows.iter().enumerate() {
         assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
         assert_eq!(flow.finished.is_some(), flow.delivered == flow.bytes, "{case}: {flow:?}");
         assert!(!flow.acked.is_some() || flow.finished < flow.acked, "{case}: {flow:?}");
-        if flow.finished.is_some() {
+        // After an outage it may find a faster way than the one it was posted for.
+        if flow.finished.is_some() && !outages {
             assert!(flow.finished - flow.start >= flow.ideal, "{case}: faster than alone: {flow:?}");
         }
     }

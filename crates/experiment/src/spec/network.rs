@@ -15,6 +15,8 @@ use std::collections::HashMap;
 
 /// Most data classes beside control.
 const MAX_CLASSES: usize = 7;
+/// Most entries of the route table: 1 GiB.
+const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports stay far from overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
 
@@ -33,6 +35,15 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
     let inherits = fill_classes(network);
     let classes = check_classes(network, checker);
     let mut graph = graph?;
+    let entries = fanin_fabric::route_entries(&graph);
+    if entries > MAX_ROUTES {
+        let problem = format!(
+            "its routes need a table of {entries} entries: {} nodes, few hosts of which share a switch",
+            graph.names.len()
+        );
+        checker.fail("network.topology", problem, format!("at most {MAX_ROUTES} fit; put more hosts on each switch"));
+        return None;
+    }
     change_links(&network.links, &mut graph, checker);
     // What follows is about whole packets.
     let packet = packet?;

@@ -13,8 +13,8 @@ use fanin_workload::{Cdf, FlowList, Hosts, LongFlows, Places, SizeDistribution, 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Most messages of one run: every message is kept for the flow table.
-const MAX_MESSAGES: f64 = 1e9;
+/// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
+const MAX_MESSAGES: f64 = 3e7;
 
 /// What the traffics of a spec become.
 type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);

@@ -20,7 +20,7 @@ pub const WIRE: u64 = 1500;
 /// Random cases per property: `FANIN_CASES`, divided where a case is a whole simulation that takes long.
 pub fn cases(divisor: u32) -> Config {
     let cases: u32 = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
-    Config { cases: (cases / divisor).max(1), failure_persistence: None, max_shrink_iters: 2000, ..Config::default() }
+    Config { cases: (cases / divisor).max(1), failure_persistence: None, max_shrink_iters: 60, ..Config::default() }
 }
 
 pub fn us(n: u64) -> Time {

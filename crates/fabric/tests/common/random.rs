@@ -54,7 +54,7 @@ pub fn graphs() -> impl Strategy<Value = Graph> {
 pub fn packets() -> impl Strategy<Value = PacketSizes> {
     let payload = prop::sample::select(vec![64, 999, 1000, 1460, 4096]);
     let header = prop::sample::select(vec![18, 40, 78]);
-    (payload, header, 18u16..100, 18u16..100).prop_map(|(payload, header, ack, pause)| PacketSizes {
+    (payload, header, 18u16..83, 18u16..100).prop_map(|(payload, header, ack, pause)| PacketSizes {
         payload,
         header,
         ack,
@@ -82,9 +82,27 @@ fn buffers() -> impl Strategy<Value = BufferPolicy> {
     prop_oneof![
         Just(BufferPolicy::Unlimited),
         (5_000u64..300_000).prop_map(move |bytes| BufferPolicy::PerPort { bytes, pfc }),
-        (20_000u64..3_000_000, 0.1..4.0f64, 0.05..2.0f64)
-            .prop_map(move |(bytes, alpha, pfc_alpha)| BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc }),
+        (0u64..3_000_000, 0.1..4.0f64, 0.05..2.0f64).prop_map(move |(bytes, alpha, pfc_alpha)| BufferPolicy::Pooled {
+            bytes,
+            alpha,
+            pfc_alpha,
+            pfc
+        }),
     ]
+}
+
+/// A pool big enough for all headroom and ten packets of any one queue beyond it.
+fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes: &[ClassConfig]) -> BufferPolicy {
+    match buffer {
+        BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc } => {
+            let wire = packet.payload as u64 + packet.header as u64;
+            let lossless = classes.iter().filter(|c| c.lossless).count() as u64;
+            let ends = graph.links.iter().map(|l| 2 * pfc::headroom(l.rate, l.delay, wire, packet.pause as u64));
+            let bytes = bytes + lossless * ends.sum::<u64>() + (10.0 * wire as f64 / alpha) as u64;
+            BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc }
+        }
+        other => other,
+    }
 }
 
 fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
@@ -135,6 +153,7 @@ pub fn calm() -> impl Strategy<Value = Case> {
             message.dst = (message.src + 1 + message.dst % (hosts - 1)) % hosts;
         }
         messages.sort_by_key(|m| m.start);
+        let buffer = with_room(buffer, &graph, &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let config = NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo };
         Case { config, traffics, messages }
@@ -143,7 +162,7 @@ pub fn calm() -> impl Strategy<Value = Case> {
 
 /// The same with links that lose packets.
 pub fn lossy() -> impl Strategy<Value = Case> {
-    (calm(), prop::option::of(vec(prop_oneof![2 => Just(0.0), 1 => 0.0..0.05f64], 8))).prop_map(|(mut case, rates)| {
+    (calm(), prop::option::of(vec(prop_oneof![2 => Just(0.0), 1 => 0.0..0.01f64], 8))).prop_map(|(mut case, rates)| {
         if let Some(rates) = rates {
             let links = case.config.graph.links.iter_mut();
             links.zip(rates.iter().cycle()).for_each(|(link, rate)| link.error_rate = *rate);
@@ -171,4 +190,49 @@ pub fn stormy() -> impl Strategy<Value = Case> {
             case
         },
     )
+}
+
+/// Fan-in over lossless classes only, with buffers as small as the headroom allows.
+pub fn congested() -> impl Strategy<Value = Case> {
+    let schemes = vec(prop::sample::select(vec!["none", "none", "fixed-window", "dcqcn"]), 1..4);
+    let messages = vec((0u64..5_000, any::<u32>(), 0u32..2, 1u64..80_000), 5..40);
+    let network = (any::<u64>(), graphs(), packets(), prop::sample::select(vec![Release::Dequeue, Release::LastBit]));
+    let buffer = (any::<bool>(), 0u64..20_000, 0.05..2.0f64, prop::option::of(0u64..10_000));
+    (network, schemes, messages, buffer).prop_map(|(network, schemes, messages, buffer)| {
+        let ((seed, graph, packet, release), (pooled, extra, pfc_alpha, resume_gap)) = (network, buffer);
+        let hosts = graph.hosts;
+        let classes: Vec<ClassConfig> = schemes.iter().map(|_| class(true, Marking::Off)).collect();
+        let pfc = Pfc { headroom: None, resume_gap };
+        let buffer = if pooled {
+            let pool = BufferPolicy::Pooled { bytes: extra, alpha: 1.0, pfc_alpha, pfc };
+            with_room(pool, &graph, &packet, &classes)
+        } else {
+            let wire = packet.payload as u64 + packet.header as u64;
+            let most = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, wire, packet.pause as u64)).max();
+            BufferPolicy::PerPort { bytes: classes.len() as u64 * (most.unwrap_or(0) + 1 + extra), pfc }
+        };
+        let traffics: Vec<TrafficConfig> = (1u8..)
+            .zip(&schemes)
+            .map(|(class, scheme)| {
+                let mut traffic = TrafficConfig { class, ..traffic(scheme) };
+                // Pauses may hold a packet back for long; a timeout would send it again for nothing.
+                traffic.endpoint.timeout = Time::from_ms(500);
+                traffic
+            })
+            .collect();
+        let messages = (messages.into_iter().enumerate())
+            .map(|(i, (at, src, dst, bytes))| {
+                let (src, dst) = (src % hosts, dst % hosts);
+                let src = if src == dst { (src + 1) % hosts } else { src };
+                Message { traffic: (i % traffics.len()) as u16, ..message(ns(at), src, dst, bytes) }
+            })
+            .collect();
+        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo: None };
+        Case { config, traffics, messages }
+    })
+}
+
+/// Stops: so many nanoseconds, but so many events at most.
+pub fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    vec((0u64..20_000, 1u64..400), 1..40)
 }

@@ -152,13 +152,13 @@ fn hosts_that_cannot_reach_each_other() {
 
 #[test]
 fn buffers_too_small_for_what_they_promise() {
-    // 10 Gb/s and 5 us: 11 packets of 1,500 B less one byte (see fabric's pfc.rs).
-    refused("\"225 KB\"", "\"16.499 KB\"", "network.buffer.per_port", &["needs 16.499 KB of headroom"]);
-    let enough = EXAMPLE.replace("225 KB", "16.5 KB");
+    // 10 Gb/s and 5 us: 14,064 B under way and two packets of 1,500 B less one byte (see fabric's pfc.rs).
+    refused("\"225 KB\"", "\"17.063 KB\"", "network.buffer.per_port", &["needs 17.063 KB of headroom"]);
+    let enough = EXAMPLE.replace("225 KB", "17.064 KB");
     assert!(checked(&enough).is_ok());
     let pool = "{ pool = \"66 KB\"";
     // A ToR has 6 ports, an aggregation switch 4, for one lossless class.
-    refused("{ per_port = \"225 KB\"", pool, "network.buffer.pool", &["98994 B of headroom", "more buffer"]);
+    refused("{ per_port = \"225 KB\"", pool, "network.buffer.pool", &["102378 B of headroom", "more buffer"]);
     assert!(checked(&EXAMPLE.replace("{ per_port = \"225 KB\"", "{ pool = \"500 KB\"")).is_ok());
     refused("\"225 KB\"", "\"1 KB\"", "network.buffer.per_port", &["1 KB is no size of a buffer", "1.5 KB"]);
     let pool = "{ pool = \"1 MB\", pfc_alpha = 0.0";

@@ -1,0 +1,271 @@
+//! Priority flow control: computed headroom protects lossless classes, and not a packet of it is too much.
+
+mod common;
+
+use common::random::{congested, steps};
+use common::*;
+use fanin_fabric::topology::{Graph, ParkingLot};
+use fanin_fabric::*;
+use fanin_units::{PortId, Rate, Time};
+use proptest::prelude::*;
+
+/// Hosts A = 0, B = 1 and R = 2, switches 3 and 4: A and R at switch 3, B behind switch 4 and a slow link.
+fn behind_a_slow_link(slow: Rate, delay: Time) -> Graph {
+    graph(3, 2, &[(0, 3, gbps(10), delay), (3, 4, slow, delay), (4, 1, gbps(10), delay), (2, 3, gbps(10), delay)])
+}
+
+/// The worst case for the ingress of A at switch 3: one byte below the threshold when the next packet comes, the wire
+/// back just busy with a full packet, and A at line rate all the time, with packets of such sizes that the last one that
+/// A starts before it hears of the pause is a full one and starts at the last moment. `headroom` is what is configured of
+/// `needed`.
+fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u64) -> Simulation {
+    let (payload, header) = (packet.payload as u64, packet.header as u64);
+    let wire = payload + header;
+    let threshold = 7 * wire + 1;
+    let mut config = network(behind_a_slow_link(Rate::from_mbps(1), delay));
+    config.packet = packet;
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(threshold + headroom.unwrap_or(needed), headroom);
+    let mut traffics = vec![traffic("none"), traffic("none")];
+    // Messages in one sequence, so that A sends packets of these sizes in this order.
+    traffics[0].endpoint.connection = true;
+    // No ACKs of the data that comes back, so that A's wire has nothing but its own data.
+    traffics[1].endpoint.ack_chunk = u32::MAX;
+    let slot = gbps(10).tx_time(wire);
+    // What A sends while the pause is on its way, before that last packet.
+    let span = delay + delay + slot + gbps(10).tx_time(packet.pause as u64);
+    let meanwhile = gbps(10).bytes_in(span);
+    assert!(gbps(10).tx_time(meanwhile) < span - Time::from_ps(1), "choose a delay that is no whole number of bytes");
+    let (full, mut small) = (meanwhile / wire, meanwhile % wire);
+    // One packet leaves at once, seven wait, one crosses the threshold.
+    let mut sizes = vec![(1 + 7 + 1 + full) * payload];
+    if small > 0 && small <= header {
+        // Too small for a packet: two share what it and a full one have.
+        sizes[0] -= payload;
+        sizes.push((small + wire) / 2 - header);
+        small = (small + wire).div_ceil(2);
+    }
+    if small > 0 {
+        sizes.push(small - header);
+    }
+    sizes.push(Message::ENDLESS);
+    let mut messages: Vec<Message> =
+        (0..).zip(sizes).map(|(i, bytes)| message(Time::from_ps(i), 0, 1, bytes)).collect();
+    messages.push(Message { traffic: 1, ..message(slot - Time::from_ps(1), 2, 0, Message::ENDLESS) });
+    let mut sim = simulation(config, traffics, messages);
+    run_to(&mut sim, us(900));
+    assert_eq!(counters(&sim, 3, 4).packets, 1, "nothing leaves the switch meanwhile");
+    sim
+}
+
+fn needed(rate: Rate, delay: Time, packet: &PacketSizes) -> u64 {
+    pfc::headroom(rate, delay, packet.payload as u64 + packet.header as u64, packet.pause as u64)
+}
+
+#[test]
+fn the_worst_case_fits_and_one_packet_less_loses_one() {
+    let odd = PacketSizes { payload: 999, header: 78, pause: 71, ..PACKET };
+    // A rest of 30 bytes, less than a header.
+    let rest = (800 * (1500 * 9 + 30 - 64) + 400) / 2;
+    let delays = [us(5).as_ps() + 7, 10_001, us(1).as_ps() + 1, us(40).as_ps() + 399, rest];
+    for (delay, packet) in delays.into_iter().zip([PACKET, PACKET, odd, odd, PACKET]) {
+        let delay = Time::from_ps(delay);
+        let wire = packet.payload as u64 + packet.header as u64;
+        let needed = needed(gbps(10), delay, &packet);
+        let sim = worst_case(delay, packet, None, needed);
+        assert_eq!(sim.totals().drops, Drops::default(), "{delay} {packet:?}");
+        assert_eq!(counters(&sim, 0, 3).pauses, 1);
+        // All of it is used: packets over the threshold wait to the last byte of the share.
+        assert_eq!(counters(&sim, 3, 4).peak_queue, 7 * wire + 1 + needed, "{delay} {packet:?}");
+
+        let sim = worst_case(delay, packet, Some(needed - wire), needed);
+        assert_eq!(sim.totals().drops, Drops { lossless: 1, ..Drops::default() }, "{delay} {packet:?}");
+        let drop = sim.incidents().kept.iter().find(|i| matches!(i.what, What::Dropped(_))).unwrap();
+        assert_eq!(drop.what, What::Dropped(DropCause::Lossless));
+        assert_eq!(drop.port, port(&sim, 3, 4), "the port it wanted to leave by");
+
+        // Not even a byte may be missing.
+        let sim = worst_case(delay, packet, Some(needed - 1), needed);
+        assert_eq!(sim.totals().drops.lossless, 1, "{delay} {packet:?}");
+    }
+}
+
+#[test]
+fn pause_and_resume_come_to_the_picosecond() {
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.classes = vec![class(true, Marking::Off)];
+    // PAUSE at three packets and a byte, RESUME two packets below that.
+    let headroom = needed(gbps(10), us(1), &PACKET);
+    assert_eq!(headroom, 4064 + 1500 + 1499);
+    config.buffer = lossless(3 * 1500 + 1 + headroom, None);
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 9 * PAYLOAD)]);
+    // Packet j arrives at 1 + 1.2 j us, so that the first leaves at 2.2 us and every 12 us another. Packets 2, 3 and 4
+    // wait; packet 5, at 7 us, crosses the threshold. The frame takes 51.2 ns and 1 us.
+    let paused = us(7) + ns(1051) + Time::from_ps(200);
+    // Until then packets 6 and 7 have started. Packets 2 to 6 have to leave, at 62.2 us, until only one is held.
+    let resumed = ns(62_200 + 1051) + Time::from_ps(200);
+    let at_a = |sim: &Simulation| counters(sim, 0, 3);
+    run_to(&mut sim, paused);
+    assert_eq!((at_a(&sim).pauses, at_a(&sim).paused, at_a(&sim).packets), (0, Time::ZERO, 7));
+    run_to(&mut sim, us(30));
+    assert_eq!((at_a(&sim).pauses, at_a(&sim).paused, at_a(&sim).packets), (1, us(30) - paused, 7));
+    assert_eq!(sim.queued(port(&sim, 3, 4)), 4 * 1500);
+    assert_eq!(sim.incidents().kept, [Incident { time: paused, port: port(&sim, 0, 3), what: What::Paused(1) }]);
+    run_to(&mut sim, us(100));
+    assert_eq!((at_a(&sim).pauses, at_a(&sim).paused), (1, resumed - paused));
+    assert_eq!(resumed - paused, ns(55_200));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    // The slow link never starved, so the pause cost nothing.
+    assert_eq!(sim.flows()[0].finished, sim.flows()[0].ideal);
+    // Nine packets and nine ACKs over three links; a pause and a resume over one.
+    assert_eq!(sim.totals().packet_hops, 2 * 9 * 3 + 2);
+    assert_eq!(counters(&sim, 3, 0).packets, 9 + 2);
+}
+
+#[test]
+fn with_release_at_the_last_bit_the_resume_comes_one_packet_later() {
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(3 * 1500 + 1 + needed(gbps(10), us(1), &PACKET), None);
+    config.release = Release::LastBit;
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 8 * PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    // Packet 1 counts too: packet 4, at 5.8 us, crosses; packets 5 and 6 come after it. Space is free when a packet has
+    // left, 12 us after its start at 2.2 + 12 (j - 1) us: that of packet 5 at 62.2 us leaves one packet.
+    let at_a = counters(&sim, 0, 3);
+    assert_eq!((at_a.pauses, at_a.paused), (1, ns(62_200) - ns(5_800)));
+    assert_eq!(sim.flows()[0].finished, sim.flows()[0].ideal);
+}
+
+#[test]
+fn pauses_travel_hop_by_hop_to_the_hosts_and_everything_empties_after() {
+    let link = cable(gbps(10), us(2));
+    let graph = ParkingLot { switches: 4, hosts: 1, host_link: link, chain_link: link }.build().unwrap();
+    let (h0, h2, s0, s1, s2, s3) = (0, 2, 4, 5, 6, 7);
+    let mut config = network(graph);
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(60_000, None);
+    // Both want the whole link from the third switch to the fourth.
+    let messages = vec![message(Time::ZERO, h0, 3, 400 * PAYLOAD), message(Time::ZERO, h2, 3, 400 * PAYLOAD)];
+    let mut sim = line_rate(config, messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.totals().drops, Drops::default());
+    // Who is paused first: h2 and s1 by s2, then s0 by s1, then h0 by s0. The tree never grows beyond its root.
+    let first = |from, to| {
+        let at: PortId = port(&sim, from, to);
+        sim.incidents().kept.iter().find(|i| i.port == at).map(|i| i.time)
+    };
+    let hops = [first(s1, s2), first(s0, s1), first(h0, s0)];
+    assert!(first(h2, s2).is_some() && hops.iter().all(Option::is_some), "{hops:?}");
+    assert!(hops.is_sorted(), "{hops:?}");
+    // A hop takes at least the way of the frame.
+    assert!(hops[1].unwrap() - hops[0].unwrap() >= us(2));
+    assert_eq!(first(s2, s3), None);
+    assert_eq!(first(3, s3), None);
+    // Each pause is a frame on the link, and so is the resume that ends it.
+    let (pauses, hops) = (sim.incidents().pauses, sim.totals().packet_hops);
+    assert!(pauses > 4);
+    assert_eq!(hops, 400 * 2 * (5 + 3) + 2 * pauses);
+    // The bottleneck was never without work: 800 packets back to back.
+    let last = sim.flows().iter().map(|f| f.finished).max().unwrap();
+    let ideal = us(3 * 2) + gbps(10).tx_time(WIRE).saturating_mul(800 + 2);
+    assert!(last.saturating_sub(ideal) <= gbps(10).tx_time(WIRE), "{last} {ideal}");
+    // Fair by port at the switch where they meet: at any time as many of each.
+    let finished: Vec<Time> = sim.flows().iter().map(|f| f.finished).collect();
+    assert!(finished[0].as_ps().abs_diff(finished[1].as_ps()) < us(120).as_ps(), "{finished:?}");
+}
+
+#[test]
+fn a_paused_class_stops_neither_another_class_nor_control() {
+    let mut config = network(behind_a_slow_link(Rate::from_mbps(10), us(1)));
+    config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
+    config.buffer = lossless(40_000, None);
+    let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
+    let messages = vec![
+        message(Time::ZERO, 0, 1, Message::ENDLESS),
+        // Same NIC, other class, other way.
+        Message { traffic: 1, ..message(us(50), 0, 2, 100 * PAYLOAD) },
+        // Answered by A, whose class 1 is paused.
+        message(us(250), 2, 0, 10 * PAYLOAD),
+    ];
+    let mut sim = simulation(config, traffics, messages);
+    run_to(&mut sim, us(45));
+    let before = counters(&sim, 0, 3);
+    assert_eq!(before.pauses, 1);
+    run_to(&mut sim, us(400));
+    let (flows, after) = (sim.flows(), counters(&sim, 0, 3));
+    assert_eq!(after.pauses, 1);
+    assert_eq!(after.paused - before.paused, us(400 - 45), "class 1 was paused all the time");
+    assert_eq!(flows[0].packets_sent as u64 + 100 + 10, after.packets);
+    assert_eq!(flows[1].finished - flows[1].start, flows[1].ideal);
+    assert_eq!(flows[2].finished - flows[2].start, flows[2].ideal);
+    assert_eq!(flows[2].acked - flows[2].finished, ns(2 * 1000) + Time::from_ps(2 * 51_200));
+    assert_eq!(sim.totals().drops, Drops::default());
+}
+
+#[test]
+fn a_class_that_is_not_lossless_is_never_paused() {
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.classes = vec![class(true, Marking::Off), class(false, Marking::Off)];
+    config.buffer = lossless(20_000, None);
+    let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
+    let lossy = Message { traffic: 1, ..message(Time::ZERO, 0, 1, 300 * PAYLOAD) };
+    let mut sim = simulation(config, traffics, vec![lossy]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.incidents().pauses, 0);
+    let drops = sim.totals().drops;
+    assert!(drops.buffer > 0);
+    assert_eq!(drops, Drops { buffer: drops.buffer, ..Drops::default() });
+    assert_eq!(counters(&sim, 3, 4).peak_queue, 19_500, "thirteen full packets fit");
+    assert_eq!(counters(&sim, 3, 4).dropped, drops.buffer);
+}
+
+#[test]
+fn a_link_that_dies_with_a_packet_on_it_gives_the_space_back() {
+    // Any packet held pauses A: what the dead link's packet holds for ever would pause it for ever.
+    let mut graph = star(3, us(1));
+    graph.links[1].outages = vec![(us(5), Time::NEVER)];
+    for release in [Release::Dequeue, Release::LastBit] {
+        let mut config = network(graph.clone());
+        config.classes = vec![class(true, Marking::Off)];
+        config.buffer = lossless(1 + needed(gbps(10), us(1), &PACKET), None);
+        config.release = release;
+        let messages = vec![message(Time::ZERO, 0, 1, 3 * PAYLOAD), message(us(100), 0, 2, 3 * PAYLOAD)];
+        let mut sim = line_rate(config, messages);
+        run_to(&mut sim, us(200));
+        let flows = sim.flows();
+        assert_eq!(flows[0].finished, Time::NEVER);
+        assert!(flows[1].finished.is_some(), "{release:?}: {flows:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1))]
+    #[test]
+    fn computed_headroom_loses_nothing_anywhere(case in congested(), steps in steps()) {
+        let mut sim = case.build();
+        let hosts = case.config.graph.hosts;
+        for (nanoseconds, events) in steps {
+            sim.run_until(sim.now() + ns(nanoseconds), events);
+            // What a switch holds of lossless classes fits into its buffer.
+            for switch in hosts..case.config.graph.node_count() {
+                let of_switch = || sim.ports().filter(|(_, from, _)| from.0 == switch).map(|(p, ..)| p);
+                let held: u64 = of_switch().map(|p| sim.queued(p)).sum();
+                let buffer = match case.config.buffer {
+                    BufferPolicy::PerPort { bytes, .. } => bytes * of_switch().count() as u64,
+                    BufferPolicy::Pooled { bytes, .. } => bytes,
+                    BufferPolicy::Unlimited => u64::MAX,
+                };
+                prop_assert!(held <= buffer, "switch {} holds {} of {}", switch, held, buffer);
+            }
+        }
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        prop_assert_eq!(sim.totals().drops, Drops::default());
+        prop_assert_eq!(sim.totals().nacks, 0);
+    }
+}
