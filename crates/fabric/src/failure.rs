@@ -76,6 +76,7 @@ impl<Q: EventQueue> Simulation<Q> {
             wire,
             self.config.packet.ack as u32,
         );
+        self.reroute_flows();
         if up {
             for port in [PortId(2 * link), PortId(2 * link + 1)] {
                 self.service(port);

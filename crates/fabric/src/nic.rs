@@ -468,15 +468,50 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.deadline = Time::NEVER;
         flow.attempt = flow.attempt.wrapping_add(1);
         flow.half.go_back();
-        let (from, to, flow_key) = (self.ports[flow.port.ix()].node, flow.to, flow.key);
         let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now);
-        // Its NIC may have lost its link since.
-        if flow.turn == Turn::Idle
-            && let Some(port) = self.routes.next(&self.ports, from, to, flow_key)
-        {
-            flow.port = port;
-        }
         self.apply(slot, &control);
+    }
+
+    /// Which of its host's links a flow leaves by now; the one it has if there is no way.
+    fn port_of(&self, slot: u32) -> PortId {
+        let flow = &self.senders[slot as usize];
+        let from = self.ports[flow.port.ix()].node;
+        self.routes.next(&self.ports, from, flow.to, flow.key).unwrap_or(flow.port)
+    }
+
+    /// Routes have changed: flows of hosts with several links may have to leave by another one, wherever they stand.
+    pub(crate) fn reroute_flows(&mut self) {
+        for host in 0..self.hosts.len() {
+            let flows = self.hosts[host].flows.clone();
+            if flows.iter().all(|slot| self.port_of(*slot) == self.senders[*slot as usize].port) {
+                continue;
+            }
+            for nic in 0..self.nics.len() {
+                if self.ports[self.nics[nic].port.ix()].node.ix() == host {
+                    self.empty_rings(nic);
+                }
+            }
+            for &slot in &flows {
+                self.senders[slot as usize].port = self.port_of(slot);
+                self.senders[slot as usize].turn = Turn::Idle;
+            }
+            for slot in flows {
+                self.activate(slot);
+            }
+        }
+    }
+
+    /// No flow stands with this NIC any more.
+    fn empty_rings(&mut self, nic: usize) {
+        self.nics[nic].ready_mask = 0;
+        self.nics[nic].paced.clear();
+        for class in 0..self.classes {
+            while let Some(slot) = self.nics[nic].ready[class].pop(&self.senders) {
+                if self.senders[slot as usize].dead {
+                    self.free_sender(slot);
+                }
+            }
+        }
     }
 
     /// An ACK, NACK, CNP or credit reached the sender of its flow.
