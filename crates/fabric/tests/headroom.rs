@@ -243,6 +243,54 @@ fn a_link_that_dies_with_a_packet_on_it_gives_the_space_back() {
     }
 }
 
+#[test]
+fn a_pause_or_a_resume_that_dies_with_its_link_stops_nobody_for_ever() {
+    // As above: the pause is on its way from 7 us on and the resume from 62.2 us on, for 1.05 us each.
+    for outage in [(ns(7_500), ns(7_700)), (ns(62_500), ns(62_700))] {
+        let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+        config.graph.links[0].outages = vec![outage];
+        config.classes = vec![class(true, Marking::Off)];
+        config.buffer = lossless(3 * 1500 + 1 + needed(gbps(10), us(1), &PACKET), None);
+        let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 9 * PAYLOAD)]);
+        run_to(&mut sim, outage.1 + us(2));
+        assert!(sim.totals().ledger.dropped >= 64, "the frame is lost");
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let drops = sim.totals().drops;
+        assert_eq!(drops, Drops { link_down: drops.link_down, ..Drops::default() });
+        // Paused from the pause that arrived to the outage, which ends it, or not at all before it.
+        let at_a = counters(&sim, 0, 3);
+        assert!(at_a.pauses > 0 && at_a.paused < us(60), "{at_a:?}");
+    }
+}
+
+#[test]
+fn a_port_sends_one_thing_at_a_time_however_news_and_space_run_in_circles() {
+    // Any packet held pauses its sender, and all ports send and receive: giving space back at one port lets another
+    // announce, which gives back space for the first.
+    for release in [Release::Dequeue, Release::LastBit] {
+        for seed in 0..20 {
+            let mut config = network(chain(4, gbps(10), us(1)));
+            config.seed = seed;
+            config.classes = vec![class(true, Marking::Off)];
+            config.buffer = lossless(1 + needed(gbps(10), us(1), &PACKET), None);
+            config.release = release;
+            let pairs = [(0, 3), (3, 0), (1, 2), (2, 1), (0, 2), (2, 0), (1, 3), (3, 1)];
+            let messages = pairs.map(|(src, dst)| message(Time::ZERO, src, dst, 40 * PAYLOAD));
+            let mut sim = line_rate(config, messages.to_vec());
+            for stop in 1..200 {
+                run_to(&mut sim, us(5 * stop));
+                for (i, port) in sim.port_counters().iter().enumerate() {
+                    assert!(port.bytes <= gbps(10).bytes_in(sim.now()) + WIRE, "port {i}: {port:?}");
+                }
+            }
+            finish(&mut sim);
+            check_all_arrived(&sim);
+            assert_eq!(sim.totals().drops, Drops::default());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(1))]
     #[test]

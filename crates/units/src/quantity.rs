@@ -116,6 +116,11 @@ impl Rate {
         if ps > u64::MAX as u128 { Time::NEVER } else { Time(ps as u64) }
     }
 
+    /// Picoseconds per byte where that is a whole number: then [`Self::tx_time`] is a product and nothing is rounded.
+    pub const fn whole_ps_per_byte(self) -> Option<u64> {
+        if self.0 != 0 && (8 * PS_PER_S).is_multiple_of(self.0) { Some(8 * PS_PER_S / self.0) } else { None }
+    }
+
     /// How many whole bytes this rate carries in `span`, rounded down.
     pub const fn bytes_in(self, span: Time) -> u64 {
         let bytes = self.0 as u128 * span.0 as u128 / (8 * PS_PER_S) as u128;
@@ -174,6 +179,16 @@ mod tests {
             assert_eq!(Rate::from_gbps(gbps).tx_time(1), Time::from_ps(ps));
             assert_eq!(Rate::from_gbps(gbps).tx_time(1500), Time::from_ps(1500 * ps));
         }
+    }
+
+    #[test]
+    fn only_whole_picoseconds_per_byte_are_called_whole() {
+        assert_eq!(Rate::from_gbps(10).whole_ps_per_byte(), Some(800));
+        assert_eq!(Rate::ZERO.whole_ps_per_byte(), None);
+        // 20.99976 ps a byte: even 1000 bytes round to 21 ps each, 17,526 do not.
+        let rate = Rate::from_bps(380_956_790_481);
+        assert_eq!(rate.tx_time(1000), Time::from_ps(21_000));
+        assert_eq!(rate.whole_ps_per_byte(), None);
     }
 
     #[test]
