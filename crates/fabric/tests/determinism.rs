@@ -211,3 +211,20 @@ fn a_second_traffic_does_not_change_the_draws_of_the_first() {
     assert!(ideals(&alone) > 1, "it uses spines of different delays");
     assert_eq!(two_traffics(true), alone);
 }
+
+#[test]
+fn each_port_draws_its_marks_alone() {
+    let marked = |second: bool| {
+        let red = Marking::Red { min: 0, max: 30_000, max_probability: 0.5, at: MarkAt::Enqueue };
+        let config = NetworkConfig { classes: vec![class(false, red)], ..network(star(6, us(1))) };
+        let pairs = if second { vec![(0, 2), (1, 2), (3, 5), (4, 5)] } else { vec![(0, 2), (1, 2)] };
+        // No two arrivals coincide with each other or with a departure.
+        let start = |src: u32| ns([0, 130, 0, 370, 410][src as usize]);
+        let messages = pairs.into_iter().map(|(src, dst)| message(start(src), src, dst, 30 * PAYLOAD)).collect();
+        let mut sim = line_rate(config, messages);
+        finish(&mut sim);
+        sim.flows().iter().filter(|f| f.dst == 2).map(|f| f.packets_marked).collect::<Vec<_>>()
+    };
+    assert_eq!(marked(true), marked(false));
+    assert!(marked(true).iter().all(|n| (3..27).contains(n)));
+}

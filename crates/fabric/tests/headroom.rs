@@ -124,6 +124,17 @@ fn pause_and_resume_come_to_the_picosecond() {
 }
 
 #[test]
+fn the_threshold_itself_pauses() {
+    // As above, but three packets are the threshold: packet 4, the third to wait, reaches it at 5.8 us.
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(3 * 1500 + needed(gbps(10), us(1), &PACKET), None);
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 9 * PAYLOAD)]);
+    finish(&mut sim);
+    assert_eq!(sim.incidents().kept[0].time, us(5) + ns(800 + 1051) + Time::from_ps(200));
+}
+
+#[test]
 fn with_release_at_the_last_bit_the_resume_comes_one_packet_later() {
     let mut config = network(behind_a_slow_link(gbps(1), us(1)));
     config.classes = vec![class(true, Marking::Off)];
@@ -207,6 +218,34 @@ fn a_paused_class_stops_neither_another_class_nor_control() {
 }
 
 #[test]
+fn a_class_paused_between_switches_lets_the_other_pass() {
+    // Host 0 at switch 3, host 2 at switch 4, host 1 behind switch 5 and a slow link; class 1 goes to host 1.
+    let slow = Rate::from_mbps(10);
+    let links = [
+        (0, 3, gbps(10), us(1)),
+        (3, 4, gbps(10), us(1)),
+        (4, 5, slow, us(1)),
+        (5, 1, gbps(10), us(1)),
+        (4, 2, gbps(10), us(1)),
+    ];
+    let mut config = network(graph(3, 3, &links));
+    config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
+    config.buffer = lossless(60_000, None);
+    let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
+    let messages = vec![
+        message(Time::ZERO, 0, 1, Message::ENDLESS),
+        Message { traffic: 1, ..message(us(200), 0, 2, 100 * PAYLOAD) },
+    ];
+    let mut sim = simulation(config, traffics, messages);
+    run_to(&mut sim, us(400));
+    // Both the host and the first switch are paused, the switch with packets of class 1 in its queue.
+    assert_eq!((counters(&sim, 0, 3).pauses, counters(&sim, 3, 4).pauses), (1, 1));
+    assert!(sim.queued(port(&sim, 3, 4)) > 10_000);
+    let flow = sim.flows()[1];
+    assert_eq!(flow.finished - flow.start, flow.ideal);
+}
+
+#[test]
 fn a_class_that_is_not_lossless_is_never_paused() {
     let mut config = network(behind_a_slow_link(gbps(1), us(1)));
     config.classes = vec![class(true, Marking::Off), class(false, Marking::Off)];
@@ -261,6 +300,24 @@ fn a_pause_or_a_resume_that_dies_with_its_link_stops_nobody_for_ever() {
         // Paused from the pause that arrived to the outage, which ends it, or not at all before it.
         let at_a = counters(&sim, 0, 3);
         assert!(at_a.pauses > 0 && at_a.paused < us(60), "{at_a:?}");
+    }
+}
+
+#[test]
+fn links_that_lose_packets_spare_pauses() {
+    // A lost resume would stop the sender for ever, and a lost pause would cost packets of a lossless class.
+    for seed in 0..20 {
+        let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+        config.seed = seed;
+        config.graph.links[0].error_rate = 0.3;
+        config.classes = vec![class(true, Marking::Off)];
+        config.buffer = lossless(3 * 1500 + 1 + needed(gbps(10), us(1), &PACKET), None);
+        let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 60 * PAYLOAD)]);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let drops = sim.totals().drops;
+        assert!(drops.error > 0 && counters(&sim, 0, 3).pauses > 0);
+        assert_eq!(drops, Drops { error: drops.error, ..Drops::default() });
     }
 }
 

@@ -116,3 +116,26 @@ fn at_most_one_event_more_per_hop_while_queues_stand() {
     let totals = sim.totals();
     assert!(totals.events <= 2 * totals.packet_hops + 100, "{totals:?}");
 }
+
+#[test]
+fn a_pool_is_never_more_than_full() {
+    // Two ports that would each like four times what is free.
+    for seed in 0..20 {
+        let mut config = network(star(6, us(1)));
+        config.seed = seed;
+        let pfc = Pfc { headroom: None, resume_gap: None };
+        config.buffer = BufferPolicy::Pooled { bytes: 50_000, alpha: 4.0, pfc_alpha: 1.0, pfc };
+        let messages =
+            (0..4).flat_map(|h| [4, 5].map(|dst| message(ns(100 * h as u64), h, dst, 60 * PAYLOAD))).collect();
+        let mut sim = line_rate(config, messages);
+        let mut most = 0;
+        for stop in 1..400 {
+            run_to(&mut sim, ns(300 * stop));
+            most = most.max(sim.ports().filter(|(_, from, _)| from.0 == 6).map(|(p, ..)| sim.queued(p)).sum());
+        }
+        assert!((40_000..=50_000).contains(&most), "{most}");
+        assert!(sim.totals().drops.buffer > 0);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+    }
+}
