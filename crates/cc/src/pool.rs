@@ -153,8 +153,8 @@ impl<S: Scheme> Pool<S> {
         self.with_sender(slot, now, |s, cx| s.on_loss(loss, cx))
     }
     /// See [`Sender::on_timeout`].
-    pub fn on_timeout(&mut self, slot: u32, now: Time) -> Control {
-        self.with_sender(slot, now, |s, cx| s.on_timeout(cx))
+    pub fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_timeout(loss, cx))
     }
     /// See [`Sender::on_timer`].
     pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
@@ -186,6 +186,10 @@ impl<S: Scheme> Pool<S> {
     #[inline(always)]
     pub fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan {
         self.with_receiver(host, now, |r, flows, cx| r.on_data(data, &mut flows[data.flow.0 as usize], cx))
+    }
+    /// See [`Receiver::ack_fields`].
+    pub fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields {
+        self.with_receiver(host, now, |r, flows, cx| r.ack_fields(flow, &mut flows[flow.0 as usize], cx))
     }
     /// See [`Receiver::on_close`].
     pub fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow) {

@@ -66,6 +66,14 @@ macro_rules! schemes {
             pub fn id(&self) -> &'static str {
                 match self { $(Self::$variant(id, _) => id,)* }
             }
+            /// The endpoint that carries its flows unless the spec asks for the other one.
+            pub fn transport(&self) -> Transport {
+                match self { $(Self::$variant(..) => <$file::$variant as Scheme>::TRANSPORT,)* }
+            }
+            /// Whether it understands congestion marks.
+            pub fn wants_ecn(&self) -> bool {
+                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::wants_ecn(params),)* }
+            }
             /// Refuses impossible parameters.
             pub fn check(&self) -> Result<(), &'static str> {
                 match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::check(params),)* }
@@ -132,13 +140,15 @@ macro_rules! schemes {
             /// See [`Sender::on_loss`].
             fn on_loss(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
             /// See [`Sender::on_timeout`].
-            fn on_timeout(&mut self, slot: u32, now: Time) -> Control;
+            fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
             /// See [`Sender::on_timer`].
             fn on_timer(&mut self, slot: u32, now: Time) -> Control;
             /// See [`Receiver::on_open`].
             fn receiver_open(&mut self, host: usize, now: Time, flow: &FlowInfo);
             /// See [`Receiver::on_data`].
             fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan;
+            /// See [`Receiver::ack_fields`].
+            fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields;
             /// See [`Receiver::on_close`].
             fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow);
             /// See [`Receiver::on_timer`].

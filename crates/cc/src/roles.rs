@@ -14,16 +14,33 @@ pub trait Scheme: 'static {
     /// What runs per switch.
     type Switch: SwitchProgram<Params = Self::Params>;
 
+    /// The endpoint that carries its flows unless the spec asks for the other one.
+    const TRANSPORT: Transport = Transport::Rdma;
+
     /// The ids under which it can be asked for; the first is the paper's scheme.
     const PRESETS: &'static [&'static str];
 
     /// The parameters of one of [`Self::PRESETS`].
     fn preset(id: &str) -> Self::Params;
 
+    /// Whether it understands congestion marks. Data of a scheme that does not is never marked.
+    fn wants_ecn(_params: &Self::Params) -> bool {
+        true
+    }
+
     /// Refuses impossible parameters with a sentence that names the parameter and says what would be right.
     fn check(_params: &Self::Params) -> Result<(), &'static str> {
         Ok(())
     }
+}
+
+/// The reliable endpoint that carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Messages over an RDMA-like reliable connection.
+    Rdma,
+    /// A TCP byte stream.
+    Tcp,
 }
 
 /// What a hook may use besides its own state: the time, its parameters, what the host's flows to the same receiver
@@ -67,7 +84,8 @@ pub struct PathInfo {
 /// How much a flow may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// Bytes that may be in flight: a packet may leave while in-flight bytes < window. `u64::MAX` is no window.
+    /// Bytes that may be in flight; `u64::MAX` is no window. RDMA: a packet may leave while in-flight bytes < window.
+    /// TCP: a segment may leave if it fits whole, in-flight bytes + its own <= window (RFC 5681).
     pub window: u64,
     /// Pacing rate on wire bytes. At or above line rate is no pacing; zero is silence until the next change.
     pub rate: Rate,
@@ -99,6 +117,10 @@ pub struct Ack {
     pub acked_to: u64,
     /// Next byte to send.
     pub sent_to: u64,
+    /// Bytes in flight just before this ACK was taken.
+    pub in_flight: u64,
+    /// Whether the endpoint repairs a loss: its window stands still (RFC 6675, RFC 6582).
+    pub recovering: bool,
     /// Whether it echoes a congestion mark.
     pub ecn_echo: bool,
     /// Time since the data packet that caused it left the sender.
@@ -108,12 +130,16 @@ pub struct Ack {
 }
 
 /// A loss that the endpoint found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// First byte missing.
     pub from: u64,
     /// Next byte that was to be sent when the loss was found.
     pub sent_to: u64,
+    /// Bytes in flight when the loss was found (RFC 5681's FlightSize).
+    pub in_flight: u64,
+    /// Whether this very byte was found lost by a timeout before.
+    pub again: bool,
 }
 
 /// A control packet for this flow.
@@ -147,7 +173,7 @@ pub trait Sender: Sized {
     /// The endpoint found a loss and will send again.
     fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The retransmission timer ran out.
-    fn on_timeout(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time asked for in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The flow ends.
@@ -211,6 +237,10 @@ pub struct Data {
     pub in_order: bool,
     /// The endpoint's rules ask for an ACK now.
     pub ack_due: bool,
+    /// Earlier packets have arrived that no ACK has covered yet (delayed ACK).
+    pub pending: bool,
+    /// The rules would ask for an ACK now even if an ACK for those went out first.
+    pub due_alone: bool,
     /// The sender's scheme-defined field.
     pub stamp: u32,
 }
@@ -268,6 +298,16 @@ pub trait Receiver: Sized {
     fn on_data(&mut self, data: &Data, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) -> AckPlan {
         let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
         AckPlan { before: None, now: data.ack_due.then_some(fields) }
+    }
+    /// What an ACK carries that `on_data` did not plan: one whose delay has run out, one that travels on data, a window
+    /// update.
+    fn ack_fields(
+        &mut self,
+        _flow: ReceiverFlow,
+        _state: &mut Self::Flow,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> AckFields {
+        AckFields::default()
     }
     /// A flow ends.
     fn on_close(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}

@@ -301,12 +301,15 @@ impl World {
             Some(Back::Notice(notice)) => self.sender(at, |s, slot, now| s.on_notice(slot, now, notice)),
             Some(Back::Ack { acked_to, fields, sent_at }) => {
                 let newly_acked = acked_to.saturating_sub(flow.acked);
+                let in_flight = flow.in_flight();
                 flow.acked += newly_acked;
                 flow.next = flow.next.max(flow.acked);
                 let ack = Ack {
                     newly_acked,
                     acked_to: flow.acked,
                     sent_to: flow.next,
+                    in_flight,
+                    recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: self.now - sent_at,
                     share: fields.share,
@@ -318,7 +321,7 @@ impl World {
 
     fn go_back(&mut self, at: usize) -> Loss {
         let flow = &mut self.flows[at];
-        let loss = Loss { from: flow.acked, sent_to: flow.next };
+        let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), again: false };
         flow.next = flow.acked;
         loss
     }
@@ -375,7 +378,9 @@ impl World {
             Op::Timeout(f) => {
                 if let Some(at) = self.pick(f) {
                     self.go_back(at);
-                    self.sender(at, |s, slot, now| s.on_timeout(slot, now));
+                    let flow = &self.flows[at];
+                    let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), again: false };
+                    self.sender(at, |s, slot, now| s.on_timeout(slot, now, &loss));
                 }
             }
             Op::StrayTimer(f) => {

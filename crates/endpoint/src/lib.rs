@@ -10,5 +10,6 @@ extern crate alloc;
 
 mod pacer;
 pub mod rc;
+pub mod tcp;
 
 pub use pacer::Pacer;

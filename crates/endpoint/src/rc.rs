@@ -202,6 +202,18 @@ impl ReceiveHalf {
         self.expected
     }
 
+    /// Payload bytes that arrived in order and that no ACK covers yet.
+    #[inline(always)]
+    pub fn unacked(&self) -> u32 {
+        self.unacked
+    }
+
+    /// An ACK went out for all but the last packet, of `len` bytes.
+    #[inline(always)]
+    pub fn acked_all_but(&mut self, len: u32) {
+        self.unacked = len;
+    }
+
     /// A packet arrived.
     #[inline]
     pub fn on_data(&mut self, now: Time, offset: u64, len: u32, end: bool, rules: &ReceiveRules) -> Arrival {

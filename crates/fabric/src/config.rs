@@ -2,6 +2,7 @@
 
 use crate::topology::Graph;
 use fanin_cc::Settings;
+use fanin_endpoint::tcp;
 use fanin_units::Time;
 
 /// Everything about the network but its traffic.
@@ -148,8 +149,23 @@ pub struct TrafficConfig {
     pub class: u8,
     /// Whether its data may be marked.
     pub ecn: bool,
-    /// Its endpoint.
+    /// Its endpoint where that is RDMA-like.
     pub endpoint: EndpointConfig,
+    /// Its endpoint where that is TCP.
+    pub tcp: Option<TcpConfig>,
+    /// Time that a message spends in its sending host before the endpoint has it.
+    pub overhead: Time,
+}
+
+/// How TCP carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// Each end. Its `ecn` is set where the traffic and its scheme both want marks.
+    pub connection: tcp::Config,
+    /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
+    pub persistent: bool,
+    /// Class of segments without payload: the data class, or 0 for control.
+    pub ack_class: u8,
 }
 
 /// How messages are carried.
@@ -163,6 +179,20 @@ pub struct EndpointConfig {
     pub ack_chunk: u32,
     /// One sequence space per sender and receiver instead of one per message.
     pub connection: bool,
+}
+
+/// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages that count towards
+/// a gate go to one host, and all that wait for it leave from that host; all of them have the same `start`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// It is posted only when this gate opens: when every message that counts towards it has arrived.
+    pub after: Option<u32>,
+    /// How long after that.
+    pub delay: Time,
+    /// Whether it goes back on the connection of the message that opened its gate.
+    pub answers: bool,
+    /// The gate that its arrival counts towards.
+    pub counts: Option<u32>,
 }
 
 /// One message to send.
@@ -180,6 +210,8 @@ pub struct Message {
     pub traffic: u16,
     /// Which incast or collective it belongs to, or `u32::MAX`.
     pub group: u32,
+    /// What it waits for, and what waits for it.
+    pub chain: Chain,
 }
 
 impl Message {

@@ -22,8 +22,8 @@ mod switch;
 pub mod topology;
 
 pub use config::{
-    BufferPolicy, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc,
-    Release, TrafficConfig,
+    BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
+    Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use results::{
     DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,

@@ -467,8 +467,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let flow = &mut self.senders[slot as usize];
         flow.deadline = Time::NEVER;
         flow.attempt = flow.attempt.wrapping_add(1);
+        let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
+        let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
         flow.half.go_back();
-        let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now);
+        let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now, &loss);
         self.apply(slot, &control);
     }
 
@@ -528,6 +530,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let control = match head.kind {
             Kind::Ack | Kind::Nack => {
                 let records = &mut self.records;
+                let in_flight = flow.half.in_flight();
                 let newly_acked = flow.half.on_ack(head.seq, |message| records[message.ix()].acked = now);
                 if newly_acked > 0 {
                     let timeout = self.traffics[flow.traffic as usize].config.endpoint.timeout;
@@ -542,13 +545,16 @@ impl<Q: EventQueue> Simulation<Q> {
                         newly_acked,
                         acked_to: flow.half.acked_to(),
                         sent_to: flow.half.sent_to(),
+                        in_flight,
+                        recovering: false,
                         ecn_echo: head.has(flags::ECHO),
                         rtt: now.saturating_sub(head.sent_at),
                         share: head.share,
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
-                    let loss = Loss { from: flow.half.acked_to(), sent_to: flow.half.sent_to() };
+                    let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
+                    let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
                     if flow.half.go_back() {
                         control = scheme.on_loss(flow.cc, now, &loss);
                     }

@@ -54,6 +54,8 @@ impl<Q: EventQueue> Simulation<Q> {
             nack_interval: traffic.config.endpoint.nack_interval,
         };
         let before = flow.half;
+        let (pending, due_alone) =
+            (before.unacked() > 0, head.has(flags::END) || head.payload as u32 >= rules.ack_chunk);
         let arrival = flow.half.on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
         let (ack_due, in_order) = match arrival {
             Arrival::InOrder { ack_due } => {
@@ -76,11 +78,16 @@ impl<Q: EventQueue> Simulation<Q> {
             end: head.has(flags::END),
             in_order,
             ack_due,
+            pending,
+            due_alone,
             stamp: head.stamp,
         };
         let plan = self.schemes[scheme].receiver_data(node.ix(), now, &data);
         if let Some(fields) = plan.before {
             self.send_ack(node, slot, Kind::Ack, before.expected(), fields);
+            if plan.now.is_none() && in_order {
+                self.receivers[slot as usize].half.acked_all_but(head.payload as u32);
+            }
         }
         if let Some(fields) = plan.now {
             let expected = self.receivers[slot as usize].half.expected();

@@ -53,6 +53,22 @@ pub struct Flow {
     pub traffic: u16,
     /// Number of its incast, round or collective within the traffic, or [`NO_GROUP`].
     pub group: u32,
+    /// What it waits for, and what waits for it.
+    pub chain: Chain,
+}
+
+/// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows that count towards a gate
+/// go to one host, all that wait for it leave from that host, and all of them have the same start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Chain {
+    /// It is posted only when this gate opens: when every flow that counts towards it has arrived.
+    pub after: Option<u32>,
+    /// How long after that.
+    pub delay: Time,
+    /// Whether it goes back on the connection of the flow that opened its gate.
+    pub answers: bool,
+    /// The gate that its arrival counts towards.
+    pub counts: Option<u32>,
 }
 
 /// Flows in order of their start.

@@ -1,7 +1,7 @@
 //! Flows given one by one.
 
 use crate::error::quote;
-use crate::{ENDLESS, Expected, Flow, NO_GROUP, Places, WorkloadError};
+use crate::{Chain, ENDLESS, Expected, Flow, NO_GROUP, Places, WorkloadError};
 use fanin_units::Time;
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl FlowList {
         let flows = self.flows.clone();
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
-            Flow { start, src, dst, bytes, traffic: 0, group }
+            Flow { start, src, dst, bytes, traffic: 0, group, chain: Chain::default() }
         }))
     }
 

@@ -49,6 +49,8 @@ pub fn data(flow: u32, n: u64, ce: bool) -> Data {
         end: false,
         in_order: true,
         ack_due: true,
+        pending: false,
+        due_alone: true,
         stamp: 0,
     }
 }

@@ -158,13 +158,15 @@ impl<S: Scheme> Net<S> {
                     newly_acked,
                     acked_to: f.acked,
                     sent_to: f.next,
+                    in_flight: f.next - f.acked + newly_acked,
+                    recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: Time::ZERO,
                     share: fields.share,
                 };
                 let mut control = self.pool.on_ack(f.slot, self.now, &ack);
                 if fields.push && f.acked < f.next {
-                    let loss = Loss { from: f.acked, sent_to: f.next };
+                    let loss = Loss { from: f.acked, sent_to: f.next, in_flight: f.next - f.acked, again: false };
                     f.next = f.acked;
                     control = self.pool.on_loss(f.slot, self.now, &loss);
                 }

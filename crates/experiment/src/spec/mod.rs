@@ -270,6 +270,12 @@ impl CheckedSpec {
             bytes: flow.bytes,
             traffic: flow.traffic,
             group: flow.group,
+            chain: fanin_fabric::Chain {
+                after: flow.chain.after,
+                delay: flow.chain.delay,
+                answers: flow.chain.answers,
+                counts: flow.chain.counts,
+            },
         };
         Ok(Built {
             network: self.network.clone(),

@@ -123,6 +123,8 @@ impl One<'_, '_> {
             class: number? as u8 + 1,
             ecn: traffic.ecn,
             endpoint: endpoint?,
+            tcp: None,
+            overhead: Time::ZERO,
         })
     }
 

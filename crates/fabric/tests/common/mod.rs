@@ -90,11 +90,13 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
             ack_chunk: 1,
             connection: false,
         },
+        tcp: None,
+        overhead: Time::ZERO,
     }
 }
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
-    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX }
+    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, chain: Chain::default() }
 }
 
 /// A simulation of traffic of scheme `none`.

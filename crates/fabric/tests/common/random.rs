@@ -135,6 +135,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         bytes,
         traffic,
         group: u32::MAX,
+        chain: Chain::default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Each host sends to each other.
 
 use super::permutation::{inter_rack, several};
-use crate::{Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// One flow from each host to each other host, all at the start. They come in rounds of a shift, so that at no point
@@ -39,7 +39,15 @@ impl AllToAll {
         Ok((0..pairs).map(move |pair| {
             let (shift, from) = (pair / count + 1, pair % count);
             let (src, dst) = (hosts[from as usize], hosts[((from + shift) % count) as usize]);
-            Flow { start: Time::ZERO, src, dst, bytes: size.sample(&mut draws.sizes), traffic: 0, group: 0 }
+            Flow {
+                start: Time::ZERO,
+                src,
+                dst,
+                bytes: size.sample(&mut draws.sizes),
+                traffic: 0,
+                group: 0,
+                chain: Chain::default(),
+            }
         }))
     }
 }

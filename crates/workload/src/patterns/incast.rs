@@ -3,7 +3,7 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::Pairs;
-use crate::{Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
+use crate::{Chain, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// Incasts (rows E13 and E14 of Dart's setting): at each event a uniform receiver and `degree` different uniform
@@ -98,7 +98,7 @@ impl Incast {
                     bytes = size.sample(&mut sizes);
                 }
                 let start = event.saturating_add(offset(max_offset, &mut jitter));
-                flows.push(Flow { start, src, dst, bytes, traffic: 0, group });
+                flows.push(Flow { start, src, dst, bytes, traffic: 0, group, chain: Chain::default() });
             });
         }))
     }

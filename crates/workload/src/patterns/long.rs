@@ -1,7 +1,9 @@
 //! Long flows between random hosts.
 
 use crate::hosts::Pairs;
-use crate::{Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError};
+use crate::{
+    Chain, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError,
+};
 use fanin_units::Time;
 
 /// A standing set of long flows (row E15 of Dart's setting): each from a sender of its own to a uniform other host.
@@ -75,6 +77,7 @@ impl Long {
                 bytes: self.size.sample(&mut draws.sizes),
                 traffic: 0,
                 group: NO_GROUP,
+                chain: Chain::default(),
             })
             .filter(|flow| flow.start < span)
             .collect();

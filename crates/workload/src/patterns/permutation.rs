@@ -3,7 +3,7 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::resolve;
-use crate::{Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// A random permutation of hosts in which none sends to itself: one flow from each host and one to each. Repeated, each
@@ -67,7 +67,7 @@ impl Permutation {
             for (src, dst) in hosts.iter().zip(&receivers) {
                 let start = round.saturating_add(offset(jitter, &mut draws.jitter));
                 let bytes = size.sample(&mut draws.sizes);
-                flows.push(Flow { start, src: *src, dst: *dst, bytes, traffic: 0, group });
+                flows.push(Flow { start, src: *src, dst: *dst, bytes, traffic: 0, group, chain: Chain::default() });
             }
         }))
     }

@@ -1,0 +1,302 @@
+//! TCP, one end of a connection: handshake and FIN, byte stream, loss recovery by SACK (RFC 6675) or NewReno (RFC 6582),
+//! retransmission timer (RFC 6298), delayed ACK, receive window with scaling, ECN negotiation (RFC 3168).
+//!
+//! Sans-I/O: segments and times go in, segments and the next time come out. How many bytes may be in flight is the
+//! congestion control's answer, which the caller passes to [`Connection::transmit`]; what of them to send is decided
+//! here. Whether and when an ACK that is due goes out is the receiver role's answer, so [`Connection::on_segment`] only
+//! says that one is due, and the caller makes it with [`Connection::ack`].
+//!
+//! Sequence numbers are 64-bit and do not wrap: the SYN is number 0, byte k of the stream is number 1 + k, the FIN is the
+//! one behind the last byte. A wire format takes the lower 32 bits.
+
+use fanin_cc::Loss;
+use fanin_units::Time;
+
+/// How an end behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Largest payload of a segment in bytes (MSS).
+    pub mss: u32,
+    /// Whether it offers selective acknowledgement (RFC 2018); used if both ends do.
+    pub sack: bool,
+    /// Whether it offers ECN (RFC 3168 section 6.1.1); used if both ends do.
+    pub ecn: bool,
+    /// Whether it offers window scaling (RFC 7323); used if both ends do. Without it a window is below 64 KiB.
+    pub window_scaling: bool,
+    /// Bytes that it keeps for the application: the largest window it advertises.
+    pub receive_buffer: u64,
+    /// An ACK for every so many full-size segments (RFC 5681 section 4.2, RFC 1122); 1 acknowledges each.
+    pub ack_every: u32,
+    /// How long an ACK may be delayed.
+    pub ack_delay: Time,
+    /// Retransmission timeout before the first round-trip time is known (RFC 6298 section 2.1).
+    pub initial_rto: Time,
+    /// Smallest retransmission timeout.
+    pub min_rto: Time,
+    /// Largest retransmission timeout, which also bounds its doubling.
+    pub max_rto: Time,
+}
+
+/// Bits of [`Segment::flags`].
+pub mod bits {
+    /// No more bytes from the sender.
+    pub const FIN: u8 = 1;
+    /// First segment of a connection.
+    pub const SYN: u8 = 2;
+    /// The connection is refused or gone.
+    pub const RST: u8 = 4;
+    /// `ack` counts.
+    pub const ACK: u8 = 16;
+    /// An echo of a congestion mark; on a SYN: ECN is offered or agreed to.
+    pub const ECE: u8 = 64;
+    /// The sender has reduced its window; on a SYN with ECE: ECN is offered.
+    pub const CWR: u8 = 128;
+}
+
+/// Runs of bytes that arrived out of order, newest first (RFC 2018): at most three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 3],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// The first three of these, as (first number, number behind the last).
+    pub fn new(runs: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut all = Self::default();
+        for (to, run) in all.blocks.iter_mut().zip(runs) {
+            *to = run;
+            all.count += 1;
+        }
+        all
+    }
+
+    /// They, newest first.
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count as usize]
+    }
+}
+
+/// What a segment says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of its first byte, or of its SYN or FIN.
+    pub seq: u64,
+    /// The next number that its sender expects; counts with [`bits::ACK`].
+    pub ack: u64,
+    /// When it left (timestamp).
+    pub sent_at: Time,
+    /// The `sent_at` of the segment that this one answers (timestamp echo); zero on a SYN.
+    pub echo: Time,
+    /// Payload bytes.
+    pub len: u32,
+    /// Advertised window as on the wire: in units of 2^scale, unscaled on a SYN.
+    pub window: u16,
+    /// Bits of [`bits`].
+    pub flags: u8,
+    /// On a SYN: the window scale offered.
+    pub scale: Option<u8>,
+    /// On a SYN: whether SACK is offered.
+    pub sack_permitted: bool,
+    /// Whether any of it was sent before. Not on the wire.
+    pub again: bool,
+    /// Runs that arrived out of order.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// Whether all of `bits` are set.
+    pub fn has(&self, bits: u8) -> bool {
+        self.flags & bits == bits
+    }
+
+    /// The number behind it: SYN and FIN take one each.
+    pub fn end(&self) -> u64 {
+        self.seq + self.len as u64 + u64::from(self.flags & bits::SYN != 0) + u64::from(self.flags & bits::FIN != 0)
+    }
+}
+
+/// The states of RFC 9293 section 3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Waits for a SYN.
+    Listen,
+    /// Sent its SYN.
+    SynSent,
+    /// Got a SYN, sent its own, waits for the ACK.
+    SynReceived,
+    /// Open in both directions.
+    Established,
+    /// Sent its FIN.
+    FinWait1,
+    /// Its FIN is acknowledged.
+    FinWait2,
+    /// Got a FIN; may still send.
+    CloseWait,
+    /// Both sent a FIN at once; its own is not acknowledged.
+    Closing,
+    /// Got a FIN, then sent its own.
+    LastAck,
+    /// All is done; answers what the peer repeats.
+    TimeWait,
+    /// Gone.
+    Closed,
+}
+
+/// What an ACK told the sending side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// Stream bytes acknowledged for the first time (neither SYN nor FIN).
+    pub newly_acked: u64,
+    /// Offset in the stream before which all has arrived.
+    pub acked_to: u64,
+    /// Offset of the next stream byte to send for the first time.
+    pub sent_to: u64,
+    /// Stream bytes in flight just before this ACK: pipe in recovery by SACK, otherwise sent less acknowledged.
+    pub in_flight: u64,
+    /// Whether a loss is being repaired now, this ACK taken.
+    pub recovering: bool,
+    /// Whether it echoes a congestion mark, where ECN is agreed.
+    pub ecn_echo: bool,
+    /// Time since the segment that it answers left.
+    pub rtt: Time,
+    /// A loss found by this ACK: recovery begins.
+    pub loss: Option<Loss>,
+}
+
+/// What a data segment told the receiving side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Offset in the stream of its first byte.
+    pub offset: u64,
+    /// Offset before which all has arrived, this segment taken.
+    pub arrived_to: u64,
+    /// Bytes that became available in order by it; more than its own where it fills a gap.
+    pub delivered: u64,
+    /// Whether it was the next one expected.
+    pub in_order: bool,
+    /// Whether an ACK is due now.
+    pub ack_due: bool,
+    /// Whether earlier segments had arrived that no ACK covers.
+    pub pending: bool,
+    /// Whether an ACK would be due now if one for those had just gone out.
+    pub due_alone: bool,
+}
+
+/// What a segment brought about. All at once: a segment may carry data, an ACK and a FIN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its ACK, where it told the sending side something (news, a duplicate, a change of window, an echo).
+    pub acked: Option<Acked>,
+    /// Its data, duplicates included.
+    pub arrived: Option<Arrived>,
+    /// The connection is open from now on.
+    pub opened: bool,
+    /// The peer sends no more: its FIN was taken in order.
+    pub peer_closed: bool,
+    /// An ACK has to go out at once that congestion control has no say in: for a handshake, a FIN, a segment outside the
+    /// window or a probe of it.
+    pub must_ack: bool,
+}
+
+/// What a timer brought about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expired {
+    /// The retransmission timer ran out with data in flight.
+    pub timeout: Option<Loss>,
+    /// The retransmission timer ran out on a SYN or FIN alone.
+    pub control_timeout: bool,
+    /// The delay of an ACK ran out: it is due now.
+    pub ack_due: bool,
+}
+
+/// What an ACK covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covers {
+    /// All that has arrived.
+    All,
+    /// All but the data segment taken last; only right after [`Connection::on_segment`], and only where
+    /// [`Arrived::pending`] was set.
+    AllButLast,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+}
+
+impl Connection {
+    /// The end that opens: [`Connection::transmit`] gives its SYN.
+    pub fn connect(config: &Config) -> Self {
+        Self { config: *config, state: State::Closed }
+    }
+
+    /// The end that waits for a SYN.
+    pub fn listen(config: &Config) -> Self {
+        Self { config: *config, state: State::Listen }
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether both ends agreed to ECN.
+    pub fn ecn(&self) -> bool {
+        self.config.ecn
+    }
+
+    /// The application adds bytes to the stream; before the handshake they wait for it.
+    pub fn write(&mut self, _bytes: u64) {}
+
+    /// The application has no more bytes: a FIN goes out behind the last one.
+    pub fn close(&mut self) {}
+
+    /// The application takes so many of the bytes that arrived in order. Whether a window update should go out.
+    pub fn read(&mut self, _bytes: u64) -> bool {
+        false
+    }
+
+    /// Offset of the first stream byte that is not acknowledged.
+    pub fn acked_to(&self) -> u64 {
+        0
+    }
+
+    /// Offset before which all of the peer's stream has arrived.
+    pub fn arrived_to(&self) -> u64 {
+        0
+    }
+
+    /// A segment arrived.
+    pub fn on_segment(&mut self, _now: Time, _segment: &Segment) -> Outcome {
+        Outcome::default()
+    }
+
+    /// Whether [`Connection::transmit`] would give a segment.
+    pub fn can_transmit(&self, _now: Time, _window: u64) -> bool {
+        false
+    }
+
+    /// The next SYN, data or FIN segment that may leave with so many bytes allowed in flight. It carries an ACK, which
+    /// settles the one that may be due.
+    pub fn transmit(&mut self, _now: Time, _window: u64) -> Option<Segment> {
+        None
+    }
+
+    /// An ACK without data.
+    pub fn ack(&mut self, _now: Time, _covers: Covers) -> Segment {
+        Segment::default()
+    }
+
+    /// The time of [`Connection::deadline`] has come (or an earlier one that has moved: then nothing happens).
+    pub fn on_deadline(&mut self, _now: Time) -> Expired {
+        Expired::default()
+    }
+
+    /// When to call [`Connection::on_deadline`].
+    pub fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+}
