@@ -35,6 +35,8 @@ pub mod flags {
     pub const ECHO: u8 = 16;
     /// An ACK that asks for immediate loss recovery (RCC's PSH).
     pub const PUSH: u8 = 32;
+    /// It belongs to a TCP connection; what else it says stands beside the header.
+    pub const TCP: u8 = 64;
 }
 
 /// What a packet says of itself, 48 bytes.

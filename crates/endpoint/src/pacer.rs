@@ -48,6 +48,12 @@ impl Pacer {
         in_flight < self.window && self.rate != Rate::ZERO
     }
 
+    /// Bytes that may be in flight.
+    #[inline(always)]
+    pub fn window(&self) -> u64 {
+        if self.rate == Rate::ZERO { 0 } else { self.window }
+    }
+
     /// The earliest time of the next packet.
     #[inline(always)]
     pub fn next_at(&self) -> Time {

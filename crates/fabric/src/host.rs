@@ -64,10 +64,14 @@ pub struct SendFlow {
     pub resent: u32,
     /// How often the channel started over.
     pub attempt: u16,
+    /// Its end of a TCP connection, or [`NO_SLOT`].
+    pub tcp: u32,
+    /// The end of a TCP connection that waited for the SYN.
+    pub passive: bool,
 }
 
 /// A channel at its receiver.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct RecvFlow {
     /// The channel's number.
     pub flow: FlowId,
@@ -87,6 +91,25 @@ pub struct RecvFlow {
     pub scheme: u16,
     /// When the data packet that an ACK answers left its sender.
     pub last_sent_at: Time,
+    /// The sending slot of its end of a TCP connection, or [`NO_SLOT`].
+    pub tcp: u32,
+}
+
+impl Default for RecvFlow {
+    fn default() -> Self {
+        Self {
+            flow: FlowId::NONE,
+            half: rc::ReceiveHalf::default(),
+            from: NodeId::NONE,
+            key: 0,
+            arrived: 0,
+            marked: 0,
+            traffic: 0,
+            scheme: 0,
+            last_sent_at: Time::ZERO,
+            tcp: NO_SLOT,
+        }
+    }
 }
 
 /// A ring of sending flows through [`SendFlow::next_ready`].

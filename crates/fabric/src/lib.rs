@@ -1,10 +1,11 @@
 //! The fabric: links, ports, the switch pipeline, NICs, routing and topologies, driven by one event queue.
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
-//! `receive.rs` (the two halves of a host), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
+//! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
 //! [`pfc`], [`shared_buffer`], [`failure`].
 #![forbid(unsafe_code)]
 
+mod chain;
 pub mod config;
 pub mod ecn;
 pub mod failure;
@@ -19,6 +20,7 @@ mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
+mod tcp;
 pub mod topology;
 
 pub use config::{

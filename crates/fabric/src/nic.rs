@@ -11,19 +11,41 @@ use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::cmp::Reverse;
 
+/// The argument of a START event: the application posts, or the host's overhead is over.
+const START_POSTED: u32 = 0;
+const START_AFTER_OVERHEAD: u32 = 1;
+
 impl<Q: EventQueue> Simulation<Q> {
-    /// The application posts a message.
-    pub(crate) fn start_message(&mut self, number: u32) {
-        let record = self.records[number as usize];
-        let traffic = record.traffic as usize;
-        self.traffics[traffic].counters.started += 1;
-        self.open_messages += (record.bytes < Message::ENDLESS) as u64;
+    /// The application posts a message; the endpoint has it at once, or after the host's overhead.
+    pub(crate) fn start_message(&mut self, number: u32, step: u32) {
+        if step == START_POSTED {
+            let record = &mut self.records[number as usize];
+            record.start = self.now;
+            let ends = record.bytes < Message::ENDLESS;
+            let traffic = &mut self.traffics[record.traffic as usize];
+            traffic.counters.started += 1;
+            // One that waited for others was counted when its gate opened, so that a run does not end in between.
+            if self.slots[number as usize].waited {
+                self.chained -= 1;
+            } else {
+                self.open_messages += ends as u64;
+            }
+            let overhead = traffic.config.overhead;
+            if overhead > Time::ZERO {
+                self.schedule(self.now.saturating_add(overhead), kind::START, number, START_AFTER_OVERHEAD);
+                return;
+            }
+        }
         self.open_channel(number);
     }
 
     /// Gives a posted message a channel: one of its own, or the one of its connection.
     pub(crate) fn open_channel(&mut self, number: u32) {
         let record = self.records[number as usize];
+        if self.traffics[record.traffic as usize].config.tcp.is_some() {
+            self.open_stream(number);
+            return;
+        }
         let id = FlowId(number);
         let traffic = record.traffic as usize;
         let (from, to) = (NodeId(record.src), NodeId(record.dst));
@@ -60,10 +82,28 @@ impl<Q: EventQueue> Simulation<Q> {
         let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
         self.records[number as usize].ideal = ideal;
         self.records[number as usize].hops = hops;
-        let scheme = self.traffics[traffic].scheme;
+        let slot = self.open_sender(id, record.traffic, from, to, flow_key, port, &path);
+        self.senders[slot as usize].half.post(id, record.bytes);
+        self.slots[number as usize].send = slot;
+        self.activate(slot);
+    }
+
+    /// A sender of its traffic's scheme, with nothing to send yet. Returns its slot.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn open_sender(
+        &mut self,
+        flow: FlowId,
+        traffic: u16,
+        from: NodeId,
+        to: NodeId,
+        key: u32,
+        port: PortId,
+        path: &PathInfo,
+    ) -> u32 {
+        let scheme = self.traffics[traffic as usize].scheme;
         let pairs = self.pairs.len() as u32;
-        let pair = *self.pairs.entry((record.src, record.dst, scheme)).or_insert(pairs);
-        let opened = self.schemes[scheme as usize].open(pair, &path, self.now);
+        let pair = *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs);
+        let opened = self.schemes[scheme as usize].open(pair, path, self.now);
         let slot = match self.free_senders.pop() {
             Some(slot) => slot,
             None => {
@@ -73,30 +113,28 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         let mut half = core::mem::take(&mut self.senders[slot as usize].half);
         half.reset();
-        half.post(id, record.bytes);
-        let at_host = self.hosts[record.src as usize].flows.len() as u32;
-        self.hosts[record.src as usize].flows.push(slot);
+        let at_host = self.hosts[from.ix()].flows.len() as u32;
+        self.hosts[from.ix()].flows.push(slot);
         self.senders[slot as usize] = SendFlow {
-            flow: id,
+            flow,
             half,
             pacer: Pacer::new(&opened.control),
             cc: opened.slot,
             scheme,
-            traffic: record.traffic,
+            traffic,
             port,
             to,
-            key: flow_key,
+            key,
             pair,
             at_host,
             ..SendFlow::free()
         };
-        self.slots[number as usize].send = slot;
         self.arm_flow(slot, opened.control.wake_at);
-        self.activate(slot);
+        slot
     }
 
     /// What a sender is told of its way.
-    fn path(&self, from: NodeId, to: NodeId, key: u32) -> PathInfo {
+    pub(crate) fn path(&self, from: NodeId, to: NodeId, key: u32) -> PathInfo {
         let wire = self.config.packet.payload as u32 + self.config.packet.header as u32;
         let ack = self.config.packet.ack as u32;
         let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
@@ -161,9 +199,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
             Turn::Idle => {
-                if flow.half.has_data() && flow.pacer.open(flow.half.in_flight()) {
-                    let port = flow.port;
-                    if flow.pacer.next_at() <= self.now {
+                let (port, next_at) = (flow.port, flow.pacer.next_at());
+                if self.can_send(slot) {
+                    if next_at <= self.now {
                         self.ready(slot);
                     } else {
                         self.pace(slot);
@@ -172,6 +210,16 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
         }
+    }
+
+    /// Whether a flow has something that its window lets go.
+    #[inline(always)]
+    fn can_send(&self, slot: u32) -> bool {
+        let flow = &self.senders[slot as usize];
+        if flow.tcp != NO_SLOT {
+            return self.tcp[flow.tcp as usize].connection.can_transmit(self.now, flow.pacer.window());
+        }
+        flow.half.has_data() && flow.pacer.open(flow.half.in_flight())
     }
 
     #[inline(always)]
@@ -287,19 +335,25 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.free_sender(slot);
                 continue;
             }
-            if !flow.half.has_data() || !flow.pacer.open(flow.half.in_flight()) {
+            let (is_tcp, next_at) = (flow.tcp != NO_SLOT, flow.pacer.next_at());
+            if !self.can_send(slot) {
                 continue;
             }
-            if flow.pacer.next_at() > self.now {
+            if next_at > self.now {
                 self.pace(slot);
                 continue;
             }
             self.ports[port.ix()].turn = class;
-            return Some(self.make_packet(slot, class));
+            if !is_tcp {
+                return Some(self.make_packet(slot, class));
+            }
+            if let Some(ix) = self.make_segment(slot, class) {
+                return Some(ix);
+            }
         }
     }
 
-    /// The next packet of a flow; the flow then goes back to the end of its ring, into the heap, or to rest.
+    /// The next packet of a flow.
     #[inline(always)]
     fn make_packet(&mut self, slot: u32, class: u8) -> PacketIx {
         let now = self.now;
@@ -349,17 +403,23 @@ impl<Q: EventQueue> Simulation<Q> {
             self.arm_host(host, deadline);
         }
         self.arm_flow(slot, control.wake_at);
-        let flow = &mut self.senders[slot as usize];
-        if flow.half.has_data() && flow.pacer.open(flow.half.in_flight()) {
+        self.take_turn_again(slot, line_time);
+        self.new_packet(packet)
+    }
+
+    /// After a packet: the flow goes back to the end of its ring, into the heap, or to rest.
+    #[inline(always)]
+    pub(crate) fn take_turn_again(&mut self, slot: u32, line_time: Time) {
+        if self.can_send(slot) {
+            let flow = &self.senders[slot as usize];
             // Without a queue behind the pacers a flow at line rate is due again just when the port is free.
-            let free = if self.config.host_fifo.is_some() { now } else { now + line_time };
+            let free = if self.config.host_fifo.is_some() { self.now } else { self.now + line_time };
             if flow.pacer.next_at() <= free && self.config.host_fifo.is_none() {
                 self.ready(slot);
             } else {
                 self.pace(slot);
             }
         }
-        self.new_packet(packet)
     }
 
     /// A scheme gave a new answer for a flow.
@@ -403,14 +463,14 @@ impl<Q: EventQueue> Simulation<Q> {
         if at < flow.timer_event {
             let at = at.max(self.now);
             flow.timer_event = at;
-            let id = flow.flow.0;
-            self.schedule(at, kind::FLOW, id, slot);
+            let number = flow.timer_number();
+            self.schedule(at, kind::FLOW, number, slot);
         }
     }
 
-    pub(crate) fn flow_timer(&mut self, id: FlowId, slot: u32) {
+    pub(crate) fn flow_timer(&mut self, number: u32, slot: u32) {
         let flow = &mut self.senders[slot as usize];
-        if flow.flow != id || flow.timer_event != self.now {
+        if flow.flow == FlowId::NONE || flow.timer_number() != number || flow.timer_event != self.now {
             return;
         }
         flow.timer_event = Time::NEVER;
@@ -462,9 +522,14 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn time_out(&mut self, slot: u32) {
-        self.totals.timeouts += 1;
         let now = self.now;
+        if self.senders[slot as usize].tcp != NO_SLOT {
+            self.tcp_deadline(slot);
+            return;
+        }
+        self.totals.timeouts += 1;
         let flow = &mut self.senders[slot as usize];
+        self.records[flow.flow.ix()].timeouts += 1;
         flow.deadline = Time::NEVER;
         flow.attempt = flow.attempt.wrapping_add(1);
         let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
@@ -583,6 +648,12 @@ impl<Q: EventQueue> Simulation<Q> {
         record.packets_sent = flow.sent;
         record.packets_resent = flow.resent;
         self.slots[id.ix()].send = NO_SLOT;
+        self.release_sender(slot);
+    }
+
+    /// Gives a sender's slot back; if it stands in a ring, as soon as it comes to the front.
+    pub(crate) fn release_sender(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
         flow.flow = FlowId::NONE;
         flow.deadline = Time::NEVER;
         let (scheme, cc, host, at) = (flow.scheme as usize, flow.cc, self.ports[flow.port.ix()].node, flow.at_host);
@@ -606,6 +677,11 @@ impl<Q: EventQueue> Simulation<Q> {
 }
 
 impl SendFlow {
+    /// What its scheme's timer events go by: both ends of a TCP connection have its flow's number.
+    fn timer_number(&self) -> u32 {
+        self.flow.0 | (self.passive as u32) << 28
+    }
+
     /// An empty slot.
     pub(crate) fn free() -> Self {
         let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false };
@@ -631,6 +707,8 @@ impl SendFlow {
             sent: 0,
             resent: 0,
             attempt: 0,
+            tcp: NO_SLOT,
+            passive: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Packets in a slab: 64 bytes each, addressed by index.
 
 use fanin_cc::Header;
+use fanin_endpoint::tcp::Segment;
 
 /// Index of a packet in the [`Slab`].
 pub type PacketIx = u32;
@@ -30,6 +31,8 @@ pub struct Slab {
     packets: Vec<Packet>,
     free: PacketIx,
     any_free: bool,
+    /// What TCP packets say, by the same index; as long as the packets once there was one.
+    segments: Vec<Segment>,
 }
 
 impl Slab {
@@ -57,6 +60,21 @@ impl Slab {
         packet.next = if self.any_free { self.free } else { NIL };
         self.free = ix;
         self.any_free = true;
+    }
+
+    /// Gives a packet its TCP part.
+    #[inline(always)]
+    pub fn set_segment(&mut self, ix: PacketIx, segment: Segment) {
+        if self.segments.len() <= ix as usize {
+            self.segments.resize(self.packets.len(), Segment::default());
+        }
+        self.segments[ix as usize] = segment;
+    }
+
+    /// The TCP part of a packet that has one.
+    #[inline(always)]
+    pub fn segment(&self, ix: PacketIx) -> Segment {
+        self.segments[ix as usize]
     }
 
     /// Asks for a packet's memory.

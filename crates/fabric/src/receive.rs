@@ -18,6 +18,8 @@ impl<Q: EventQueue> Simulation<Q> {
         if head.dst != node {
             // Hosts never forward.
             self.drop_packet(node, link, ix, DropCause::NoRoute);
+        } else if head.has(flags::TCP) {
+            self.tcp_arrives(node, ix);
         } else if head.kind == Kind::Data {
             self.data_arrives(node, ix);
         } else {
@@ -161,11 +163,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The last byte of a message arrived in order.
     fn message_arrived(&mut self, node: NodeId, slot: u32, message: FlowId) {
         let flow = self.receivers[slot as usize];
+        self.message_is_whole(message.0);
         let record = &mut self.records[message.ix()];
-        record.finished = self.now;
-        record.delivered = record.bytes;
-        self.traffics[flow.traffic as usize].counters.finished += 1;
-        self.open_messages -= 1;
         if self.traffics[flow.traffic as usize].config.endpoint.connection {
             return;
         }
@@ -179,9 +178,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Sends what the receiver of a scheme wants to send by itself, and sets its timer.
     #[inline(always)]
-    fn poll_receiver(&mut self, node: NodeId, scheme: usize) {
+    pub(crate) fn poll_receiver(&mut self, node: NodeId, scheme: usize) {
         while let Some(emit) = self.schemes[scheme].receiver_poll(node.ix(), self.now) {
             match emit {
+                Emit::Ack(flow, fields) if self.receivers[flow.0 as usize].tcp != NO_SLOT => {
+                    self.tcp_emit_ack(self.receivers[flow.0 as usize].tcp, &fields);
+                }
                 Emit::Ack(flow, fields) => {
                     let expected = self.receivers[flow.0 as usize].half.expected();
                     self.send_ack(node, flow.0, Kind::Ack, expected, fields);
@@ -245,7 +247,9 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, stamp: u32) {
         let flow = &self.receivers[slot as usize];
-        let head = Header { flow: flow.flow, src: node, dst: flow.from, stamp, wire, kind, ..Header::default() };
+        let bits = if flow.tcp != NO_SLOT { flags::TCP } else { 0 };
+        let head =
+            Header { flow: flow.flow, src: node, dst: flow.from, stamp, wire, kind, flags: bits, ..Header::default() };
         self.send_back(head, flow.key);
     }
 
@@ -267,6 +271,13 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn send_back(&mut self, head: Header, key: u32) {
         let ix = self.new_packet(Packet::new(head, key));
+        self.launch(ix);
+    }
+
+    /// Puts a packet that a host has made into the queue of its link.
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, ix: PacketIx) {
+        let Packet { head, key, .. } = self.packets[ix];
         match self.routes.next(&self.ports, head.src, head.dst, key) {
             Some(port) => {
                 self.enqueue(port, ix, u32::MAX);
@@ -274,9 +285,8 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             None => {
                 self.totals.drops.no_route += 1;
-                let node = head.src;
                 self.totals.ledger.dropped += head.wire as u64;
-                self.fact(node, ix, 2);
+                self.fact(head.src, ix, 2);
                 self.packets.remove(ix);
             }
         }

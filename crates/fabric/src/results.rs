@@ -6,7 +6,7 @@ use fanin_units::{PortId, Time};
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// When it was posted.
+    /// When it was posted, or [`Time::NEVER`].
     pub start: Time,
     /// When its last byte arrived in order, or [`Time::NEVER`].
     pub finished: Time,
@@ -28,6 +28,8 @@ pub struct FlowRecord {
     pub packets_sent: u32,
     /// Data packets sent again.
     pub packets_resent: u32,
+    /// Retransmission timeouts while it was the message being sent.
+    pub timeouts: u32,
     /// Data packets that arrived with a congestion mark.
     pub packets_marked: u32,
     /// Data packets that arrived.

@@ -1,5 +1,6 @@
 //! A network that runs: its state, its events, and what it knows when it stops.
 
+use crate::chain::{Gate, NO_GATE};
 use crate::config::{BufferPolicy, Message, NetworkConfig, TrafficConfig};
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
@@ -9,6 +10,7 @@ use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{DropCause, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters, What};
 use crate::routing::Routes;
 use crate::shared_buffer::SwitchBuffer;
+use crate::tcp::TcpEnd;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{NodeId, PortId, Rate, Time};
@@ -54,6 +56,12 @@ pub(crate) struct Slots {
     pub recv: u32,
     /// What draws its ways: its traffic and its number there, so that no other traffic's messages change them.
     pub name: u64,
+    /// The gate that its arrival counts towards, or [`NO_GATE`].
+    pub counts: u32,
+    /// The message whose connection it goes back on, or [`NO_SLOT`].
+    pub answers: u32,
+    /// Whether it waited for a gate.
+    pub waited: bool,
 }
 
 /// What a switch program needs to find its ports.
@@ -106,6 +114,15 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
     /// The first message of each connection, where traffics use connections.
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
+    /// Gates by traffic and number.
+    pub(crate) gates: Vec<Vec<Gate>>,
+    /// Messages that wait for a gate, or for their time after it.
+    pub(crate) chained: u64,
+    /// Whether gates open for answers only.
+    pub(crate) posting_stopped: bool,
+    /// Ends of TCP connections.
+    pub(crate) tcp: Vec<TcpEnd>,
+    pub(crate) free_tcp: Vec<u32>,
     /// Messages posted while their host had no link that was up.
     pub(crate) stranded: Vec<u32>,
     pub(crate) traffics: Vec<Traffic>,
@@ -276,6 +293,11 @@ impl<Q: EventQueue> Simulation<Q> {
             records: Vec::new(),
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
+            gates: vec![Vec::new(); traffics.len()],
+            chained: 0,
+            posting_stopped: false,
+            tcp: Vec::new(),
+            free_tcp: Vec::new(),
             stranded: Vec::new(),
             receiver_event: vec![Time::NEVER; schemes.len() * hosts as usize],
             traffics,
@@ -347,7 +369,7 @@ impl<Q: EventQueue> Simulation<Q> {
         while let Some(message) = self.messages.next_if(|m| m.start < self.loaded_to) {
             let flow = self.records.len() as u32;
             self.records.push(FlowRecord {
-                start: message.start,
+                start: Time::NEVER,
                 finished: Time::NEVER,
                 acked: Time::NEVER,
                 bytes: message.bytes,
@@ -358,6 +380,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 group: message.group,
                 packets_sent: 0,
                 packets_resent: 0,
+                timeouts: 0,
                 packets_marked: 0,
                 packets_arrived: 0,
                 traffic: message.traffic,
@@ -366,8 +389,19 @@ impl<Q: EventQueue> Simulation<Q> {
             let traffic = &mut self.traffics[message.traffic as usize];
             let name = (message.traffic as u64) << 32 | traffic.messages as u64;
             traffic.messages += 1;
-            self.slots.push(Slots { send: NO_SLOT, recv: NO_SLOT, name });
-            self.schedule(message.start, kind::START, flow, 0);
+            let chain = message.chain;
+            self.slots.push(Slots {
+                send: NO_SLOT,
+                recv: NO_SLOT,
+                name,
+                counts: chain.counts.unwrap_or(NO_GATE),
+                answers: NO_SLOT,
+                waited: chain.after.is_some(),
+            });
+            self.chain(message.traffic, flow, &chain);
+            if chain.after.is_none() {
+                self.schedule(message.start.saturating_add(chain.delay), kind::START, flow, 0);
+            }
         }
     }
 
@@ -383,10 +417,10 @@ impl<Q: EventQueue> Simulation<Q> {
         match event.source >> KIND_SHIFT {
             kind::ARRIVE => self.arrive(PortId(number), event.arg),
             kind::PORT => self.port_wakes(PortId(number)),
-            kind::FLOW => self.flow_timer(fanin_units::FlowId(number), event.arg),
+            kind::FLOW => self.flow_timer(number, event.arg),
             kind::HOST => self.host_timer(number),
             kind::RECEIVER => self.receiver_timer(number),
-            kind::START => self.start_message(number),
+            kind::START => self.start_message(number, event.arg),
             kind::LINK => self.link_changes(number),
             _ => self.switch_timer(number),
         }
@@ -452,6 +486,17 @@ impl<Q: EventQueue> Simulation<Q> {
         self.messages = (Box::new(std::iter::empty()) as Box<dyn Iterator<Item = Message> + Send>).peekable();
     }
 
+    /// From now on no chain of messages goes on, but for answers to what has been asked.
+    pub fn stop_posting(&mut self) {
+        self.stop_messages();
+        self.posting_stopped = true;
+    }
+
+    /// Whether no message will be posted any more.
+    pub fn nothing_to_come(&mut self) -> bool {
+        self.messages.peek().is_none() && self.chained == 0
+    }
+
     /// Totals so far. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
         let mut totals = self.totals.clone();
@@ -479,12 +524,15 @@ impl<Q: EventQueue> Simulation<Q> {
     /// What became of every message, in the order of their start, up to now.
     pub fn flows(&self) -> Vec<FlowRecord> {
         let mut flows = self.records.clone();
-        for sender in self.senders.iter().filter(|s| s.flow.is_some()) {
+        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
             record.packets_resent = sender.resent;
         }
-        for receiver in self.receivers.iter().filter(|r| r.flow.is_some()) {
+        for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
+            flows[message as usize].delivered = delivered;
+        }
+        for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
             let record = &mut flows[receiver.flow.ix()];
             record.packets_arrived = receiver.arrived;
             record.packets_marked = receiver.marked;
@@ -516,7 +564,13 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Payload bytes that endless flows have delivered in order so far, per traffic.
     pub fn endless_delivered(&self) -> Vec<u64> {
         let mut bytes = vec![0; self.traffics.len()];
-        for receiver in self.receivers.iter().filter(|r| r.flow.is_some()) {
+        for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
+            let record = &self.records[message as usize];
+            if record.bytes >= Message::ENDLESS {
+                bytes[record.traffic as usize] += delivered;
+            }
+        }
+        for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
             if self.records[receiver.flow.ix()].bytes >= Message::ENDLESS {
                 bytes[receiver.traffic as usize] += receiver.half.expected();
             }
