@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import fanin
-from fanin import _core, bench, table
+from fanin import _core, bench, papers, table
 from fanin.compare import Comparison, load_comparison
 from fanin.result import RunError, check_target, is_run_folder
 from fanin.run import Job
@@ -129,6 +130,33 @@ def bench_command(
         print(json.dumps(records, indent=2))
     else:
         _stdout().print(bench.table(records))
+
+
+@app.command()
+def paper(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and numbers go.")] = Path("runs/papers"),
+    specs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the papers' specs.")] = Path("papers"),
+    quick: Annotated[
+        bool, typer.Option(help="A short version, to see that it runs; its numbers prove nothing.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")] = None,
+) -> None:
+    """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them."""
+    known = papers.experiments()
+    if not names:
+        _stdout().print(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
+        return
+    for name in names:
+        if name not in known:
+            _fail(f"no experiment {name}; the experiments are {', '.join(known)}", WRONG_SPEC)
+    for name in names:
+        studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
+        if not studied.complete:
+            _fail(f"{name}: stopped; nothing was written", INTERRUPTED)
+        _stdout().print(table.claims(studied))
+        for path in studied.save(out):
+            _stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

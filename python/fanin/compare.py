@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from fanin.measures import by_scheme, completion_us, messages, percentile, reported
+from fanin.measures import by_scheme, completion_us, messages, percentile, queries, reported
 from fanin.result import Result, RunError, check_target, load
 from fanin.run import Job, SpecLike, Watcher, run_jobs
-from fanin.spec import schemes_to_compare
+from fanin.spec import schemes_to_compare, traffics_with
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +46,15 @@ class Row:
     """Payload that endless flows delivered in the measured window, all together, averaged over seeds; None without any."""
     marked_share: float | None
     """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
+    timeouts: int
+    """Retransmission timeouts."""
+    queries: int
+    """Finished queries: rounds of requests whose answers have all arrived. Zero where no traffic has the pattern."""
+    query_p50_us: float | None
+    """From the first request of a query to its last answer."""
+    query_p99_us: float | None
+    query_timeout_share: float | None
+    """Share of the queries of which some message had a retransmission timeout."""
     drops: int
     paused_us: float
     """Time that ports spent paused by PFC, summed over ports and classes."""
@@ -149,6 +158,10 @@ def row(scheme: str, results: Sequence[Result]) -> Row:
     arrived = int(posted["packets_arrived"].sum())
     traffics = [traffic for result in results for traffic in result.summary["traffics"]]
     networks = [result.summary["network"] for result in results]
+    asked = pl.concat(
+        [queries(result).filter(pl.col("traffic").is_in(traffics_with(result.spec, "query"))) for result in results]
+    )
+    answered_us = completion_us(asked.drop_nulls("completion_ps"))
     endless = sum(traffic["endless"] for traffic in traffics)
     return Row(
         scheme=scheme,
@@ -166,6 +179,11 @@ def row(scheme: str, results: Sequence[Result]) -> Row:
         slowdown_p999=percentile(slowdown, 999),
         long_goodput_gbps=sum(t["long_goodput_gbps"] for t in traffics) / len(results) if endless else None,
         marked_share=int(posted["packets_marked"].sum()) / arrived if arrived else None,
+        timeouts=sum(network["timeouts"] for network in networks),
+        queries=answered_us.size,
+        query_p50_us=percentile(answered_us, 500),
+        query_p99_us=percentile(answered_us, 990),
+        query_timeout_share=float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
         drops=sum(network["drops"]["total"] for network in networks),
         paused_us=sum(network["paused_us"] for network in networks),
         cnps=sum(network["cnps"] for network in networks),

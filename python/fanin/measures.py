@@ -43,6 +43,28 @@ def reported(result: Result) -> pl.DataFrame:
     return messages(result).filter(wanted)
 
 
+def queries(result: Result) -> pl.DataFrame:
+    """One row per query, incast or other group of messages of which at least one is measured.
+
+    `completion_ps` runs from the first post of the group, a request where there are any, to the last byte of its last
+    message; null if some message did not arrive. `timeouts` are those of all its messages.
+    """
+    end = pl.col("start_ps") + pl.col("completion_ps")
+    answers = pl.col("request").not_()
+    groups = (
+        result.flows().filter(pl.col("group").is_not_null()).group_by("traffic", "scheme", "group", maintain_order=True)
+    )
+    table = groups.agg(
+        pl.col("start_ps").min(),
+        answers.sum().cast(pl.UInt32).alias("messages"),
+        pl.col("bytes").filter(answers).sum(),
+        pl.when(end.null_count() == 0).then(end.max() - pl.col("start_ps").min()).alias("completion_ps"),
+        pl.col("timeouts").sum(),
+        pl.col("measured").any(),
+    )
+    return table.filter(pl.col("measured")).drop("measured")
+
+
 def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
     """Completion times of finished flows, in microseconds."""
     # Divided by NumPy, which rounds as the native module does; Polars multiplies by the reciprocal.

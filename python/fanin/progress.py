@@ -15,6 +15,9 @@ from fanin import _core
 LINE_EVERY_S = 10.0
 """How often a run says where it is when stderr is no terminal."""
 
+MOST_BARS = 8
+"""More runs than this share one bar."""
+
 
 class ProgressDisplay:
     """Shows the progress of several runs. Use it as a context; `update` may come from any thread."""
@@ -24,7 +27,11 @@ class ProgressDisplay:
         self._visible = visible
         self._console = Console(stderr=True, highlight=False)
         self._lock = threading.Lock()
-        self._last_line_s = [time.monotonic()] * len(labels)
+        self._together = len(labels) > MOST_BARS
+        self._began_s = time.monotonic()
+        self._last_line_s = [self._began_s] * (1 if self._together else len(labels))
+        self._done = [0.0] * len(labels)
+        self._hops = [0] * len(labels)
         self._bars: Progress | None = None
         self._tasks: list[TaskID] = []
         if visible and self._console.is_terminal:
@@ -34,13 +41,14 @@ class ProgressDisplay:
                 TextColumn("{task.fields[state]}"),
                 console=self._console,
             )
-            self._tasks = [self._bars.add_task(label, total=1.0, state="waiting") for label in labels]
+            named = [f"{len(labels)} runs"] if self._together else labels
+            self._tasks = [self._bars.add_task(label, total=1.0, state="waiting") for label in named]
 
     def __enter__(self) -> ProgressDisplay:
         if self._bars is not None:
             self._bars.start()
         else:
-            self.say(f"running {', '.join(self._labels)}")
+            self.say(f"running {len(self._labels)} runs" if self._together else f"running {', '.join(self._labels)}")
         return self
 
     def __exit__(
@@ -51,18 +59,41 @@ class ProgressDisplay:
 
     def update(self, index: int, state: _core.Progress) -> None:
         """Shows where the run of this index is."""
+        self._done[index] = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+        self._hops[index] = state.packet_hops
+        self._show(0 if self._together else index, self._describe_all() if self._together else describe(state))
+
+    def finished(self, index: int) -> None:
+        """The run of this index is done."""
+        self._done[index] = 1.0
+        if self._together:
+            self._show(0, self._describe_all())
+
+    def _show(self, line: int, text: str) -> None:
         if self._bars is not None:
-            done = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
-            self._bars.update(self._tasks[index], completed=done, state=describe(state))
+            done = sum(self._done) / len(self._done) if self._together else self._done[line]
+            self._bars.update(self._tasks[line], completed=done, state=text)
             return
         if not self._visible:
             return
         with self._lock:
             now = time.monotonic()
-            if now - self._last_line_s[index] < LINE_EVERY_S:
+            if now - self._last_line_s[line] < LINE_EVERY_S:
                 return
-            self._last_line_s[index] = now
-        self.say(f"{self._labels[index]}: {describe(state)}")
+            self._last_line_s[line] = now
+        self.say(text if self._together else f"{self._labels[line]}: {text}")
+
+    def _describe_all(self) -> str:
+        """How many runs are done, speed and time left, over all of them."""
+        spent_s = time.monotonic() - self._began_s
+        done = sum(self._done)
+        parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
+        if spent_s > 0:
+            parts.append(f"{sum(self._hops) / spent_s / 1e6:.1f} M packet-hops/s")
+        left_s = time_left_s(done, len(self._done), spent_s)
+        if left_s is not None:
+            parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+        return ", ".join(parts)
 
     def say(self, text: str) -> None:
         """One line above the bars."""

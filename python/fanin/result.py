@@ -60,6 +60,7 @@ class TrafficSummary(TypedDict):
     long_goodput_gbps: float
     marked_share: float | None
     packets_resent: int
+    timeouts: int
     actions: dict[str, int]
 
 

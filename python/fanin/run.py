@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from fanin import _core
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
+
+T = TypeVar("T")
 
 SpecLike = str | os.PathLike[str] | Mapping[str, object]
 """The path of a `.toml` or `.json` file, or the spec itself as a mapping."""
@@ -37,6 +39,8 @@ class Job:
     scheme: str | None = None
     """Replaces the scheme that the spec names."""
     seed: int | None = None
+    title: str | None = None
+    """What it is called among others, instead of its scheme and seed."""
 
     @staticmethod
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
@@ -61,6 +65,8 @@ class Job:
     @property
     def label(self) -> str:
         """Names the run among others of the same spec; fit for a folder name."""
+        if self.title is not None:
+            return self.title
         seed = "" if self.seed is None else f"-seed-{self.seed}"
         return (self.scheme or "as-written") + seed
 
@@ -120,6 +126,18 @@ def run_jobs(
 
     After Ctrl-C the runs under way stop and return what they have, and those that had not begun are left out.
     """
+    return map_jobs(jobs, lambda result: result, workers=workers, flows=flows, progress=progress)
+
+
+def map_jobs(
+    jobs: Sequence[Job],
+    take: Callable[[Result], T],
+    *,
+    workers: int,
+    flows: object | None = None,
+    progress: bool | Watcher = True,
+) -> list[T]:
+    """The same, but keeps of each result only what `take` returns, so that a long sweep fits into memory."""
     for job in jobs:
         job.resolve()  # a fault in the last spec is told before the first has run for minutes
     stop = threading.Event()
@@ -133,9 +151,14 @@ def run_jobs(
 
             return watch
 
+        def one(index: int) -> T:
+            taken = take(jobs[index].run(flows, watcher(index)))
+            display.finished(index)
+            return taken
+
         # Runs are in threads of their own even if there is one: Python gives Ctrl-C to the main thread, which waits.
         with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-            futures = [pool.submit(job.run, flows, watcher(index)) for index, job in enumerate(jobs)]
+            futures = [pool.submit(one, index) for index in range(len(jobs))]
             try:
                 # Looks up now and then: a signal that another thread caught does not wake a thread that waits.
                 while not _settled(futures):
@@ -153,15 +176,15 @@ def run_jobs(
     return [future.result() for future in futures if not future.cancelled()]
 
 
-def _stop(futures: Sequence[Future[Result]], stop: threading.Event) -> None:
+def _stop(futures: Sequence[Future[T]], stop: threading.Event) -> None:
     stop.set()
     for future in futures:
         future.cancel()
 
 
-def _settled(futures: Sequence[Future[Result]]) -> bool:
+def _settled(futures: Sequence[Future[T]]) -> bool:
     return all(future.done() for future in futures) or any(_failed(future) for future in futures)
 
 
-def _failed(future: Future[Result]) -> bool:
+def _failed(future: Future[T]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is not None

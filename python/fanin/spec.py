@@ -23,6 +23,11 @@ def traffics(spec: Spec) -> list[Spec]:
     return cast("list[Spec]", spec.get("traffic", []))
 
 
+def traffics_with(spec: Spec, pattern: str) -> list[str]:
+    """The names of the traffics with this kind of pattern."""
+    return [str(traffic["name"]) for traffic in traffics(spec) if kind(traffic.get("pattern")) == pattern]
+
+
 def kind(choice: object) -> str:
     """Which alternative a tagged value is."""
     return str(choice.get("kind", "")) if isinstance(choice, dict) else str(choice)

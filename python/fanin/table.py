@@ -15,6 +15,7 @@ from fanin.measures import sizes_text
 
 if TYPE_CHECKING:
     from fanin.compare import Comparison, Row
+    from fanin.papers import Study
 
 NONE = "-"
 """Shown where there is no number."""
@@ -44,6 +45,12 @@ def comparison(compared: Comparison) -> RenderableType:
     line(f"{size}: slowdown p50", lambda row: number(row.slowdown_p50))
     line(f"{size}: slowdown p99", lambda row: number(row.slowdown_p99))
     line(f"{size}: slowdown p99.9", lambda row: number(row.slowdown_p999))
+    if any(row.queries for row in rows):
+        table.add_section()
+        line("queries: finished", lambda row: f"{row.queries:,}")
+        line("queries: completion p50", lambda row: time(row.query_p50_us))
+        line("queries: completion p99", lambda row: time(row.query_p99_us))
+        line("queries: with a timeout", lambda row: share(row.query_timeout_share))
     table.add_section()
     line("long flows", lambda row: f"{row.endless:,}")
     line(
@@ -51,6 +58,7 @@ def comparison(compared: Comparison) -> RenderableType:
         lambda row: NONE if row.long_goodput_gbps is None else f"{number(row.long_goodput_gbps)} Gb/s",
     )
     line("ECN-marked packets of messages", lambda row: share(row.marked_share))
+    line("retransmission timeouts", lambda row: f"{row.timeouts:,}")
     line("drops", lambda row: f"{row.drops:,}")
     line("PFC pause time", lambda row: time(row.paused_us))
     line("CNPs", lambda row: f"{row.cnps:,}")
@@ -75,6 +83,13 @@ def cancelled_note(compared: Comparison) -> str:
         f"{result.label} cancelled at {result.simulated_ms:.2f} ms" for result in compared.results if result.cancelled
     ]
     return ", ".join(stopped) or "cancelled before every scheme had run"
+
+
+def claims(studied: Study) -> RenderableType:
+    """A line per claim: the paper's number beside ours."""
+    rows = [[row.claim, row.what, row.paper, row.ours, row.accept, row.verdict] for row in studied.rows()]
+    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
+    return Group(title, plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
 
 
 def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> Table:

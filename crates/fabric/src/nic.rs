@@ -19,8 +19,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The application posts a message; the endpoint has it at once, or after the host's overhead.
     pub(crate) fn start_message(&mut self, number: u32, step: u32) {
         if step == START_POSTED {
+            let request = self.will_be_answered(number);
             let record = &mut self.records[number as usize];
             record.start = self.now;
+            record.request = request;
             let ends = record.bytes < Message::ENDLESS;
             let traffic = &mut self.traffics[record.traffic as usize];
             traffic.counters.started += 1;

@@ -38,6 +38,8 @@ pub struct FlowRecord {
     pub traffic: u16,
     /// Links between its hosts.
     pub hops: u16,
+    /// Whether it asks for an answer, which then is the message that somebody waits for.
+    pub request: bool,
 }
 
 /// Counters of one port (one direction of a link).

@@ -385,6 +385,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 packets_arrived: 0,
                 traffic: message.traffic,
                 hops: 0,
+                request: false,
             });
             let traffic = &mut self.traffics[message.traffic as usize];
             let name = (message.traffic as u64) << 32 | traffic.messages as u64;

@@ -80,9 +80,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether a flow counts in the summary: a finite message posted within the measured window.
+    /// Whether a flow counts in the summary: a finite message posted within the measured window that is no request.
     pub fn is_measured(&self, flow: &FlowRecord) -> bool {
-        flow.bytes < Message::ENDLESS && (self.measured_from..self.measured_to).contains(&flow.start)
+        flow.bytes < Message::ENDLESS && !flow.request && (self.measured_from..self.measured_to).contains(&flow.start)
     }
 
     /// Whether all parts fit together.

@@ -60,6 +60,8 @@ pub struct TrafficSummary {
     pub marked_share: Option<f64>,
     /// Data packets of measured messages sent again.
     pub packets_resent: u64,
+    /// Retransmission timeouts of measured messages.
+    pub timeouts: u64,
     /// How often its scheme acted, over the whole run.
     pub actions: BTreeMap<&'static str, u64>,
 }
@@ -191,6 +193,7 @@ struct Collected {
     arrived: u64,
     marked: u64,
     resent: u64,
+    timeouts: u64,
 }
 
 impl Collected {
@@ -208,6 +211,7 @@ impl Collected {
         self.arrived += u64::from(flow.packets_arrived);
         self.marked += u64::from(flow.packets_marked);
         self.resent += u64::from(flow.packets_resent);
+        self.timeouts += u64::from(flow.timeouts);
         if sizes.contains(flow.bytes) {
             self.sized_started += 1;
             self.sized_unfinished += u64::from(!finished);
@@ -246,6 +250,7 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             },
             marked_share: (c.arrived > 0).then(|| c.marked as f64 / c.arrived as f64),
             packets_resent: c.resent,
+            timeouts: c.timeouts,
             actions: info.counters.actions.iter().map(|(action, n)| (action.name(), n)).collect(),
         })
         .collect()

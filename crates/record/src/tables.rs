@@ -63,7 +63,8 @@ fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
 
 /// One row per message, by number. `completion_ps` and `acked_ps` count from `start_ps`: to the last byte at the
 /// receiver, and to the sender knowing so; null for a message that did not get so far. `measured` is true for those in
-/// the summary. `group` is the incast, round or collective within the traffic.
+/// the summary. `group` is the incast, query, round or collective within the traffic. `timeouts` are retransmission
+/// timeouts while it was the message being sent. A `request` asks for an answer and is never `measured`: its answer is.
 ///
 /// # Errors
 /// When a flow belongs to no traffic.
@@ -94,8 +95,10 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
         ("hops", false, Arc::new(UInt16Array::from_iter_values(all().map(|f| f.hops)))),
         ("packets_sent", false, u32s(all().map(|f| f.packets_sent))),
         ("packets_resent", false, u32s(all().map(|f| f.packets_resent))),
+        ("timeouts", false, u32s(all().map(|f| f.timeouts))),
         ("packets_marked", false, u32s(all().map(|f| f.packets_marked))),
         ("packets_arrived", false, u32s(all().map(|f| f.packets_arrived))),
+        ("request", false, Arc::new(all().map(|f| Some(f.request)).collect::<BooleanArray>())),
         ("measured", false, Arc::new(all().map(|f| Some(run.is_measured(f))).collect::<BooleanArray>())),
     ];
     batch("flow", columns, HashMap::new())

@@ -29,6 +29,8 @@ fn flow(traffic: u16, start_us: u64, took_us: Option<u64>, bytes: u64) -> FlowRe
         group: if traffic == 0 { 7 } else { u32::MAX },
         packets_sent: 4,
         packets_resent: 1,
+        timeouts: 0,
+        request: false,
         packets_marked: 1,
         packets_arrived: 4,
         traffic,
