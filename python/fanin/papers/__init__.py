@@ -40,9 +40,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """One run of a sweep: a scheme and changes to the spec, as `key=value`."""
+    """One run of a sweep: a scheme, or None for the spec's own, and changes to the spec, as `key=value`."""
 
-    scheme: str
+    scheme: str | None
     set: tuple[str, ...] = ()
 
 
@@ -87,9 +87,9 @@ class Study:
 
 def experiments() -> dict[str, Experiment]:
     """All experiments by id."""
-    from fanin.papers import dctcp
+    from fanin.papers import dctcp, sawtooth
 
-    return {experiment.id: experiment for experiment in dctcp.EXPERIMENTS}
+    return {experiment.id: experiment for experiment in (*sawtooth.EXPERIMENTS, *dctcp.EXPERIMENTS)}
 
 
 def study(
