@@ -9,6 +9,15 @@
 //! Sequence numbers are 64-bit and do not wrap: the SYN is number 0, byte k of the stream is number 1 + k, the FIN is the
 //! one behind the last byte. A wire format takes the lower 32 bits.
 
+mod choose;
+mod connection;
+mod receive;
+mod rto;
+mod scoreboard;
+mod send;
+
+pub use connection::Connection;
+
 use fanin_cc::Loss;
 use fanin_units::Time;
 
@@ -112,7 +121,8 @@ impl Segment {
 
     /// The number behind it: SYN and FIN take one each.
     pub fn end(&self) -> u64 {
-        self.seq + self.len as u64 + u64::from(self.flags & bits::SYN != 0) + u64::from(self.flags & bits::FIN != 0)
+        let control = u64::from(self.flags & bits::SYN != 0) + u64::from(self.flags & bits::FIN != 0);
+        self.seq.saturating_add(self.len as u64 + control)
     }
 }
 
@@ -186,7 +196,8 @@ pub struct Arrived {
 /// What a segment brought about. All at once: a segment may carry data, an ACK and a FIN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its ACK, where it told the sending side something (news, a duplicate, a change of window, an echo).
+    /// Its ACK, where it told the sending side something: stream bytes acknowledged, selectively too, a duplicate, an
+    /// echo of a congestion mark.
     pub acked: Option<Acked>,
     /// Its data, duplicates included.
     pub arrived: Option<Arrived>,
@@ -195,7 +206,8 @@ pub struct Outcome {
     /// The peer sends no more: its FIN was taken in order.
     pub peer_closed: bool,
     /// An ACK has to go out at once that congestion control has no say in: for a handshake, a FIN, a segment outside the
-    /// window or a probe of it.
+    /// window or a probe of it, an ACK of what was never sent. Where the segment also carries data, an ACK that goes out
+    /// for that at once settles this too: see [`Connection::owes_ack`].
     pub must_ack: bool,
 }
 
@@ -218,85 +230,4 @@ pub enum Covers {
     /// All but the data segment taken last; only right after [`Connection::on_segment`], and only where
     /// [`Arrived::pending`] was set.
     AllButLast,
-}
-
-/// One end of a connection.
-#[derive(Clone, Debug)]
-pub struct Connection {
-    config: Config,
-    state: State,
-}
-
-impl Connection {
-    /// The end that opens: [`Connection::transmit`] gives its SYN.
-    pub fn connect(config: &Config) -> Self {
-        Self { config: *config, state: State::Closed }
-    }
-
-    /// The end that waits for a SYN.
-    pub fn listen(config: &Config) -> Self {
-        Self { config: *config, state: State::Listen }
-    }
-
-    /// Its state.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// Whether both ends agreed to ECN.
-    pub fn ecn(&self) -> bool {
-        self.config.ecn
-    }
-
-    /// The application adds bytes to the stream; before the handshake they wait for it.
-    pub fn write(&mut self, _bytes: u64) {}
-
-    /// The application has no more bytes: a FIN goes out behind the last one.
-    pub fn close(&mut self) {}
-
-    /// The application takes so many of the bytes that arrived in order. Whether a window update should go out.
-    pub fn read(&mut self, _bytes: u64) -> bool {
-        false
-    }
-
-    /// Offset of the first stream byte that is not acknowledged.
-    pub fn acked_to(&self) -> u64 {
-        0
-    }
-
-    /// Offset before which all of the peer's stream has arrived.
-    pub fn arrived_to(&self) -> u64 {
-        0
-    }
-
-    /// A segment arrived.
-    pub fn on_segment(&mut self, _now: Time, _segment: &Segment) -> Outcome {
-        Outcome::default()
-    }
-
-    /// Whether [`Connection::transmit`] would give a segment.
-    pub fn can_transmit(&self, _now: Time, _window: u64) -> bool {
-        false
-    }
-
-    /// The next SYN, data or FIN segment that may leave with so many bytes allowed in flight. It carries an ACK, which
-    /// settles the one that may be due.
-    pub fn transmit(&mut self, _now: Time, _window: u64) -> Option<Segment> {
-        None
-    }
-
-    /// An ACK without data.
-    pub fn ack(&mut self, _now: Time, _covers: Covers) -> Segment {
-        Segment::default()
-    }
-
-    /// The time of [`Connection::deadline`] has come (or an earlier one that has moved: then nothing happens).
-    pub fn on_deadline(&mut self, _now: Time) -> Expired {
-        Expired::default()
-    }
-
-    /// When to call [`Connection::on_deadline`].
-    pub fn deadline(&self) -> Time {
-        Time::NEVER
-    }
 }

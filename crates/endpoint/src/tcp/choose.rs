@@ -1,0 +1,146 @@
+//! What may leave next: new data, what is lost, or a probe.
+
+use super::send::SendHalf;
+use fanin_units::Time;
+
+/// Why a segment leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is at SND.NXT.
+    Next,
+    /// It repairs a loss in recovery.
+    Repair,
+    /// RFC 6675's rescue retransmission.
+    Rescue,
+    /// It asks whether a closed window has opened.
+    Probe,
+}
+
+/// A segment that may leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) seq: u64,
+    pub(super) len: u64,
+    pub(super) fin: bool,
+    /// Whether any of it was sent before.
+    pub(super) again: bool,
+    why: Why,
+}
+
+impl SendHalf {
+    /// What may leave with so many bytes allowed in flight.
+    #[inline]
+    pub(super) fn choose(&self, window: u64) -> Option<Choice> {
+        if self.una == 0 {
+            return None;
+        }
+        if self.repair_first {
+            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window.
+            let (_, stop) = self.scoreboard.hole_from(self.una);
+            return Some(self.segment(self.una, stop.unwrap_or(u64::MAX), Why::Repair));
+        }
+        if self.recovering && self.sack {
+            return self.choose_by_sack(window);
+        }
+        // After a timeout what is selectively acknowledged is passed over (RFC 6675 section 5.1).
+        let (seq, stop) = if self.nxt < self.high { self.scoreboard.hole_from(self.nxt) } else { (self.nxt, None) };
+        let left = stop.unwrap_or(u64::MAX).min(self.data_end).saturating_sub(seq);
+        if left == 0 {
+            return self.lone_fin(seq);
+        }
+        let len = left.min(self.mss);
+        let room = self.edge.saturating_sub(seq);
+        let in_flight = self.in_flight();
+        if in_flight == 0 {
+            // Nothing would ever open the window again: one segment leaves, or what of it the receiver takes.
+            return match room {
+                0 => self.probe_due.then(|| Choice { fin: false, ..self.segment(seq, seq + 1, Why::Probe) }),
+                _ => Some(self.segment(seq, seq + room.min(left), Why::Next)),
+            };
+        }
+        let allowed = window.saturating_add_signed(self.inflation).saturating_add(self.limited_transmit());
+        (in_flight + len <= allowed && len <= room).then(|| self.segment(seq, seq + left, Why::Next))
+    }
+
+    /// RFC 3042: a new segment for each of the first two duplicate ACKs. With SACK they count by making the pipe smaller.
+    #[inline(always)]
+    fn limited_transmit(&self) -> u64 {
+        let waits = self.dup_acks > 0 && !self.sack && !self.recovering && self.nxt == self.high;
+        if waits { u64::from(self.dup_acks.min(2)) * self.mss } else { 0 }
+    }
+
+    /// RFC 6675 section 5 (C) and section 4, NextSeg.
+    fn choose_by_sack(&self, window: u64) -> Option<Choice> {
+        if let Some(fin) = self.lone_fin(self.nxt) {
+            return Some(fin);
+        }
+        if window.saturating_sub(self.pipe) < self.mss && self.pipe > 0 {
+            return None;
+        }
+        let (hole, stop) = self.scoreboard.hole_from(self.high_rxt.max(self.una));
+        // (1) The first hole above HighRxt and below something that arrived, if it is lost.
+        if let Some(stop) = stop.filter(|_| hole < self.scoreboard.lost_to(self.mss)) {
+            return Some(self.segment(hole, stop, Why::Repair));
+        }
+        // (2) New data.
+        let len = self.data_end.saturating_sub(self.nxt).min(self.mss);
+        if len > 0 && self.nxt + len <= self.edge {
+            return Some(self.segment(self.nxt, self.data_end, Why::Next));
+        }
+        // (3) That hole even if it is not lost.
+        if let Some(stop) = stop {
+            return Some(self.segment(hole, stop, Why::Repair));
+        }
+        // (4) Once per recovery, the last segment outstanding.
+        if self.una > self.rescue_rxt && self.una < self.nxt {
+            let (from, to) = self.scoreboard.last_hole(self.una, self.nxt);
+            return Some(self.segment(from.max(to.saturating_sub(self.mss)), to, Why::Rescue));
+        }
+        None
+    }
+
+    /// A FIN without data at `seq`; it needs no window.
+    fn lone_fin(&self, seq: u64) -> Option<Choice> {
+        (self.closed && seq == self.data_end && self.nxt <= seq).then(|| self.segment(seq, seq, Why::Next))
+    }
+
+    /// A full segment from `seq` on, or what there is before `stop`; with the FIN where it ends the stream.
+    #[inline]
+    fn segment(&self, seq: u64, stop: u64, why: Why) -> Choice {
+        let len = stop.min(self.data_end).saturating_sub(seq).min(self.mss);
+        Choice { seq, len, fin: self.closed && seq + len == self.data_end, again: seq < self.high, why }
+    }
+
+    /// What was chosen leaves.
+    #[inline]
+    pub(super) fn commit(&mut self, now: Time, choice: &Choice, window: u64) {
+        let end = choice.seq + choice.len + u64::from(choice.fin);
+        if choice.why == Why::Probe {
+            // It is not outstanding: the persist timer repeats it, not the retransmission timer.
+            self.high = self.high.max(end);
+            self.probe_due = false;
+            return;
+        }
+        if self.recovering && self.sack {
+            // RFC 6675 section 5 (4.3), (C.2), (C.4).
+            self.pipe += choice.len;
+            match choice.why {
+                Why::Rescue => self.rescue_rxt = self.recover,
+                Why::Repair => {
+                    self.high_rxt = self.high_rxt.max(end);
+                    if self.repair_first {
+                        self.rescue_rxt = end;
+                    }
+                }
+                _ => {}
+            }
+        } else if self.dup_acks > 0 && !choice.again && self.flight() + choice.len > window {
+            self.limited += choice.len;
+        }
+        if choice.why == Why::Repair {
+            self.repair_first = false;
+        }
+        self.nxt = if choice.why == Why::Next { end } else { self.nxt.max(end) };
+        self.on_sent(now, end, choice.again);
+    }
+}

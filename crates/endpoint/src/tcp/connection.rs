@@ -1,0 +1,369 @@
+//! The states of a connection (RFC 9293 section 3.10) and the segments of its two halves.
+
+use super::receive::{LARGEST_SCALE, ReceiveHalf};
+use super::send::SendHalf;
+use super::{Acked, Config, Covers, Expired, Outcome, Segment, State, bits};
+use fanin_units::Time;
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+    ecn: bool,
+    send: SendHalf,
+    receive: ReceiveHalf,
+    /// When TIME-WAIT ends.
+    quiet_at: Time,
+}
+
+impl Connection {
+    /// The end that opens: [`Connection::transmit`] gives its SYN.
+    pub fn connect(config: &Config) -> Self {
+        Self { state: State::SynSent, ..Self::listen(config) }
+    }
+
+    /// The end that waits for a SYN.
+    pub fn listen(config: &Config) -> Self {
+        Self {
+            config: *config,
+            state: State::Listen,
+            ecn: false,
+            send: SendHalf::new(config),
+            receive: ReceiveHalf::new(config),
+            quiet_at: Time::NEVER,
+        }
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether both ends agreed to ECN.
+    #[inline(always)]
+    pub fn ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// Whether both ends agreed to SACK.
+    pub fn sack(&self) -> bool {
+        self.send.sack
+    }
+
+    /// What its own windows are shifted by on the wire; zero until both ends agreed to scaling.
+    pub fn window_scale(&self) -> u8 {
+        self.receive.scale
+    }
+
+    /// The application adds bytes to the stream; before the handshake they wait for it. After [`Connection::close`]
+    /// there is nothing to add to.
+    pub fn write(&mut self, bytes: u64) {
+        self.send.write(bytes);
+    }
+
+    /// The application has no more bytes: a FIN goes out behind the last one.
+    pub fn close(&mut self) {
+        self.send.closed = true;
+    }
+
+    /// The application takes so many of the bytes that arrived in order. Whether a window update should go out.
+    pub fn read(&mut self, bytes: u64) -> bool {
+        self.receive.read(bytes) && matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+    }
+
+    /// Bytes that arrived in order and were not taken.
+    pub fn available(&self) -> u64 {
+        self.receive.available()
+    }
+
+    /// Offset of the first stream byte that is not acknowledged.
+    #[inline]
+    pub fn acked_to(&self) -> u64 {
+        self.send.offset(self.send.una)
+    }
+
+    /// Offset of the next stream byte to send for the first time.
+    #[inline]
+    pub fn sent_to(&self) -> u64 {
+        self.send.offset(self.send.high)
+    }
+
+    /// Offset before which all of the peer's stream has arrived.
+    #[inline]
+    pub fn arrived_to(&self) -> u64 {
+        self.receive.arrived_to()
+    }
+
+    /// Stream bytes in flight: pipe in recovery by SACK, otherwise sent less acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.send.in_flight()
+    }
+
+    /// The retransmission timeout now, backoff included.
+    pub fn rto(&self) -> Time {
+        self.send.rto.current()
+    }
+
+    /// Whether something arrived that no ACK covers yet.
+    pub fn owes_ack(&self) -> bool {
+        self.receive.owes_ack()
+    }
+
+    /// A segment arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Outcome {
+        if segment.flags & (bits::SYN | bits::RST | bits::ACK) != bits::ACK
+            || matches!(self.state, State::Listen | State::SynSent | State::SynReceived | State::Closed)
+        {
+            return self.on_control(now, segment);
+        }
+        self.on_open(now, segment)
+    }
+
+    /// What only opens or ends a connection, or comes before it is open.
+    fn on_control(&mut self, now: Time, segment: &Segment) -> Outcome {
+        if self.state == State::Closed {
+            return Outcome::default();
+        }
+        if segment.has(bits::RST) {
+            if self.state != State::Listen {
+                self.state = State::Closed;
+            }
+            return Outcome::default();
+        }
+        let syn = segment.has(bits::SYN) && segment.seq == 0;
+        match self.state {
+            State::Listen if syn && !segment.has(bits::ACK) => {
+                self.agree(segment);
+                // RFC 3168 section 6.1.1.
+                self.ecn = self.config.ecn && segment.has(bits::ECE | bits::CWR);
+                self.state = State::SynReceived;
+                Outcome::default()
+            }
+            State::SynSent if syn && segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
+                self.agree(segment);
+                self.ecn = self.config.ecn && segment.has(bits::ECE) && !segment.has(bits::CWR);
+                self.receive.echo_if_alone(segment.sent_at);
+                self.send.open(now, 1 + u64::from(segment.window));
+                self.state = State::Established;
+                Outcome { opened: true, must_ack: true, ..Outcome::default() }
+            }
+            State::SynReceived if segment.has(bits::SYN) => {
+                // The peer has not seen the answer to its SYN: it goes out again.
+                if syn {
+                    self.send.nxt = 0;
+                }
+                Outcome::default()
+            }
+            State::SynReceived if segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
+                self.send.open(now, self.send.edge);
+                self.state = State::Established;
+                Outcome { opened: true, ..self.on_open(now, segment) }
+            }
+            State::Listen | State::SynSent | State::SynReceived => Outcome::default(),
+            // RFC 9293 section 3.10.7.4: the peer repeats its SYN, because the ACK of it was lost.
+            _ => Outcome { must_ack: segment.has(bits::SYN), ..Outcome::default() },
+        }
+    }
+
+    /// Options of the peer's SYN.
+    fn agree(&mut self, syn: &Segment) {
+        self.receive.open();
+        self.send.sack = self.config.sack && syn.sack_permitted;
+        // RFC 7323 section 2.2: only if both SYNs carry it, and never for the window of a SYN.
+        if let Some(scale) = syn.scale.filter(|_| self.config.window_scaling) {
+            self.send.scale = scale.min(LARGEST_SCALE);
+            self.receive.scale = self.receive.offered_scale();
+            self.receive.scaling = true;
+        }
+        self.send.edge = 1 + u64::from(syn.window);
+    }
+
+    /// A segment with an ACK, on a connection that is open or was.
+    #[inline]
+    fn on_open(&mut self, now: Time, segment: &Segment) -> Outcome {
+        let mut outcome = Outcome::default();
+        if segment.ack > self.send.high {
+            // RFC 9293 section 3.10.7.4: an ACK of what was never sent.
+            outcome.must_ack = true;
+            return outcome;
+        }
+        if self.state == State::TimeWait {
+            if segment.has(bits::FIN) {
+                self.wait_quietly(now);
+            }
+            outcome.must_ack = segment.len > 0 || segment.has(bits::FIN);
+            return outcome;
+        }
+        let news = self.send.on_ack(now, segment);
+        let ecn_echo = self.ecn && segment.has(bits::ECE);
+        if news.newly_acked > 0 || news.duplicate || ecn_echo {
+            outcome.acked = Some(Acked {
+                newly_acked: news.newly_acked,
+                acked_to: self.acked_to(),
+                sent_to: self.sent_to(),
+                in_flight: news.in_flight,
+                recovering: self.send.recovering,
+                ecn_echo,
+                rtt: now.saturating_sub(segment.echo),
+                loss: news.loss,
+            });
+        }
+        if self.send.fin_acked() {
+            match self.state {
+                State::FinWait1 => self.state = State::FinWait2,
+                State::Closing => self.wait_quietly(now),
+                State::LastAck => {
+                    self.state = State::Closed;
+                    return outcome;
+                }
+                _ => {}
+            }
+        }
+        let taken = self.receive.on_segment(now, segment);
+        outcome.arrived = taken.arrived;
+        outcome.must_ack = taken.must_ack;
+        if taken.fin {
+            outcome.peer_closed = true;
+            match self.state {
+                State::Established => self.state = State::CloseWait,
+                State::FinWait1 => self.state = State::Closing,
+                State::FinWait2 => self.wait_quietly(now),
+                _ => {}
+            }
+        }
+        outcome
+    }
+
+    fn wait_quietly(&mut self, now: Time) {
+        self.state = State::TimeWait;
+        self.quiet_at = now.saturating_add(self.send.rto.current().saturating_mul(2));
+    }
+
+    /// Whether [`Connection::transmit`] would give a segment.
+    #[inline]
+    pub fn can_transmit(&self, _now: Time, window: u64) -> bool {
+        match self.state {
+            State::SynSent | State::SynReceived => self.send.nxt == 0,
+            State::Listen | State::TimeWait | State::Closed => false,
+            _ => self.send.choose(window).is_some(),
+        }
+    }
+
+    /// The next SYN, data or FIN segment that may leave with so many bytes allowed in flight. It carries an ACK, which
+    /// settles the one that may be due.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, window: u64) -> Option<Segment> {
+        match self.state {
+            State::SynSent | State::SynReceived => return (self.send.nxt == 0).then(|| self.syn(now)),
+            State::Listen | State::TimeWait | State::Closed => return None,
+            _ => {}
+        }
+        let choice = self.send.choose(window)?;
+        self.send.commit(now, &choice, window);
+        let mut flags = bits::ACK;
+        if choice.fin {
+            flags |= bits::FIN;
+            match self.state {
+                State::Established => self.state = State::FinWait1,
+                State::CloseWait => self.state = State::LastAck,
+                _ => {}
+            }
+        }
+        let (ack, echo) = self.receive.ack_all();
+        Some(Segment {
+            seq: choice.seq,
+            ack,
+            sent_at: now,
+            echo,
+            len: choice.len as u32,
+            window: self.receive.window(ack),
+            flags,
+            again: choice.again,
+            sack: if self.send.sack { self.receive.blocks(false) } else { Default::default() },
+            ..Segment::default()
+        })
+    }
+
+    /// The SYN, or the SYN that answers one.
+    fn syn(&mut self, now: Time) -> Segment {
+        let answers = self.state == State::SynReceived;
+        let again = self.send.high > 0;
+        self.send.nxt = 1;
+        self.send.on_sent(now, 1, again);
+        let (ack, ..) = self.receive.ack_all();
+        // RFC 3168 section 6.1.1: a SYN offers ECN by both bits, its answer agrees by one.
+        let ecn = match (answers, self.ecn, self.config.ecn) {
+            (true, true, _) => bits::ECE,
+            (false, _, true) => bits::ECE | bits::CWR,
+            _ => 0,
+        };
+        // An answer carries only options that were offered to it.
+        let scaling = if answers { self.receive.scaling } else { self.config.window_scaling };
+        Segment {
+            ack,
+            sent_at: now,
+            window: self.receive.syn_window(),
+            flags: bits::SYN | ecn | if answers { bits::ACK } else { 0 },
+            scale: scaling.then(|| self.receive.offered_scale()),
+            sack_permitted: if answers { self.send.sack } else { self.config.sack },
+            again,
+            ..Segment::default()
+        }
+    }
+
+    /// An ACK without data.
+    #[inline]
+    pub fn ack(&mut self, now: Time, covers: Covers) -> Segment {
+        let without_last = covers == Covers::AllButLast;
+        let sack = if self.send.sack { self.receive.blocks(without_last) } else { Default::default() };
+        let (ack, echo) = if without_last { self.receive.ack_but_last(now) } else { self.receive.ack_all() };
+        Segment {
+            // The highest number sent, or what the peer's window still takes of it after a probe.
+            seq: self.send.high.min(self.send.edge.max(self.send.una)),
+            ack,
+            sent_at: now,
+            echo,
+            window: self.receive.window(ack),
+            flags: bits::ACK,
+            sack,
+            ..Segment::default()
+        }
+    }
+
+    /// The time of [`Connection::deadline`] has come (or an earlier one that has moved: then nothing happens).
+    pub fn on_deadline(&mut self, now: Time) -> Expired {
+        let mut expired = Expired::default();
+        match self.state {
+            State::Closed | State::Listen => return expired,
+            State::TimeWait if now >= self.quiet_at => {
+                self.state = State::Closed;
+                return expired;
+            }
+            _ => {}
+        }
+        if now >= self.receive.timer {
+            self.receive.timer = Time::NEVER;
+            expired.ack_due = true;
+        }
+        if now >= self.send.probe_at() {
+            self.send.on_probe_time(now);
+        }
+        if now >= self.send.timer && self.send.timer.is_some() {
+            expired.timeout = self.send.on_timeout();
+            expired.control_timeout = expired.timeout.is_none();
+        }
+        expired
+    }
+
+    /// When to call [`Connection::on_deadline`].
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        match self.state {
+            State::Closed | State::Listen => Time::NEVER,
+            State::TimeWait => self.quiet_at.min(self.receive.timer),
+            _ => self.send.timer.min(self.receive.timer).min(self.send.probe_at()),
+        }
+    }
+}

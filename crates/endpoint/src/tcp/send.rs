@@ -1,0 +1,381 @@
+//! The sending half: what is outstanding, what an ACK says of it, and what to repair. What may leave next is in
+//! `choose.rs`.
+
+use super::rto::Rto;
+use super::scoreboard::{DUP_THRESH, Scoreboard};
+use super::{Config, Segment};
+use fanin_cc::Loss;
+use fanin_units::Time;
+
+/// Bytes that an application may write in all; keeps sums of sequence numbers from overflowing.
+const LONGEST_STREAM: u64 = 1 << 60;
+/// No segment is being timed.
+const NOT_TIMED: u64 = u64::MAX;
+
+/// All of it in sequence numbers, so a FIN counts one.
+#[derive(Clone, Debug)]
+pub(super) struct SendHalf {
+    pub(super) mss: u64,
+    /// SND.UNA: the first number not acknowledged.
+    pub(super) una: u64,
+    /// SND.NXT; goes back to `una` when the timer runs out.
+    pub(super) nxt: u64,
+    /// Behind the highest number ever sent: RFC 6675's HighData + 1.
+    pub(super) high: u64,
+    /// Behind the last byte written: the number of the FIN.
+    pub(super) data_end: u64,
+    /// A FIN follows the last byte.
+    pub(super) closed: bool,
+
+    /// Behind the last number that the peer's window takes. The peer never takes a promise back, so the furthest one
+    /// stands, and rounding to the unit of the window does no harm (RFC 7323 section 2.4).
+    pub(super) edge: u64,
+    pub(super) scale: u8,
+    /// The window field of the last ACK; on a SYN it has another unit, and none is known.
+    last_window: Option<u16>,
+
+    /// Whether SACK is agreed.
+    pub(super) sack: bool,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) dup_acks: u32,
+    /// In loss recovery (RFC 6675) or fast recovery (RFC 6582); not after a timeout.
+    pub(super) recovering: bool,
+    /// RFC 6675's RecoveryPoint + 1, RFC 6582's recover + 1. Outlives the recovery.
+    pub(super) recover: u64,
+    /// RFC 6675's HighRxt + 1 and RescueRxt + 1.
+    pub(super) high_rxt: u64,
+    pub(super) rescue_rxt: u64,
+    /// RFC 6675's pipe, while recovering by SACK.
+    pub(super) pipe: u64,
+    /// The segment at `una` is to be sent again whatever the window.
+    pub(super) repair_first: bool,
+    /// RFC 6582: what fast recovery adds to the window.
+    pub(super) inflation: i64,
+    /// RFC 6582: a partial ACK of this recovery has restarted the timer.
+    partial_ack: bool,
+    /// Bytes sent by limited transmit since the last new ACK.
+    pub(super) limited: u64,
+    /// `una` when the timer last ran out.
+    timed_out_at: u64,
+
+    pub(super) rto: Rto,
+    /// The retransmission timer.
+    pub(super) timer: Time,
+    /// The one segment being timed, by the number behind it, and when it left.
+    timed_end: u64,
+    timed_at: Time,
+    syn_timed_out: bool,
+
+    /// When the next probe of a closed window is due, and after how many.
+    persist_at: Time,
+    persist_count: u32,
+    pub(super) probe_due: bool,
+}
+
+/// What an ACK said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckNews {
+    /// Stream bytes acknowledged for the first time.
+    pub(super) newly_acked: u64,
+    /// Stream bytes in flight before.
+    pub(super) in_flight: u64,
+    /// It counts as a duplicate.
+    pub(super) duplicate: bool,
+    pub(super) loss: Option<Loss>,
+}
+
+impl SendHalf {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            mss: u64::from(config.mss.max(1)),
+            una: 0,
+            nxt: 0,
+            high: 0,
+            data_end: 1,
+            closed: false,
+            edge: 0,
+            scale: 0,
+            last_window: None,
+            sack: false,
+            scoreboard: Scoreboard::default(),
+            dup_acks: 0,
+            recovering: false,
+            recover: 0,
+            high_rxt: 0,
+            rescue_rxt: 0,
+            pipe: 0,
+            repair_first: false,
+            inflation: 0,
+            partial_ack: false,
+            limited: 0,
+            timed_out_at: u64::MAX,
+            rto: Rto::new(config),
+            timer: Time::NEVER,
+            timed_end: NOT_TIMED,
+            timed_at: Time::ZERO,
+            syn_timed_out: false,
+            persist_at: Time::NEVER,
+            persist_count: 0,
+            probe_due: false,
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: u64) {
+        if !self.closed {
+            self.data_end = self.data_end.saturating_add(bytes).min(LONGEST_STREAM);
+        }
+    }
+
+    /// The stream offset of a number: SYN and FIN are no bytes.
+    #[inline(always)]
+    pub(super) fn offset(&self, number: u64) -> u64 {
+        number.min(self.data_end).saturating_sub(1)
+    }
+
+    /// Whether the peer has acknowledged the FIN.
+    #[inline(always)]
+    pub(super) fn fin_acked(&self) -> bool {
+        self.una > self.data_end
+    }
+
+    /// FlightSize of RFC 5681: stream bytes sent and not acknowledged cumulatively.
+    #[inline(always)]
+    pub(super) fn flight(&self) -> u64 {
+        self.offset(self.nxt) - self.offset(self.una)
+    }
+
+    /// Stream bytes in flight by the rule that holds now.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u64 {
+        if self.scoreboard.is_empty() && !(self.recovering && self.sack) {
+            return self.flight();
+        }
+        if self.recovering {
+            self.pipe
+        } else if self.dup_acks > 0 || self.una < self.recover {
+            // RFC 6675 section 5 (3.2): nothing is lost yet, or nothing is told lost from lost again after a timeout.
+            self.scoreboard.missing(self.una, self.nxt.min(self.data_end))
+        } else {
+            self.flight()
+        }
+    }
+
+    /// RFC 6675 section 4, SetPipe: what is missing and not lost, and once more what of the missing was sent again.
+    fn set_pipe(&mut self) {
+        let top = self.nxt.min(self.data_end);
+        let not_lost = self.scoreboard.lost_to(self.mss).max(self.una);
+        self.pipe =
+            self.scoreboard.missing(not_lost, top) + self.scoreboard.missing(self.una, self.high_rxt.min(top));
+    }
+
+    /// The handshake is done: the SYN is acknowledged and the peer's window known.
+    pub(super) fn open(&mut self, now: Time, edge: u64) {
+        self.edge = self.edge.max(edge);
+        self.una = 1;
+        self.nxt = self.nxt.max(1);
+        self.high = self.high.max(1);
+        self.timer = Time::NEVER;
+        self.sample(now);
+        if core::mem::take(&mut self.syn_timed_out) {
+            self.rto.handshake_had_timed_out();
+        }
+        self.watch_window(now);
+    }
+
+    /// RFC 6298 section 3, Karn: one segment at a time, none of which any part was sent twice.
+    #[inline]
+    fn sample(&mut self, now: Time) {
+        if self.timed_end <= self.una {
+            self.timed_end = NOT_TIMED;
+            self.rto.sample(now.saturating_sub(self.timed_at));
+        }
+    }
+
+    /// An ACK of something that was sent, on an open connection.
+    #[inline]
+    pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckNews {
+        let mut news = AckNews { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
+        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
+        let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
+        if edge > self.edge {
+            self.edge = edge;
+        }
+
+        // RFC 5681 section 2; by SACK, new information is what makes a duplicate (RFC 6675 section 2).
+        news.duplicate = !self.sack
+            && segment.ack == self.una
+            && self.una < self.nxt
+            && same_window
+            && segment.len == 0
+            && !segment.has(super::bits::FIN);
+        if segment.ack > self.una {
+            news.newly_acked = self.advance(now, segment.ack);
+        }
+        if self.sack && !segment.sack.as_slice().is_empty() {
+            news.duplicate = self.take_blocks(segment);
+        }
+        if news.duplicate {
+            news.loss = self.on_duplicate();
+        }
+        if self.recovering && self.sack {
+            self.set_pipe();
+        }
+        self.watch_window(now);
+        news
+    }
+
+    /// The cumulative ACK moves to `ack`. Returns the stream bytes that it acknowledges.
+    #[inline]
+    fn advance(&mut self, now: Time, ack: u64) -> u64 {
+        let newly = self.offset(ack) - self.offset(self.una);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.scoreboard.advance(ack);
+        self.sample(now);
+        self.dup_acks = 0;
+        self.limited = 0;
+        let mut restart = true;
+        if self.recovering {
+            if ack >= self.recover {
+                self.recovering = false;
+                self.repair_first = false;
+                self.inflation = 0;
+            } else if !self.sack {
+                // RFC 6582 section 3.2 step 3, partial ACK: the next segment is lost too; the window is deflated by
+                // what left the network, and a whole segment is given back; only the first one restarts the timer.
+                self.repair_first = true;
+                let back = if newly >= self.mss { self.mss } else { 0 };
+                self.inflation = self.inflation.saturating_sub_unsigned(newly).saturating_add_unsigned(back);
+                restart = !core::mem::replace(&mut self.partial_ack, true);
+            }
+        }
+        // RFC 6298 rules 5.2 and 5.3.
+        if self.una == self.nxt {
+            self.timer = Time::NEVER;
+        } else if restart {
+            self.timer = now.saturating_add(self.rto.current());
+        }
+        newly
+    }
+
+    /// RFC 6675 section 4, Update. Returns whether any of it is new. Blocks at or below the cumulative ACK or above what
+    /// was sent say nothing that could be true.
+    fn take_blocks(&mut self, segment: &Segment) -> bool {
+        let floor = self.una;
+        let mut new = 0;
+        for &(from, to) in segment.sack.as_slice() {
+            if from > floor && from < to && to <= self.high {
+                new += self.scoreboard.add(from, to);
+            }
+        }
+        new > 0
+    }
+
+    /// Counts a duplicate ACK; a loss where it shows one.
+    fn on_duplicate(&mut self) -> Option<Loss> {
+        if self.recovering {
+            // RFC 6582 section 3.2 step 3 (RFC 5681 section 3.2 (4)): a segment has left the network.
+            if !self.sack {
+                self.inflation = self.inflation.saturating_add_unsigned(self.mss);
+            }
+            return None;
+        }
+        self.dup_acks = self.dup_acks.saturating_add(1);
+        // RFC 6675 section 5 (1), (2); section 5.1: not before the ACK reaches what a timeout found outstanding.
+        // RFC 6582 section 3.2 step 2: not before it covers more than that.
+        let (found, allowed) = if self.sack {
+            (self.dup_acks >= DUP_THRESH || self.scoreboard.lost_to(self.mss) > self.una, self.una >= self.recover)
+        } else {
+            (self.dup_acks >= DUP_THRESH, self.una > self.recover)
+        };
+        if !found || !allowed || self.flight() == 0 {
+            return None;
+        }
+        // RFC 5681 section 3.2 (2): what limited transmit sent does not count.
+        let loss = self.loss(self.flight().saturating_sub(self.limited));
+        self.recovering = true;
+        self.recover = self.high;
+        self.high_rxt = self.una;
+        self.rescue_rxt = self.una;
+        self.repair_first = true;
+        self.partial_ack = false;
+        self.limited = 0;
+        // RFC 5681 section 3.2 (3).
+        self.inflation = if self.sack { 0 } else { (self.mss * u64::from(DUP_THRESH)) as i64 };
+        Some(loss)
+    }
+
+    fn loss(&self, in_flight: u64) -> Loss {
+        Loss {
+            from: self.offset(self.una),
+            sent_to: self.offset(self.high),
+            in_flight,
+            again: self.timed_out_at == self.una,
+        }
+    }
+
+    /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it starts again with what is sent then). A loss
+    /// where stream bytes were in flight.
+    pub(super) fn on_timeout(&mut self) -> Option<Loss> {
+        let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
+        self.timer = Time::NEVER;
+        self.timed_end = NOT_TIMED;
+        self.rto.back_off();
+        self.syn_timed_out |= self.una == 0;
+        // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. What was selectively acknowledged stays known.
+        self.recovering = false;
+        if self.una > 0 {
+            self.recover = self.high;
+        }
+        self.repair_first = false;
+        self.inflation = 0;
+        self.dup_acks = 0;
+        self.limited = 0;
+        self.timed_out_at = self.una;
+        self.nxt = self.una;
+        loss
+    }
+
+    /// The numbers `seq..end` leave; `again` if any left before.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Time, end: u64, again: bool) {
+        self.high = self.high.max(end);
+        if again {
+            self.timed_end = NOT_TIMED;
+        } else if self.timed_end == NOT_TIMED {
+            self.timed_end = end;
+            self.timed_at = now;
+        }
+        // RFC 6298 rule 5.1.
+        if self.timer == Time::NEVER {
+            self.timer = now.saturating_add(self.rto.current());
+        }
+    }
+
+    /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).
+    #[inline]
+    fn watch_window(&mut self, now: Time) {
+        if self.una == self.nxt && self.edge <= self.nxt {
+            if self.persist_at == Time::NEVER {
+                self.persist_at = now.saturating_add(self.rto.current());
+            }
+        } else if self.persist_at != Time::NEVER {
+            self.persist_at = Time::NEVER;
+            self.persist_count = 0;
+            self.probe_due = false;
+        }
+    }
+
+    /// When the next probe is due. The window may close while nothing waits to be sent.
+    #[inline(always)]
+    pub(super) fn probe_at(&self) -> Time {
+        if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
+    }
+
+    /// The time of [`Self::probe_at`] has come.
+    pub(super) fn on_probe_time(&mut self, now: Time) {
+        self.probe_due = true;
+        self.persist_count = self.persist_count.saturating_add(1);
+        self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
+    }
+}

@@ -1,0 +1,10 @@
+//! TCP as stories: two ends, a wire with a delay, and a script of what the wire does to segments.
+
+mod bulk;
+mod handshake;
+mod loss;
+mod newreno;
+mod random;
+mod receive;
+mod timer;
+mod wire;
