@@ -44,6 +44,14 @@ actions! {
     AdditiveIncrease = "additive_increase_steps",
     /// DCQCN hyper increase step.
     HyperIncrease = "hyper_increase_steps",
+    /// The scheme reacted to a retransmission timeout.
+    Timeout = "timeout_reactions",
+    /// The window started anew after a pause.
+    IdleRestart = "idle_restarts",
+    /// A window of data with marks entered the sender's estimate of congestion.
+    MarkedWindow = "marked_windows",
+    /// The mark that the receiver echoes changed.
+    EchoFlip = "echo_flips",
 }
 
 /// One counter per [`Action`].

@@ -238,4 +238,7 @@ schemes! {
     fixed_window::FixedWindow,
     dcqcn::Dcqcn,
     dcqcn_vendor::DcqcnVendor,
+    newreno::NewReno,
+    dctcp::Dctcp,
+    dctcp_rate::DctcpRate,
 }

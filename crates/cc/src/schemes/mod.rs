@@ -2,5 +2,8 @@
 
 pub mod dcqcn;
 pub mod dcqcn_vendor;
+pub mod dctcp;
+pub mod dctcp_rate;
 pub mod fixed_window;
+pub mod newreno;
 pub mod none;

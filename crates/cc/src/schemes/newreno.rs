@@ -1,0 +1,455 @@
+//! # newreno: the window of TCP
+//!
+//! ## Idea
+//! A window in bytes that doubles each round trip until it meets a threshold (slow start), then grows by one segment a
+//! round trip (congestion avoidance), and is halved by a loss. The baseline of the papers on TCP, and the window under
+//! `dctcp`, which changes only what a marked ACK does.
+//!
+//! ## Signals
+//! * ACKs, losses and timeouts, all from the endpoint. Which bytes are lost and what is sent again is the endpoint's
+//!   business (RFC 6675 or RFC 6582), as is the window of a recovery that counts duplicate ACKs.
+//! * With `ecn`: marked packets. The receiver echoes a mark on every ACK until a data packet says that the window has
+//!   been reduced (CWR).
+//!
+//! ## Control law
+//! A segment may leave if it fits into cwnd. MSS is the largest payload of a packet. There is no pacing.
+//!
+//! * Open: cwnd = `initial_window` MSS, ssthresh = `initial_ssthresh`.
+//! * ACK, cwnd < ssthresh: cwnd += min(bytes acknowledged, `growth_limit` MSS); one MSS in the slow start after a timeout.
+//! * ACK, else: cwnd += MSS each time that cwnd bytes have been acknowledged.
+//! * No growth by an ACK that echoes a mark, nor from a loss until its repair is acknowledged, nor, with
+//!   `grow_only_if_used`, by an ACK for a window that was not used: used is full (not one MSS more would have fitted), or
+//!   in slow start more than half full, at some time in the last window of data.
+//! * Loss: ssthresh = max(in flight / 2, `min_window` MSS), cwnd = ssthresh.
+//! * Timeout: ssthresh as by a loss, but left alone if the same byte timed out before; cwnd = 1 MSS.
+//! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window` MSS).
+//! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window of
+//!   data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent before such a
+//!   cut changes nothing. The first new packet after any reduction carries CWR in its stamp.
+//!
+//! Presets: `newreno` without ECN (its packets are never marked), `newreno-ecn` with it.
+//!
+//! ## Parameters
+//! In a spec: `parameters = { initial_window = 2, restart_after = "10 ms" }`.
+//!
+//! | name | unit | default | source |
+//! |---|---|---|---|
+//! | `initial_window` | segments | 10 | RFC 6928 (at an MSS up to 1460 bytes); DCTCP's authors count 2 |
+//! | `initial_ssthresh` | bytes or `unlimited` | unlimited | RFC 5681 3.1: arbitrarily high |
+//! | `growth_limit` | segments an ACK | 1 | RFC 5681 3.1 (2); RFC 3465 allows 2 |
+//! | `min_window` | segments | 2 | RFC 5681 3.1 (4) |
+//! | `grow_only_if_used` | true or false | true | RFC 7661 in spirit; the rule is Linux's |
+//! | `restart_after` | time, zero is never | 200 ms | RFC 5681 4.1 says the RTO, which a scheme does not know: a common smallest one |
+//! | `ecn` | true or false | false | RFC 3168; true in `newreno-ecn` |
+//!
+//! ## Where we differ from the paper and why
+//! * Congestion avoidance counts bytes, so that delayed ACKs do not slow it (RFC 5681 3.1 recommends this).
+//! * The threshold may be passed by less than `growth_limit` MSS, as the RFC has it; Linux stops at it.
+//! * The ACK that ends a repair does not grow the window: it acknowledges what was sent before the loss.
+//! * A receiver ignores marks on data that it has already acknowledged (RFC 3168 6.1.5). Packets that are sent again may
+//!   be marked like others, which RFC 3168 forbids and RFC 8257 does not.
+//!
+//! ## References
+//! * RFC 5681 (TCP congestion control), RFC 6582 (NewReno), RFC 6928 (initial window), RFC 3465 (byte counting).
+//! * RFC 3168 (ECN), RFC 7661 (windows that are not used).
+
+use crate::Action;
+use crate::roles::*;
+use fanin_units::{Bytes, Rate, Time};
+
+/// The scheme.
+pub struct NewReno;
+
+/// The word of a threshold that does not limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum Unlimited {
+    /// No limit.
+    Unlimited,
+}
+
+/// Where slow start ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(untagged, expecting = "expected bytes like \"64 KB\", or \"unlimited\""))]
+pub enum Threshold {
+    /// Not before the first loss or mark.
+    Unlimited(Unlimited),
+    /// At this window.
+    Bytes(Bytes),
+}
+
+/// Parameters of TCP's window; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+pub struct WindowParams {
+    /// Window at the start, and at most after a pause, in segments.
+    pub initial_window: u32,
+    /// Where the first slow start ends.
+    pub initial_ssthresh: Threshold,
+    /// Most that one ACK adds in slow start, in segments.
+    pub growth_limit: u32,
+    /// No loss or mark takes the window below it, in segments.
+    pub min_window: u32,
+    /// Whether only a window that is used grows.
+    pub grow_only_if_used: bool,
+    /// Time without a packet after which the window starts anew; zero is never.
+    pub restart_after: Time,
+}
+
+impl Default for WindowParams {
+    fn default() -> Self {
+        Self {
+            initial_window: 10,
+            initial_ssthresh: Threshold::Unlimited(Unlimited::Unlimited),
+            growth_limit: 1,
+            min_window: 2,
+            grow_only_if_used: true,
+            restart_after: Time::from_ms(200),
+        }
+    }
+}
+
+impl WindowParams {
+    /// Refuses impossible parameters.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let rules = [
+            (self.initial_window > 0, "initial_window must be at least 1 segment: a window of 0 never sends"),
+            (self.growth_limit > 0, "growth_limit must be at least 1 segment, or slow start never grows"),
+            (self.min_window > 0, "min_window must be at least 1 segment: a window of 0 never sends"),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+    }
+}
+
+/// Its parameters; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", schemars(extend("additionalProperties" = false)))]
+pub struct Params {
+    /// TCP's window.
+    #[cfg_attr(feature = "spec", serde(flatten))]
+    pub window: WindowParams,
+    /// Whether packets may be marked instead of dropped (RFC 3168).
+    pub ecn: bool,
+}
+
+impl Scheme for NewReno {
+    type Params = Params;
+    type Sender = Flow;
+    type Receiver = Echo;
+    type Switch = NoSwitch<Params>;
+    const TRANSPORT: Transport = Transport::Tcp;
+    const PRESETS: &'static [&'static str] = &["newreno", "newreno-ecn"];
+
+    fn preset(id: &str) -> Params {
+        Params { window: WindowParams::default(), ecn: id.ends_with("-ecn") }
+    }
+
+    fn wants_ecn(params: &Params) -> bool {
+        params.ecn
+    }
+
+    fn check(params: &Params) -> Result<(), &'static str> {
+        params.window.check()
+    }
+}
+
+/// The window of RFC 5681, for every scheme that is TCP but for its reaction to marks.
+#[derive(Clone, Debug)]
+pub(crate) struct Reno {
+    mss: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged in congestion avoidance towards the next MSS.
+    counted: u64,
+    /// Most bytes in flight in the last window of data, whether they filled the window, and where that window ends.
+    used: u64,
+    filled: bool,
+    used_to: u64,
+    /// The last ACK left a loss unrepaired.
+    recovering: bool,
+    /// In the slow start that follows a timeout.
+    after_timeout: bool,
+    /// Bytes before this offset were sent before the last reduction, which is news until they are acknowledged.
+    reduced_to: Option<u64>,
+    /// That reduction was for a mark.
+    by_mark: bool,
+    acked_to: u64,
+    last_sent: Time,
+    line_rate: Rate,
+}
+
+impl Reno {
+    pub(crate) fn open(path: &PathInfo, p: &WindowParams) -> Self {
+        let mss = path.payload as u64;
+        Self {
+            mss,
+            // RFC 6928
+            cwnd: p.initial_window as u64 * mss,
+            ssthresh: match p.initial_ssthresh {
+                Threshold::Unlimited(_) => u64::MAX,
+                Threshold::Bytes(bytes) => bytes.get(),
+            },
+            counted: 0,
+            used: 0,
+            filled: false,
+            used_to: 0,
+            recovering: false,
+            after_timeout: false,
+            reduced_to: None,
+            by_mark: false,
+            acked_to: 0,
+            last_sent: Time::NEVER,
+            line_rate: path.line_rate,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn control(&self) -> Control {
+        Control { window: self.cwnd, rate: self.line_rate, wake_at: Time::NEVER, retime: false }
+    }
+
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    fn floor(&self, p: &WindowParams) -> u64 {
+        p.min_window as u64 * self.mss
+    }
+
+    pub(crate) fn on_send<P>(&mut self, sent: &Sent, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        let alone = sent.sent_to.saturating_sub(sent.payload as u64) <= self.acked_to;
+        let pause = cx.now.saturating_sub(self.last_sent);
+        if alone && p.restart_after > Time::ZERO && pause > p.restart_after {
+            // RFC 5681 section 4.1: after a pause at most the initial window. Its first segment fits in either.
+            let restart = p.initial_window as u64 * self.mss;
+            if restart < self.cwnd {
+                self.cwnd = restart;
+                self.counted = 0;
+                cx.count(Action::IdleRestart);
+            }
+        }
+        self.last_sent = cx.now;
+    }
+
+    /// Linux's rule of how far a window was used: the most in flight within a window of data counts, so that ACKs that
+    /// come closer together than packets can leave do not make a full window look empty.
+    fn note_use(&mut self, ack: &Ack) {
+        // RFC 5681: a segment leaves if it fits whole
+        let filled = ack.in_flight + self.mss > self.cwnd;
+        if filled || ack.acked_to >= self.used_to || (!self.filled && ack.in_flight > self.used) {
+            self.used = ack.in_flight;
+            self.filled = filled;
+            self.used_to = ack.sent_to;
+        }
+    }
+
+    /// Growth by one ACK, unless it is `marked`.
+    #[inline]
+    pub(crate) fn on_ack<P>(&mut self, ack: &Ack, marked: bool, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        self.acked_to = ack.acked_to;
+        self.note_use(ack);
+        let repairing = self.recovering | ack.recovering;
+        self.recovering = ack.recovering;
+        // RFC 3168 section 6.1.2: no growth by a marked ACK. RFC 6675 section 5: nor during recovery.
+        if marked || repairing || ack.newly_acked == 0 {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            if !p.grow_only_if_used || self.cwnd < 2 * self.used {
+                // RFC 5681 (2); RFC 3465 section 2.3: L = 1 after a timeout
+                let limit = if self.after_timeout { 1 } else { p.growth_limit as u64 };
+                self.grow(ack.newly_acked.min(limit * self.mss), cx);
+            }
+        } else {
+            self.after_timeout = false;
+            if !p.grow_only_if_used || self.filled {
+                // RFC 5681 section 3.1: one MSS for each cwnd bytes acknowledged
+                self.counted += ack.newly_acked.min(self.cwnd);
+                if self.counted >= self.cwnd {
+                    self.counted -= self.cwnd;
+                    self.grow(self.mss, cx);
+                }
+            }
+        }
+    }
+
+    fn grow<P>(&mut self, bytes: u64, cx: &mut Cx<'_, P>) {
+        self.cwnd = self.cwnd.saturating_add(bytes);
+        cx.count(Action::Increase);
+    }
+
+    /// Whether the window has not been reduced within the window of data that this ACK is about.
+    #[inline]
+    pub(crate) fn may_cut(&mut self, ack: &Ack) -> bool {
+        // RFC 3168 section 6.1.2, DCTCP note 5: once per window of data. An ACK up to `reduced_to` covers only packets
+        // that were sent before the reduction.
+        if self.reduced_to.is_some_and(|to| ack.acked_to > to) {
+            self.reduced_to = None;
+        }
+        self.reduced_to.is_none()
+    }
+
+    /// Reduces the window to `to` because of a mark.
+    pub(crate) fn cut<P>(&mut self, to: u64, sent_to: u64, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        self.ssthresh = to.max(self.floor(p));
+        if self.ssthresh < self.cwnd {
+            self.cwnd = self.ssthresh;
+            cx.count(Action::Cut);
+        }
+        self.reduced(sent_to, true);
+    }
+
+    fn reduced(&mut self, sent_to: u64, by_mark: bool) {
+        self.counted = 0;
+        self.reduced_to = Some(sent_to);
+        self.by_mark = by_mark;
+    }
+
+    /// Whether the loss is of data sent before the window was last reduced, and that was for a mark.
+    pub(crate) fn was_cut_for(&self, loss: &Loss) -> bool {
+        self.by_mark && self.reduced_to.is_some_and(|to| loss.from < to) && !loss.again
+    }
+
+    pub(crate) fn on_loss<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        // RFC 5681 (4); RFC 6675 section 5 (4.2): the window of recovery is ssthresh
+        self.ssthresh = (loss.in_flight / 2).max(self.floor(p));
+        self.cwnd = self.ssthresh;
+        self.recovering = true;
+        self.reduced(loss.sent_to, false);
+        cx.count(Action::LossReaction);
+    }
+
+    pub(crate) fn on_timeout<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        // RFC 5681 section 3.1: ssthresh is held when the same segment times out again
+        if !loss.again {
+            // RFC 5681 (4)
+            self.ssthresh = (loss.in_flight / 2).max(self.floor(p));
+        }
+        // RFC 5681 section 3.1: the loss window
+        self.cwnd = self.mss;
+        self.recovering = false;
+        self.after_timeout = true;
+        self.reduced(loss.sent_to, false);
+        cx.count(Action::Timeout);
+    }
+}
+
+/// The stamp of a data packet whose sender has reduced its window.
+pub const CWR: u32 = 1;
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    reno: Reno,
+    /// The next new packet has to say that the window was reduced.
+    tell: bool,
+}
+
+impl Flow {
+    /// Where slow start ends, in bytes.
+    pub fn ssthresh(&self) -> u64 {
+        self.reno.ssthresh()
+    }
+}
+
+impl Sender for Flow {
+    type Params = Params;
+    type Shared = ();
+
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
+        Self { reno: Reno::open(path, &cx.params.window), tell: false }
+    }
+
+    #[inline(always)]
+    fn control(&self, _: &Cx<'_, Params>) -> Control {
+        self.reno.control()
+    }
+
+    fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params>) -> u32 {
+        let p = cx.params;
+        self.reno.on_send(sent, &p.window, cx);
+        // RFC 3168 section 6.1.2: CWR on the first new data after a reduction for any reason
+        let tell = self.tell && !sent.again;
+        self.tell &= !tell;
+        if tell { CWR } else { 0 }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        let marked = p.ecn && ack.ecn_echo;
+        if self.reno.may_cut(ack) && marked {
+            // RFC 3168 section 6.1.2: as by a loss
+            self.reno.cut(self.reno.cwnd() / 2, ack.sent_to, &p.window, cx);
+            self.tell = true;
+        }
+        self.reno.on_ack(ack, marked, &p.window, cx);
+    }
+
+    fn on_loss(&mut self, loss: &Loss, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        // RFC 3168 section 6.1.2: one reduction for all drops and marks of a window of data
+        if !self.reno.was_cut_for(loss) {
+            self.reno.on_loss(loss, &p.window, cx);
+            self.tell = p.ecn;
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        self.reno.on_timeout(loss, &p.window, cx);
+        self.tell = p.ecn;
+    }
+}
+
+/// Whether data arrived that lies wholly before what was expected.
+pub(super) fn is_old(data: &Data) -> bool {
+    !data.in_order && data.seq + data.payload as u64 <= data.acked_to
+}
+
+/// What a receiver remembers of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Latch {
+    /// ACKs echo a mark.
+    marked: bool,
+}
+
+/// The receiver: echoes a mark until it hears that the sender has reduced its window.
+#[derive(Debug)]
+pub struct Echo;
+
+impl Latch {
+    fn fields(self) -> AckFields {
+        AckFields { ecn_echo: self.marked, ..AckFields::default() }
+    }
+}
+
+impl Receiver for Echo {
+    type Params = Params;
+    type Flow = Latch;
+
+    fn new(_: &Params, _: &NicInfo) -> Self {
+        Self
+    }
+
+    fn on_data(&mut self, data: &Data, state: &mut Latch, cx: &mut Cx<'_, Params>) -> AckPlan {
+        if data.ce {
+            cx.count(Action::MarkSeen);
+        }
+        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
+        state.marked &= data.stamp & CWR == 0;
+        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
+        state.marked |= data.ce && cx.params.ecn && !is_old(data);
+        AckPlan { before: None, now: data.ack_due.then_some(state.fields()) }
+    }
+
+    fn ack_fields(&mut self, _: ReceiverFlow, state: &mut Latch, _: &mut Cx<'_, Params>) -> AckFields {
+        state.fields()
+    }
+}
