@@ -17,6 +17,7 @@
 extern crate alloc;
 
 mod actions;
+pub mod aqm;
 mod packet;
 mod pool;
 mod registry;

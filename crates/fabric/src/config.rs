@@ -2,6 +2,7 @@
 
 use crate::topology::Graph;
 use fanin_cc::Settings;
+use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
 use fanin_units::Time;
 
@@ -48,6 +49,11 @@ pub struct ClassConfig {
     pub lossless: bool,
     /// How its queues mark.
     pub marking: Marking,
+    /// The part of the switch buffer that is its own, above 0 and at most 1. Classes without a part use what is left
+    /// together.
+    pub share: Option<f64>,
+    /// Its own factor for the dynamic threshold of a pool; `None` is that of the buffer.
+    pub alpha: Option<f64>,
 }
 
 /// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.
@@ -73,6 +79,10 @@ pub enum Marking {
         /// When the queue is looked at.
         at: MarkAt,
     },
+    /// With a probability that depends on an average of the queue. Looks when the packet joins.
+    RedAverage(red::Config),
+    /// With a probability that a controller moves so that the queue stays at its target. Looks when the packet joins.
+    Pi(pi::Config),
 }
 
 /// When a queue is looked at for marking.
@@ -88,7 +98,8 @@ pub enum MarkAt {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BufferPolicy {
     /// Each egress port has its own bytes for lossy classes (tail drop). Lossless classes: each ingress port and
-    /// lossless class has an equal share of these bytes, PAUSE at share minus headroom.
+    /// lossless class has an equal share of these bytes, PAUSE at share minus headroom. A class with a share of its own
+    /// has that part of the bytes to itself, at each port; the others do the same with what is left.
     PerPort {
         /// Bytes per port.
         bytes: u64,
@@ -96,7 +107,8 @@ pub enum BufferPolicy {
         pfc: Pfc,
     },
     /// All ports share one pool. Lossy classes: an egress queue may grow to `alpha` times the free pool. Lossless
-    /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom).
+    /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom). A class with
+    /// a share of its own has a pool of its own, from which its headroom comes too; the others share what is left.
     Pooled {
         /// Bytes per switch.
         bytes: u64,
@@ -129,10 +141,10 @@ pub enum Release {
     LastBit,
 }
 
-/// A queue between pacers and link: it stops pulling from flows when full, and may mark.
+/// A queue between pacers and link, one for each class: it stops pulling from flows when full, and may mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostFifo {
-    /// Bytes it holds.
+    /// Bytes it holds of a class.
     pub capacity: u64,
     /// Mark above this many bytes.
     pub mark_above: Option<u64>,

@@ -1,7 +1,10 @@
-//! Congestion marks by queue length: step and RED/WRED, at enqueue or at dequeue.
+//! Congestion marks by queue length: step and RED/WRED, at enqueue or at dequeue, and the memory of queues whose marks
+//! depend on more than what they hold now.
 
 use crate::config::{MarkAt, Marking};
+use fanin_cc::aqm::{Aqm, Pi, Red};
 use fanin_engine::Stream;
+use fanin_units::Rate;
 
 /// Whether a packet is marked that sees `queue` bytes of its class at the port, itself not counted.
 ///
@@ -22,6 +25,17 @@ pub fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) 
                 draws(max_probability * (queue - min) as f64 / (max - min) as f64)
             }
         }
+        // These ask the memory of the queue.
+        Marking::RedAverage(_) | Marking::Pi(_) => false,
+    }
+}
+
+/// The memory that a marking needs of a queue at a link of this rate.
+pub fn memory(marking: &Marking, rate: Rate) -> Aqm {
+    match *marking {
+        Marking::Off | Marking::Step { .. } | Marking::Red { .. } => Aqm::Off,
+        Marking::RedAverage(config) => Aqm::Red(Red::new(config, rate)),
+        Marking::Pi(config) => Aqm::Pi(Pi::new(config)),
     }
 }
 

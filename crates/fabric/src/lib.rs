@@ -28,7 +28,8 @@ pub use config::{
     Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use results::{
-    DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,
+    BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals,
+    TrafficCounters, What,
 };
 pub use routing::route_entries;
 pub use sim::Simulation;

@@ -307,13 +307,21 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Pulls packets from flows that are due into the queue behind the pacers, until it is full.
+    /// Pulls packets from flows that are due into the queues behind the pacers, until those are full. Each class has its
+    /// own place, so that one that is paused holds back no other.
     fn fill_fifo(&mut self, out: PortId, nic: usize, capacity: u64) {
         let full = self.config.packet.payload as u64 + self.config.packet.header as u64;
-        while self.nics[nic].ready_mask != 0 && self.queued(out) + full <= capacity.max(full) {
-            let Some(ix) = self.pull(nic, 0) else { break };
-            self.enqueue(out, ix, u32::MAX);
+        let room = capacity.saturating_sub(full);
+        // The turn is that of the link behind the queues; which of them is filled first changes nothing.
+        let turn = self.ports[out.ix()].turn;
+        for class in 1..self.classes {
+            let only = 1u8 << class;
+            while self.nics[nic].ready_mask & only != 0 && self.queues[out.ix() * self.classes + class].bytes <= room {
+                let Some(ix) = self.pull(nic, !only) else { break };
+                self.enqueue(out, ix, u32::MAX);
+            }
         }
+        self.ports[out.ix()].turn = turn;
     }
 
     /// Makes the next packet: data classes in turn, flows of a class in turn.

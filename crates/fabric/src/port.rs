@@ -121,6 +121,8 @@ pub struct Queue {
     packets: VecDeque<Queued>,
     /// Bytes in it.
     pub bytes: u64,
+    /// Most bytes ever in it.
+    pub peak: u64,
 }
 
 impl Queue {
@@ -134,6 +136,7 @@ impl Queue {
     #[inline(always)]
     pub fn push(&mut self, queued: Queued) {
         self.bytes += queued.wire as u64;
+        self.peak = self.peak.max(self.bytes);
         self.packets.push_back(queued);
     }
 
@@ -143,6 +146,11 @@ impl Queue {
         let queued = self.packets.pop_front()?;
         self.bytes -= queued.wire as u64;
         Some(queued)
+    }
+
+    /// What waits, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.packets.iter()
     }
 }
 

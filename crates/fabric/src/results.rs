@@ -42,6 +42,21 @@ pub struct FlowRecord {
     pub request: bool,
 }
 
+/// Counters of one class at one port. What a port counts by class is the sum of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounters {
+    /// Packets marked by its queue.
+    pub marked: u64,
+    /// Packets dropped that wanted to leave here, or were lost on the link behind.
+    pub dropped: u64,
+    /// Most bytes ever queued.
+    pub peak_queue: u64,
+    /// How long the peer paused it.
+    pub paused: Time,
+    /// PAUSE frames received for it.
+    pub pauses: u64,
+}
+
 /// Counters of one port (one direction of a link).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
@@ -211,4 +226,13 @@ pub struct Totals {
     pub nacks: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
+}
+
+/// What an account of a switch's buffer says, and what the queues that it is kept for hold. The two are always equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferUse {
+    /// Bytes by the account, which every packet in and out changes.
+    pub counted: u64,
+    /// Bytes by adding up all packets that wait.
+    pub held: u64,
 }

@@ -1,86 +1,194 @@
-//! Who may still enter a switch: static shares per port, or one pool with dynamic thresholds.
+//! Who may still enter a switch: static parts per port, or pools with dynamic thresholds, common or of one class.
 
-use crate::config::BufferPolicy;
+use crate::config::{BufferPolicy, ClassConfig, PacketSizes};
 
-/// The buffer of one switch.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SwitchBuffer {
-    /// Bytes in the pool that count as shared, all ports and classes.
-    pub used: u64,
-    /// Bytes of the pool set aside for headroom.
-    pub reserved: u64,
+/// Who limits a class. The same at every switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Nothing.
+    None,
+    /// Bytes of each port. Lossy: what the egress queues of `classes` hold together. Lossless: what an ingress holds.
+    Port {
+        /// The bytes.
+        bytes: u64,
+        /// Bit c: class c counts too.
+        classes: u8,
+    },
+    /// A pool of the switch, with a dynamic threshold. Lossy: for each egress queue. Lossless: for each ingress.
+    Pool {
+        /// Which of the switch's pools; 0 is the common one.
+        pool: usize,
+        /// Factor of the threshold.
+        alpha: f64,
+    },
 }
 
-impl SwitchBuffer {
-    /// Free bytes of a pool of `bytes`.
+/// The buffers of a network: who limits each class, and how large the pools of a switch are.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// By class from 0, control, which nothing limits.
+    pub limits: Vec<Limit>,
+    /// Bytes of each pool of a switch, headroom included, and the lossless classes that use it (bit c: class c).
+    pub pools: Vec<(u64, u8)>,
+    /// RESUME when an ingress holds this much less than at its PAUSE.
+    pub resume_gap: u64,
+}
+
+impl Plan {
+    /// The buffers of a network.
+    pub fn new(buffer: &BufferPolicy, classes: &[ClassConfig], packet: &PacketSizes) -> Self {
+        let two_packets = 2 * (packet.payload as u64 + packet.header as u64);
+        let (bytes, pfc) = match *buffer {
+            BufferPolicy::PerPort { bytes, pfc } | BufferPolicy::Pooled { bytes, pfc, .. } => (bytes, pfc),
+            BufferPolicy::Unlimited => {
+                let limits = vec![Limit::None; classes.len() + 1];
+                return Self { limits, pools: Vec::new(), resume_gap: two_packets };
+            }
+        };
+        let resume_gap = pfc.resume_gap.unwrap_or(two_packets);
+        let own = |share: f64| (bytes as f64 * share) as u64;
+        let taken: u64 = classes.iter().filter_map(|c| c.share).map(own).sum();
+        let left = bytes.saturating_sub(taken);
+        let without = |lossless: bool| {
+            let those = classes.iter().enumerate().filter(|(_, c)| c.share.is_none() && c.lossless == lossless);
+            those.fold(0u8, |mask, (i, _)| mask | 2 << i)
+        };
+        let (lossless, lossy) = (without(true), without(false));
+        let mut limits = vec![Limit::None];
+        let mut pools = vec![(left, lossless)];
+        for (i, class) in classes.iter().enumerate() {
+            let only = 2u8 << i;
+            limits.push(match *buffer {
+                BufferPolicy::Unlimited => Limit::None,
+                BufferPolicy::PerPort { .. } => match class.share {
+                    Some(share) => Limit::Port { bytes: own(share), classes: only },
+                    None if class.lossless => Limit::Port { bytes: left / lossless.count_ones() as u64, classes: only },
+                    None => Limit::Port { bytes: left, classes: lossy },
+                },
+                BufferPolicy::Pooled { alpha, pfc_alpha, .. } => {
+                    let alpha = class.alpha.unwrap_or(if class.lossless { pfc_alpha } else { alpha });
+                    let pool = match class.share {
+                        Some(share) => {
+                            pools.push((own(share), if class.lossless { only } else { 0 }));
+                            pools.len() - 1
+                        }
+                        None => 0,
+                    };
+                    Limit::Pool { pool, alpha }
+                }
+            });
+        }
+        if matches!(buffer, BufferPolicy::PerPort { .. }) {
+            pools.clear();
+        }
+        Self { limits, pools, resume_gap }
+    }
+}
+
+/// A pool of one switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// Its bytes less those set aside for headroom.
+    pub bytes: u64,
+    /// Bytes in it: those of lossy classes, and those of lossless classes that are not in the headroom.
+    pub used: u64,
+}
+
+impl Pool {
+    /// Free bytes.
     #[inline(always)]
-    pub fn free(&self, bytes: u64) -> u64 {
-        bytes.saturating_sub(self.reserved).saturating_sub(self.used)
+    pub fn free(&self) -> u64 {
+        self.bytes.saturating_sub(self.used)
     }
 
     /// Whether a lossy egress queue that holds `queued` bytes may take `wire` more.
     #[inline(always)]
-    pub fn admits_lossy(&self, policy: &BufferPolicy, queued: u64, wire: u64) -> bool {
-        match *policy {
-            BufferPolicy::PerPort { bytes, .. } => queued + wire <= bytes,
-            // Dynamic threshold (Choudhury and Hahne): T = alpha x (B - Q).
-            BufferPolicy::Pooled { bytes, alpha, .. } => {
-                let free = self.free(bytes);
-                wire <= free && (queued + wire) as f64 <= alpha * free as f64
-            }
-            BufferPolicy::Unlimited => true,
-        }
+    pub fn admits(&self, alpha: f64, queued: u64, wire: u64) -> bool {
+        // Dynamic threshold (Choudhury and Hahne): T = alpha x (B - Q).
+        let free = self.free();
+        wire <= free && (queued + wire) as f64 <= alpha * free as f64
     }
 
-    /// Where a lossless ingress with this headroom pauses its sender.
+    /// Where a lossless ingress pauses its sender.
     #[inline(always)]
-    pub fn pause_threshold(&self, policy: &BufferPolicy, lossless_classes: u64, headroom: u64) -> u64 {
-        match *policy {
-            BufferPolicy::PerPort { bytes, .. } => (bytes / lossless_classes.max(1)).saturating_sub(headroom),
-            BufferPolicy::Pooled { bytes, pfc_alpha, .. } => (pfc_alpha * self.free(bytes) as f64) as u64,
-            BufferPolicy::Unlimited => u64::MAX,
-        }
+    pub fn pause_threshold(&self, alpha: f64) -> u64 {
+        (alpha * self.free() as f64) as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Pfc;
+    use crate::config::{Marking, Pfc};
+
+    fn plan(buffer: BufferPolicy, classes: &[(bool, Option<f64>, Option<f64>)]) -> Plan {
+        let class = |&(lossless, share, alpha): &(bool, Option<f64>, Option<f64>)| ClassConfig {
+            name: String::new(),
+            lossless,
+            marking: Marking::Off,
+            share,
+            alpha,
+        };
+        let classes: Vec<ClassConfig> = classes.iter().map(class).collect();
+        Plan::new(&buffer, &classes, &PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 })
+    }
 
     const PFC: Pfc = Pfc { headroom: None, resume_gap: None };
+    const PORT: BufferPolicy = BufferPolicy::PerPort { bytes: 100_000, pfc: PFC };
+    const POOL: BufferPolicy = BufferPolicy::Pooled { bytes: 100_000, alpha: 0.5, pfc_alpha: 0.25, pfc: PFC };
+
+    #[test]
+    fn without_shares_all_classes_use_everything() {
+        let both = [(false, None, None), (true, None, None), (false, None, None), (true, None, None)];
+        let ports = plan(PORT, &both);
+        let lossy = Limit::Port { bytes: 100_000, classes: 0b1010 };
+        let lossless = |classes| Limit::Port { bytes: 50_000, classes };
+        assert_eq!(ports.limits, [Limit::None, lossy, lossless(0b100), lossy, lossless(0b1_0000)]);
+        assert_eq!((ports.pools.len(), ports.resume_gap), (0, 3000));
+        let pool = plan(POOL, &both);
+        let [lossy, lossless] = [0.5, 0.25].map(|alpha| Limit::Pool { pool: 0, alpha });
+        assert_eq!(pool.limits, [Limit::None, lossy, lossless, lossy, lossless]);
+        assert_eq!(pool.pools, [(100_000, 0b1_0100)]);
+        assert_eq!(plan(BufferPolicy::Unlimited, &both).limits, [Limit::None; 5]);
+    }
+
+    #[test]
+    fn a_share_is_a_part_of_its_own_and_the_others_use_the_rest() {
+        let mixed = [(false, Some(0.2), Some(2.0)), (true, Some(0.5), None), (false, None, None), (true, None, None)];
+        let ports = plan(PORT, &mixed);
+        let limit = |bytes, classes| Limit::Port { bytes, classes };
+        assert_eq!(ports.limits[1..3], [limit(20_000, 0b10), limit(50_000, 0b100)]);
+        assert_eq!(ports.limits[3..], [limit(30_000, 0b1000), limit(30_000, 0b1_0000)]);
+        let pool = plan(POOL, &mixed);
+        let limit = |pool, alpha| Limit::Pool { pool, alpha };
+        assert_eq!(pool.limits[1..], [limit(1, 2.0), limit(2, 0.25), limit(0, 0.5), limit(0, 0.25)]);
+        assert_eq!(pool.pools, [(30_000, 0b1_0000), (20_000, 0), (50_000, 0b100)]);
+    }
 
     #[test]
     fn one_hot_queue_settles_at_the_dynamic_threshold() {
         // DCTCP IV: 4 MB of which one hot port gets about 700 KB at alpha 0.21: q = alpha (B - q).
-        let policy = BufferPolicy::Pooled { bytes: 4_000_000, alpha: 0.21, pfc_alpha: 0.125, pfc: PFC };
-        let mut buffer = SwitchBuffer::default();
-        let mut queued = 0;
-        while buffer.admits_lossy(&policy, queued, 1500) {
-            queued += 1500;
-            buffer.used += 1500;
+        let mut pool = Pool { bytes: 4_000_000, used: 0 };
+        while pool.admits(0.21, pool.used, 1500) {
+            pool.used += 1500;
         }
-        assert!((693_000..=695_000).contains(&queued), "{queued}");
+        assert!((693_000..=695_000).contains(&pool.used), "{}", pool.used);
     }
 
     #[test]
     fn one_hot_ingress_settles_at_a_ninth_of_the_pool() {
         // HPCC V-A: 11 % of the free buffer, X = (F - X) / 8.
-        let policy = BufferPolicy::Pooled { bytes: 9_000_000, alpha: 1.0, pfc_alpha: 0.125, pfc: PFC };
-        let mut buffer = SwitchBuffer::default();
-        while buffer.used < buffer.pause_threshold(&policy, 1, 0) {
-            buffer.used += 1000;
+        let mut pool = Pool { bytes: 9_000_000, used: 0 };
+        while pool.used < pool.pause_threshold(0.125) {
+            pool.used += 1000;
         }
-        assert!((1_000_000..=1_001_000).contains(&buffer.used), "{}", buffer.used);
+        assert!((1_000_000..=1_001_000).contains(&pool.used), "{}", pool.used);
     }
 
     #[test]
-    fn a_port_share_is_a_hard_limit() {
-        let policy = BufferPolicy::PerPort { bytes: 3000, pfc: PFC };
-        let buffer = SwitchBuffer::default();
-        assert!(buffer.admits_lossy(&policy, 1500, 1500));
-        assert!(!buffer.admits_lossy(&policy, 1501, 1500));
-        assert_eq!(buffer.pause_threshold(&policy, 2, 1000), 500);
-        assert_eq!(buffer.pause_threshold(&policy, 2, 2000), 0);
+    fn a_pool_that_is_full_takes_nothing_whatever_its_factor() {
+        let pool = Pool { bytes: 3000, used: 1501 };
+        assert!(!pool.admits(1000.0, 0, 1500) && pool.admits(1000.0, 0, 1499));
+        assert_eq!(Pool { bytes: 1000, used: 2000 }.free(), 0);
     }
 }

@@ -1,16 +1,20 @@
 //! A network that runs: its state, its events, and what it knows when it stops.
 
 use crate::chain::{Gate, NO_GATE};
-use crate::config::{BufferPolicy, Message, NetworkConfig, TrafficConfig};
+use crate::config::{BufferPolicy, Message, NetworkConfig, Release, TrafficConfig};
+use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
 use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
-use crate::results::{DropCause, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters, What};
+use crate::results::{
+    BufferUse, ClassCounters, DropCause, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters, What,
+};
 use crate::routing::Routes;
-use crate::shared_buffer::SwitchBuffer;
+use crate::shared_buffer::{Limit, Plan, Pool};
 use crate::tcp::TcpEnd;
+use fanin_cc::aqm::Aqm;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{NodeId, PortId, Rate, Time};
@@ -67,7 +71,6 @@ pub(crate) struct Slots {
 /// What a switch program needs to find its ports.
 pub(crate) struct SwitchPorts {
     pub ports: Vec<PortId>,
-    pub buffer: SwitchBuffer,
     pub timer_event: Time,
 }
 
@@ -86,7 +89,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) ingress: Vec<Ingress>,
     /// What may still arrive after a PAUSE, and the headroom that covers it, per ingress port.
     pub(crate) headroom: Vec<(u64, u64)>,
-    pub(crate) counters: Vec<PortCounters>,
+    /// `classes` per port; what queues count themselves is filled in when one asks.
+    pub(crate) counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
     pub(crate) paused_since: Vec<Time>,
     pub(crate) port_draws: Vec<Stream>,
@@ -96,6 +100,14 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) views: Vec<PortView>,
     pub(crate) classes: usize,
     pub(crate) lossless: u8,
+    /// Bit c: a packet of class c that finds its egress idle leaves at once.
+    pub(crate) at_once: u8,
+    /// Who limits each class.
+    pub(crate) plan: Plan,
+    /// The pools of each switch, as many as the plan has.
+    pub(crate) pools: Vec<Pool>,
+    /// What queues remember for their marks, `classes` per port; empty where no class marks by more than its queue.
+    pub(crate) aqms: Vec<Aqm>,
     pub(crate) routes: Routes,
     pub(crate) switches: Vec<SwitchPorts>,
     /// Number of each port within its switch.
@@ -181,9 +193,8 @@ impl<Q: EventQueue> Simulation<Q> {
             ports.push(Port::new(link.b, link.a, link.rate, link.delay));
         }
         let mut nics = Vec::new();
-        let mut switches: Vec<SwitchPorts> = (hosts..nodes)
-            .map(|_| SwitchPorts { ports: Vec::new(), buffer: SwitchBuffer::default(), timer_event: Time::NEVER })
-            .collect();
+        let mut switches: Vec<SwitchPorts> =
+            (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), timer_event: Time::NEVER }).collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
             if port.node.0 < hosts {
@@ -213,9 +224,22 @@ impl<Q: EventQueue> Simulation<Q> {
             })
             .collect();
         let lossless = config.classes.iter().enumerate().filter(|(_, c)| c.lossless).fold(0u8, |m, (i, _)| m | 2 << i);
-        for switch in &mut switches {
+        let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
+        let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
+        for switch in &switches {
             let per_class: u64 = switch.ports.iter().map(|p| headroom[p.ix()].1).sum();
-            switch.buffer.reserved = per_class * lossless.count_ones() as u64;
+            for (bytes, lossless) in &plan.pools {
+                let reserved = per_class * lossless.count_ones() as u64;
+                pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
+            }
+        }
+        let memory = |port: &Port, class: usize| match class.checked_sub(1) {
+            Some(class) if port.nic == u32::MAX => ecn::memory(&config.classes[class].marking, port.rate),
+            _ => Aqm::Off,
+        };
+        let mut aqms: Vec<Aqm> = ports.iter().flat_map(|p| (0..classes).map(move |c| memory(p, c))).collect();
+        if aqms.iter().all(|aqm| *aqm == Aqm::Off) {
+            aqms = Vec::new();
         }
 
         let routes = Routes::build(&ports, hosts, nodes, &streams, wire, config.packet.ack as u32);
@@ -260,7 +284,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 scheme.add_switch(&SwitchInfo { node, seed: streams.word("program", node.0 as u64), ports: &views });
             }
         }
-        let programs = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let at_once = if config.release == Release::Dequeue && programs.is_empty() { u8::MAX } else { 0 };
         let far_end =
             |(i, p): (usize, &Port)| FarEnd { node: p.peer, epoch: 0, lossy: graph.links[i / 2].error_rate > 0.0 };
         let far_ends = ports.iter().enumerate().map(far_end).collect();
@@ -272,13 +297,17 @@ impl<Q: EventQueue> Simulation<Q> {
             queues: vec![Queue::default(); ports.len() * classes],
             ingress: vec![Ingress::default(); ports.len() * classes],
             headroom,
-            counters: vec![PortCounters::default(); ports.len()],
+            counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
             leaving: vec![None; ports.len()],
             views: Vec::new(),
             classes,
             lossless,
+            at_once,
+            plan,
+            pools,
+            aqms,
             routes,
             switches,
             port_number,
@@ -467,7 +496,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.fact(node, ix, 2);
         self.totals.drops.count(cause);
         self.incidents.add(self.now, at, What::Dropped(cause));
-        self.counters[at.ix()].dropped += 1;
+        self.counters[at.ix() * self.classes + self.packets[ix].head.class as usize].dropped += 1;
         self.totals.ledger.dropped += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);
     }
@@ -588,19 +617,83 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn port_counters(&self) -> Vec<PortCounters> {
         (0..self.ports.len())
             .map(|i| {
-                let (port, mut counters) = (&self.ports[i], self.counters[i]);
-                counters.packets = port.packets;
-                counters.bytes = port.bytes;
-                counters.peak_queue = port.peak_queue;
+                let port = &self.ports[i];
+                let mut counters = PortCounters {
+                    packets: port.packets,
+                    bytes: port.bytes,
+                    peak_queue: port.peak_queue,
+                    ..PortCounters::default()
+                };
                 for class in 0..self.classes {
-                    let since = self.paused_since[i * self.classes + class];
-                    if since != Time::NEVER {
-                        counters.paused += self.now.saturating_sub(since);
-                    }
+                    let of_class = self.class_counter(PortId(i as u32), class);
+                    counters.marked += of_class.marked;
+                    counters.dropped += of_class.dropped;
+                    counters.paused += of_class.paused;
+                    counters.pauses += of_class.pauses;
                 }
                 counters
             })
             .collect()
+    }
+
+    /// Counters of every class at every port: port by port, control first, then the data classes in their order.
+    pub fn class_counters(&self) -> Vec<ClassCounters> {
+        let of_port = |port: usize| (0..self.classes).map(move |class| self.class_counter(PortId(port as u32), class));
+        (0..self.ports.len()).flat_map(of_port).collect()
+    }
+
+    /// Counters of one class at one port; class 0 is control.
+    pub fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
+        let at = port.ix() * self.classes + class;
+        let mut counters = ClassCounters { peak_queue: self.queues[at].peak, ..self.counters[at] };
+        let since = self.paused_since[at];
+        if since != Time::NEVER {
+            counters.paused += self.now.saturating_sub(since);
+        }
+        counters
+    }
+
+    /// The memory of an active queue management, if the class marks by one.
+    pub fn aqm(&self, port: PortId, class: usize) -> Option<&Aqm> {
+        self.aqms.get(port.ix() * self.classes + class)
+    }
+
+    /// What each account of a switch's buffer says and what it should say: every pool, then every ingress and class.
+    /// Walks over all packets that wait.
+    pub fn buffer_use(&self) -> Vec<BufferUse> {
+        let hosts = self.config.graph.hosts;
+        let each = self.plan.pools.len();
+        let mut pools: Vec<BufferUse> =
+            self.pools.iter().map(|pool| BufferUse { counted: pool.used, held: 0 }).collect();
+        let accounts = self.ingress.iter();
+        let mut ingresses: Vec<BufferUse> =
+            accounts.map(|held| BufferUse { counted: held.shared + held.headroom, held: 0 }).collect();
+        for (i, port) in self.ports.iter().enumerate().filter(|(_, port)| port.node.0 >= hosts) {
+            let switch = (port.node.0 - hosts) as usize;
+            let queues = &self.queues[i * self.classes..(i + 1) * self.classes];
+            for packet in queues.iter().flat_map(|queue| queue.iter()).chain(&self.leaving[i]) {
+                let class = packet.class as usize;
+                let lossless = self.lossless & 1 << class != 0;
+                match self.plan.limits[class] {
+                    Limit::None => continue,
+                    Limit::Pool { pool, .. } if !lossless => pools[switch * each + pool].held += packet.wire as u64,
+                    _ => {}
+                }
+                if lossless {
+                    ingresses[packet.ingress as usize * self.classes + class].held += packet.wire as u64;
+                }
+            }
+        }
+        // Of what an ingress holds, the pool counts all but the headroom.
+        for (i, held) in self.ingress.iter().enumerate() {
+            let node = self.ports[i / self.classes].node.0;
+            if let Limit::Pool { pool, .. } = self.plan.limits[i % self.classes]
+                && node >= hosts
+            {
+                pools[(node - hosts) as usize * each + pool].held += ingresses[i].held.saturating_sub(held.headroom);
+            }
+        }
+        pools.into_iter().chain(ingresses).collect()
     }
 
     /// Data bytes queued at a port.

@@ -1,12 +1,14 @@
 //! The switch pipeline: route, admit, mark, queue, serve. Hosts use its serving half for their NIC ports.
 
-use crate::config::{BufferPolicy, MarkAt, Marking, Release};
+use crate::config::{MarkAt, Marking, Release};
 use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
 use crate::port::Queued;
 use crate::results::{DropCause, What};
+use crate::shared_buffer::{Limit, Pool};
 use crate::sim::{Simulation, kind, source};
+use fanin_cc::aqm::Aqm;
 use fanin_cc::{Header, Kind, PortView, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
@@ -32,11 +34,13 @@ impl<Q: EventQueue> Simulation<Q> {
         let class = self.packets[ix].head.class;
         let port = &self.ports[out.ix()];
         let idle = port.busy_until <= self.now && port.waiting | port.pfc_pending == 0 && port.up;
-        if idle && port.paused & 1 << class == 0 && self.config.release == Release::Dequeue && self.programs.is_empty()
-        {
+        if idle && self.at_once & !port.paused & 1 << class != 0 {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
             let wire = self.packets[ix].head.wire;
             self.packets[ix].epoch = port.epoch;
+            if !self.aqms.is_empty() {
+                self.passes_aqm(out, ix);
+            }
             self.transmit(out, ix, wire);
             return;
         }
@@ -53,35 +57,40 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
     #[inline(always)]
     fn admit(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Result<(), DropCause> {
-        let policy = self.config.buffer;
-        if matches!(policy, BufferPolicy::Unlimited) {
-            return Ok(());
-        }
         let head = &self.packets[ix].head;
         let (class, wire) = (head.class as usize, head.wire as u64);
-        let switch = (node.0 - self.config.graph.hosts) as usize;
-        let buffer = self.switches[switch].buffer;
-        let pooled = matches!(policy, BufferPolicy::Pooled { .. });
+        let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
-            let queued = match policy {
-                BufferPolicy::PerPort { .. } => self.lossy_queued(out),
-                _ => self.queues[out.ix() * self.classes + class].bytes,
-            };
-            if !buffer.admits_lossy(&policy, queued, wire) {
-                return Err(DropCause::Buffer);
-            }
-            if pooled {
-                self.switches[switch].buffer.used += wire;
+            match limit {
+                Limit::None => {}
+                Limit::Port { bytes, classes } => {
+                    if self.queued_in(out, classes) + wire > bytes {
+                        return Err(DropCause::Buffer);
+                    }
+                }
+                Limit::Pool { pool, alpha } => {
+                    let queued = self.queues[out.ix() * self.classes + class].bytes;
+                    let pool = self.pool(node, pool);
+                    if !pool.admits(alpha, queued, wire) {
+                        return Err(DropCause::Buffer);
+                    }
+                    pool.used += wire;
+                }
             }
             return Ok(());
         }
         let (allowance, headroom) = self.headroom[ingress.ix()];
-        let threshold = buffer.pause_threshold(&policy, self.lossless.count_ones() as u64, headroom);
+        let threshold = match limit {
+            Limit::None => return Ok(()),
+            Limit::Port { bytes, .. } => bytes.saturating_sub(headroom),
+            Limit::Pool { pool, alpha } => self.pool(node, pool).pause_threshold(alpha),
+        };
         let held = &mut self.ingress[ingress.ix() * self.classes + class];
         let shared_before = held.shared;
         let admission = held.admit(wire, threshold, allowance);
-        if pooled {
-            self.switches[switch].buffer.used += held.shared - shared_before;
+        if let Limit::Pool { pool, .. } = limit {
+            let shared = held.shared - shared_before;
+            self.pool(node, pool).used += shared;
         }
         match admission {
             Admission::Admit => Ok(()),
@@ -93,10 +102,18 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Data bytes of lossy classes queued at a port.
-    fn lossy_queued(&self, port: PortId) -> u64 {
+    /// Bytes of these classes queued at a port.
+    #[inline(always)]
+    fn queued_in(&self, port: PortId, classes: u8) -> u64 {
         let first = port.ix() * self.classes;
-        (1..self.classes).filter(|c| self.lossless & 1 << c == 0).map(|c| self.queues[first + c].bytes).sum()
+        (1..self.classes).filter(|c| classes & 1 << c != 0).map(|c| self.queues[first + c].bytes).sum()
+    }
+
+    /// One of the pools of a switch.
+    #[inline(always)]
+    fn pool(&mut self, node: NodeId, pool: usize) -> &mut Pool {
+        let switch = (node.0 - self.config.graph.hosts) as usize;
+        &mut self.pools[switch * self.plan.pools.len() + pool]
     }
 
     /// Gives buffer space back, and lets the sender go on if that frees enough.
@@ -106,42 +123,35 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         let (ingress, class, wire) = (PortId(packet.ingress), packet.class as usize, packet.wire as u64);
-        let policy = self.config.buffer;
-        if matches!(policy, BufferPolicy::Unlimited) {
+        let limit = self.plan.limits[class];
+        if self.lossless & 1 << class == 0 {
+            if let Limit::Pool { pool, .. } = limit {
+                let node = self.ports[ingress.ix()].node;
+                self.pool(node, pool).used -= wire;
+            }
             return;
         }
-        let switch = (self.ports[ingress.ix()].node.0 - self.config.graph.hosts) as usize;
-        let pooled = matches!(policy, BufferPolicy::Pooled { .. });
-        if self.lossless & 1 << class == 0 {
-            if pooled {
-                self.switches[switch].buffer.used -= wire;
-            }
+        if limit == Limit::None {
             return;
         }
         let held = &mut self.ingress[ingress.ix() * self.classes + class];
         let shared = held.release(wire);
         let held = *held;
-        if pooled {
-            self.switches[switch].buffer.used -= shared;
+        let node = self.ports[ingress.ix()].node;
+        if let Limit::Pool { pool, .. } = limit {
+            self.pool(node, pool).used -= shared;
         }
-        if held.paused {
-            let buffer = self.switches[switch].buffer;
-            let headroom = self.headroom[ingress.ix()].1;
-            let threshold = buffer.pause_threshold(&policy, self.lossless.count_ones() as u64, headroom);
-            if held.may_resume(threshold, self.resume_gap()) {
-                self.ingress[ingress.ix() * self.classes + class].paused = false;
-                self.announce(ingress, class);
-            }
+        if !held.paused {
+            return;
         }
-    }
-
-    fn resume_gap(&self) -> u64 {
-        let two_packets = 2 * (self.config.packet.payload as u64 + self.config.packet.header as u64);
-        match self.config.buffer {
-            BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => {
-                pfc.resume_gap.unwrap_or(two_packets)
-            }
-            BufferPolicy::Unlimited => two_packets,
+        let threshold = match limit {
+            Limit::None => u64::MAX,
+            Limit::Port { bytes, .. } => bytes.saturating_sub(self.headroom[ingress.ix()].1),
+            Limit::Pool { pool, alpha } => self.pool(node, pool).pause_threshold(alpha),
+        };
+        if held.may_resume(threshold, self.plan.resume_gap) {
+            self.ingress[ingress.ix() * self.classes + class].paused = false;
+            self.announce(ingress, class);
         }
     }
 
@@ -171,14 +181,20 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Takes the first packet of a class at a port.
     #[inline(always)]
     pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<Queued> {
-        let queue = &mut self.queues[port.ix() * self.classes + class];
+        let at = port.ix() * self.classes + class;
+        let queue = &mut self.queues[at];
         let queued = queue.pop()?;
         let port = &mut self.ports[port.ix()];
-        if queue.is_empty() {
+        let last = queue.is_empty();
+        if last {
             port.waiting &= !(1 << class);
         }
         if class != 0 {
             port.queued -= queued.wire as u64;
+        }
+        if !self.aqms.is_empty() {
+            let gone = self.now + port.tx_time(queued.wire as u32);
+            self.aqms[at].leaves(self.now, queue.bytes + queued.wire as u64, last, gone);
         }
         Some(queued)
     }
@@ -187,22 +203,45 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn mark(&mut self, out: PortId, ix: PacketIx, class: usize, at: MarkAt) {
         // A NIC has its own threshold; switches have that of the class.
+        let of_nic;
         let marking = if self.ports[out.ix()].nic != u32::MAX {
-            match self.config.host_fifo.and_then(|f| f.mark_above) {
+            of_nic = match self.config.host_fifo.and_then(|f| f.mark_above) {
                 Some(above) => Marking::Step { above, at: MarkAt::Dequeue },
                 None => Marking::Off,
-            }
+            };
+            &of_nic
         } else {
-            self.config.classes[class - 1].marking
+            &self.config.classes[class - 1].marking
         };
-        let queue = self.queues[out.ix() * self.classes + class].bytes;
+        let place = out.ix() * self.classes + class;
+        let queue = self.queues[place].bytes;
         let draws = &mut self.port_draws[out.ix()];
-        if ecn::marks(&marking, at, queue, |p| ecn::draw(draws, p)) {
+        let marked = match marking {
+            // An average and a controller see every packet, also those that cannot be marked.
+            Marking::RedAverage(_) | Marking::Pi(_) => {
+                let wire = self.packets[ix].head.wire as u64;
+                at == MarkAt::Enqueue && self.aqms[place].arrives(self.now, queue, wire, |p| ecn::draw(draws, p))
+            }
+            marking => ecn::marks(marking, at, queue, |p| ecn::draw(draws, p)),
+        };
+        if marked {
             let head = &mut self.packets[ix].head;
             if head.flags & (flags::ECT | flags::CE) == flags::ECT {
                 head.flags |= flags::CE;
-                self.counters[out.ix()].marked += 1;
+                self.counters[place].marked += 1;
             }
+        }
+    }
+
+    /// A packet that leaves at once goes by the queue's active management, which sees an empty queue.
+    fn passes_aqm(&mut self, out: PortId, ix: PacketIx) {
+        let head = &self.packets[ix].head;
+        let (class, wire) = (head.class as usize, head.wire as u32);
+        let place = out.ix() * self.classes + class;
+        if self.aqms[place] != Aqm::Off {
+            self.mark(out, ix, class, MarkAt::Enqueue);
+            let gone = self.now + self.ports[out.ix()].tx_time(wire);
+            self.aqms[place].leaves(self.now, 0, true, gone);
         }
     }
 
@@ -355,7 +394,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let since = &mut self.paused_since[port.ix() * self.classes + class];
         if paused {
             self.ports[port.ix()].paused |= 1 << class;
-            self.counters[port.ix()].pauses += 1;
+            self.counters[port.ix() * self.classes + class].pauses += 1;
             self.incidents.add(self.now, port, What::Paused(class as u8));
             if *since == Time::NEVER {
                 *since = self.now;
@@ -363,7 +402,7 @@ impl<Q: EventQueue> Simulation<Q> {
         } else {
             self.ports[port.ix()].paused &= !(1 << class);
             if *since != Time::NEVER {
-                self.counters[port.ix()].paused += self.now - *since;
+                self.counters[port.ix() * self.classes + class].paused += self.now - *since;
                 *since = Time::NEVER;
             }
         }

@@ -6,6 +6,8 @@ use super::document::{
     Topology,
 };
 use super::shape::advice;
+use fanin_cc::aqm::{pi, red};
+use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::topology::{
     Cable, Clos, Dumbbell, Explicit, FatTree, Graph, LeafSpine, NamedLink, ParkingLot, Star, TopologyError,
 };
@@ -19,6 +21,8 @@ const MAX_CLASSES: usize = 7;
 const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports stay far from overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
+/// Shortest time between samples of a controller: packets of 64 B at 400 Gb/s come about as often.
+const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
 /// The fabric's network, or `None` after noting problems. Defaults are filled in where that is possible.
 pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>) -> Option<NetworkConfig> {
@@ -32,7 +36,7 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
     let packet = check_packet(&network.packet, checker);
     let wire = network.packet.payload.get().saturating_add(network.packet.header.get());
     fill_buffer(&mut network.buffer, wire);
-    let inherits = fill_classes(network);
+    let inherits = fill_classes(network, wire);
     let classes = check_classes(network, checker);
     let mut graph = graph?;
     let entries = fanin_fabric::route_entries(&graph);
@@ -51,11 +55,15 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
         check_host_queue(queue, wire, checker);
     }
     let buffer = check_buffer(&network.buffer, wire, checker)?;
-    let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer };
+    if classes.len() > MAX_CLASSES || !check_shares(network, &buffer, wire, checker) {
+        return None;
+    }
+    let plan = Plan::new(&buffer, &classes, &packet);
+    let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
     room.check_headroom(&classes, checker);
     for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
         let path = if inherits { "network.marking".to_string() } else { format!("network.classes[{i}].marking") };
-        room.check_marking(class, &path, checker);
+        room.check_marking(i, class, &path, checker);
     }
     let host_fifo = network
         .host_queue
@@ -225,18 +233,35 @@ fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     }
 }
 
+/// Writes out the defaults of a marking that depend on other values.
+fn fill_marking(marking: &mut Marking, wire: u64) {
+    match marking {
+        Marking::RedAverage { min, max, mean_packet, idle_packet, .. } => {
+            max.get_or_insert(Bytes(min.get().saturating_mul(3)));
+            let mean = *mean_packet.get_or_insert(Bytes(wire));
+            idle_packet.get_or_insert(mean);
+        }
+        Marking::Pi { target, mean_packet, .. } => {
+            let mean = *mean_packet.get_or_insert(Bytes(wire));
+            target.get_or_insert(Bytes(mean.get().saturating_mul(50)));
+        }
+        Marking::Off | Marking::Step { .. } | Marking::Red { .. } => {}
+    }
+}
+
 /// Writes out the classes. Returns for each whether its marking is the network's.
-fn fill_classes(network: &mut Network) -> Vec<bool> {
+fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
+    fill_marking(&mut network.marking, wire);
     let lossless = match &network.buffer {
         Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy == Policy::Lossless,
         Buffer::Unlimited(_) => false,
     };
-    let default = || vec![Class { name: "data".into(), lossless: None, marking: None }];
+    let default = || vec![Class { name: "data".into(), lossless: None, marking: None, share: None, alpha: None }];
     let classes = network.classes.get_or_insert_with(default);
     let inherits = classes.iter().map(|class| class.marking.is_none()).collect();
     for class in classes {
         class.lossless.get_or_insert(lossless);
-        class.marking.get_or_insert_with(|| network.marking.clone());
+        fill_marking(class.marking.get_or_insert_with(|| network.marking.clone()), wire);
     }
     inherits
 }
@@ -257,6 +282,8 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         name: class.name.clone(),
         lossless: class.lossless.unwrap_or(false),
         marking: class.marking.as_ref().map_or(fanin_fabric::Marking::Off, marking),
+        share: class.share,
+        alpha: class.alpha,
     };
     classes.iter().map(class).collect()
 }
@@ -272,6 +299,95 @@ fn marking(marking: &Marking) -> fanin_fabric::Marking {
         Marking::Red { min, max, probability, at: when } => {
             fanin_fabric::Marking::Red { min: min.get(), max: max.get(), max_probability: probability, at: at(when) }
         }
+        Marking::RedAverage { min, max, probability, weight, gentle, wait, mean_packet, idle_packet } => {
+            fanin_fabric::Marking::RedAverage(red::Config {
+                min: min.get(),
+                max: bytes_of(max),
+                max_probability: probability,
+                weight,
+                gentle,
+                wait,
+                mean_packet: size_of(mean_packet),
+                idle_packet: size_of(idle_packet),
+            })
+        }
+        Marking::Pi { target, a, b, every, mean_packet } => fanin_fabric::Marking::Pi(pi::Config {
+            a,
+            b,
+            target: bytes_of(target),
+            every,
+            mean_packet: size_of(mean_packet),
+        }),
+    }
+}
+
+/// A value that was filled in.
+fn bytes_of(filled: Option<Bytes>) -> u64 {
+    filled.map_or(0, Bytes::get)
+}
+
+/// A size that was filled in; too large a one becomes 0, which is refused as well.
+fn size_of(filled: Option<Bytes>) -> u32 {
+    u32::try_from(bytes_of(filled)).unwrap_or(0)
+}
+
+/// Whether the classes' own parts of the buffer are parts of it, and leave something for those without one.
+fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &mut Checker<'_>) -> bool {
+    let before = checker.problems.len();
+    let classes = network.classes.as_deref().unwrap_or_default();
+    let all = match *buffer {
+        BufferPolicy::PerPort { bytes, .. } | BufferPolicy::Pooled { bytes, .. } => bytes,
+        BufferPolicy::Unlimited => u64::MAX,
+    };
+    let (mut sum, mut last) = (0.0, None);
+    for (i, class) in classes.iter().enumerate() {
+        if let Some(share) = class.share {
+            let path = format!("network.classes[{i}].share");
+            if *buffer == BufferPolicy::Unlimited {
+                checker.fail(&path, "a buffer without limit has no parts", "leave it out, or give the buffer a size");
+            } else if !(share > 0.0 && share <= 1.0) {
+                checker.fail(&path, format!("{share} is no part of a buffer"), "it is above 0 and at most 1, like 0.5");
+            } else if ((all as f64 * share) as u64) < wire {
+                let problem = format!("{share} of {} is less than one packet of {}", Bytes(all), Bytes(wire));
+                checker.fail(&path, problem, "give it a larger share, or more buffer");
+            } else {
+                sum += share;
+                last = Some(path);
+            }
+        }
+        if let Some(alpha) = class.alpha {
+            let path = format!("network.classes[{i}].alpha");
+            if !matches!(buffer, BufferPolicy::Pooled { .. }) {
+                let right = "leave it out, or give the switch a pool";
+                checker.fail(&path, "only a pool has dynamic thresholds", right);
+            } else {
+                check_factor(&path, alpha, checker);
+            }
+        }
+    }
+    let without: Vec<&str> = classes.iter().filter(|c| c.share.is_none()).map(|c| c.name.as_str()).collect();
+    let Some(path) = last else { return checker.problems.len() == before };
+    let left = all as f64 * (1.0 - sum);
+    // A sum of decimal fractions may miss 1 by its rounding.
+    if sum > 1.0 + 1e-9 {
+        checker.fail(&path, format!("the shares of all classes add up to {sum}"), "together they are at most 1");
+    } else if !without.is_empty() && left < wire as f64 {
+        let problem = format!(
+            "the shares add up to {sum} and leave less than one packet for {} that has none: \"{}\"",
+            if without.len() == 1 { "the class" } else { "each class" },
+            without.join("\", \"")
+        );
+        checker.fail(&path, problem, "give that class a share too, or make the shares smaller");
+    } else if without.is_empty() && left >= wire as f64 {
+        let unused = Bytes(left as u64);
+        checker.warnings.push(format!("network.classes: the shares add up to {sum}; no class uses the other {unused}"));
+    }
+    checker.problems.len() == before
+}
+
+fn check_factor(path: &str, factor: f64, checker: &mut Checker<'_>) {
+    if !(factor > 0.0 && factor <= 1000.0) {
+        checker.fail(path, format!("{factor} is no factor"), "it is above 0 and at most 1000, like 0.125");
     }
 }
 
@@ -298,10 +414,7 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
         Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, resume_gap, .. }) => {
             size("network.buffer.pool", *pool);
             for (key, factor) in [("alpha", *alpha), ("pfc_alpha", *pfc_alpha)] {
-                if !(factor > 0.0 && factor <= 1000.0) {
-                    let path = format!("network.buffer.{key}");
-                    checker.fail(&path, format!("{factor} is no factor"), "it is above 0 and at most 1000, like 0.125");
-                }
+                check_factor(&format!("network.buffer.{key}"), factor, checker);
             }
             let pfc = pfc(*headroom, *resume_gap);
             BufferPolicy::Pooled { bytes: pool.get(), alpha: *alpha, pfc_alpha: *pfc_alpha, pfc }
@@ -389,6 +502,7 @@ struct Room<'a> {
     wire: u64,
     pause: u64,
     buffer: BufferPolicy,
+    plan: Plan,
 }
 
 impl Room<'_> {
@@ -409,7 +523,7 @@ impl Room<'_> {
             }
             worst = worst.max((needed, i));
             for end in [link.a, link.b] {
-                *of_switch.entry(end).or_default() += u128::from(needed) * u128::from(lossless);
+                *of_switch.entry(end).or_default() += u128::from(needed);
             }
         }
         if let Some((needed, computed)) = too_small {
@@ -420,31 +534,44 @@ impl Room<'_> {
             ));
         }
         let right = "give more buffer, a smaller headroom, shorter or slower links, or policy = \"lossy\"";
-        match self.buffer {
-            BufferPolicy::PerPort { bytes, .. } => {
-                let share = bytes / lossless;
-                if worst.0 >= share {
+        let own = |i: usize| format!("network.classes[{i}].share");
+        let mut common_done = false;
+        for (i, class) in classes.iter().enumerate().filter(|(_, class)| class.lossless) {
+            // Of the classes without a share one speaks for all.
+            if class.share.is_none() && std::mem::replace(&mut common_done, true) {
+                continue;
+            }
+            match self.plan.limits[i + 1] {
+                Limit::Port { bytes, .. } if worst.0 >= bytes => {
+                    let common = classes.iter().filter(|class| class.lossless && class.share.is_none()).count();
+                    let (path, whom) = match class.share {
+                        Some(_) => (own(i), format!("class \"{}\"", class.name)),
+                        None => ("network.buffer.per_port".to_string(), format!("each of {common} lossless classes")),
+                    };
                     let (from, to) = self.ends(worst.1);
                     let problem = format!(
-                        "an ingress has {} for each of {lossless} lossless classes, but the link between \"{from}\" and \
-                         \"{to}\" needs {} of headroom alone",
-                        Bytes(share),
+                        "an ingress has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of headroom \
+                         alone",
+                        Bytes(bytes),
                         Bytes(worst.0)
                     );
-                    checker.fail("network.buffer.per_port", problem, right);
+                    checker.fail(&path, problem, right);
                 }
-            }
-            BufferPolicy::Pooled { bytes, .. } => {
-                let switches = of_switch.into_iter().filter(|(node, _)| !self.graph.is_host(*node));
-                if let Some((needed, node)) = switches.map(|(node, needed)| (needed, node)).max()
-                    && needed >= u128::from(bytes)
-                {
-                    let name = &self.graph.names[node.ix()];
-                    let problem = format!("the lossless ingresses of \"{name}\" need {needed} B of headroom alone");
-                    checker.fail("network.buffer.pool", problem, right);
+                Limit::Pool { pool, .. } => {
+                    let (bytes, lossless) = self.plan.pools[pool];
+                    let switches = of_switch.iter().filter(|(node, _)| !self.graph.is_host(**node));
+                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), *node)).max();
+                    if let Some((needed, node)) = all
+                        && needed >= u128::from(bytes)
+                    {
+                        let name = &self.graph.names[node.ix()];
+                        let problem = format!("the lossless ingresses of \"{name}\" need {needed} B of headroom alone");
+                        let path = if class.share.is_some() { own(i) } else { "network.buffer.pool".to_string() };
+                        checker.fail(&path, problem, right);
+                    }
                 }
+                _ => {}
             }
-            BufferPolicy::Unlimited => {}
         }
     }
 
@@ -453,12 +580,12 @@ impl Room<'_> {
         (&self.graph.names[link.a.ix()], &self.graph.names[link.b.ix()])
     }
 
-    /// Most bytes that a queue of the class can ever hold.
-    fn most_queued(&self, class: &ClassConfig) -> u64 {
-        match self.buffer {
-            BufferPolicy::PerPort { bytes, .. } if !class.lossless => bytes,
+    /// Most bytes that a queue of a class can ever hold.
+    fn most_queued(&self, number: usize, class: &ClassConfig) -> u64 {
+        match self.plan.limits[number + 1] {
+            Limit::Port { bytes, .. } if !class.lossless => bytes,
             // The ingresses are limited, not the egress: it may hold what all of them have.
-            BufferPolicy::PerPort { bytes, .. } => {
+            Limit::Port { bytes, .. } => {
                 let mut ports: HashMap<NodeId, u64> = HashMap::new();
                 for end in self.graph.links.iter().flat_map(|link| [link.a, link.b]) {
                     *ports.entry(end).or_default() += 1;
@@ -467,16 +594,16 @@ impl Room<'_> {
                 bytes.saturating_mul(most.unwrap_or(0))
             }
             // A lone queue settles where q = alpha (pool - q).
-            BufferPolicy::Pooled { bytes, alpha, .. } if !class.lossless => {
-                (bytes as f64 * alpha / (1.0 + alpha)) as u64
+            Limit::Pool { pool, alpha } if !class.lossless => {
+                (self.plan.pools[pool].0 as f64 * alpha / (1.0 + alpha)) as u64
             }
-            BufferPolicy::Pooled { bytes, .. } => bytes,
-            BufferPolicy::Unlimited => u64::MAX,
+            Limit::Pool { pool, .. } => self.plan.pools[pool].0,
+            Limit::None => u64::MAX,
         }
     }
 
-    fn check_marking(&self, class: &ClassConfig, path: &str, checker: &mut Checker<'_>) {
-        let most = self.most_queued(class);
+    fn check_marking(&self, number: usize, class: &ClassConfig, path: &str, checker: &mut Checker<'_>) {
+        let most = self.most_queued(number, class);
         let never = |bytes: u64| {
             format!(
                 "no queue of class \"{}\" holds more than {}: {} never marks",
@@ -504,6 +631,48 @@ impl Room<'_> {
                     checker.fail(&format!("{path}.probability"), problem, "it is 0 to 1, like 0.01");
                 }
             }
+            fanin_fabric::Marking::RedAverage(red) => {
+                if red.min >= red.max {
+                    let problem = format!("{} is not below max = {}", Bytes(red.min), Bytes(red.max));
+                    checker.fail(&format!("{path}.min"), problem, "give a larger max, like 3 times min");
+                } else if red.min >= most {
+                    checker.fail(&format!("{path}.min"), never(red.min), "lower the threshold, or give more buffer");
+                }
+                let parts = [("probability", red.max_probability, 0.1), ("weight", red.weight, 0.002)];
+                for (key, value, like) in parts {
+                    if !(value > 0.0 && value <= 1.0) {
+                        let right = format!("it is above 0 and at most 1, like {like}");
+                        checker.fail(&format!("{path}.{key}"), format!("{value} is not possible"), right);
+                    }
+                }
+                check_packet_size(path, "mean_packet", red.mean_packet, checker);
+                check_packet_size(path, "idle_packet", red.idle_packet, checker);
+            }
+            fanin_fabric::Marking::Pi(pi) => {
+                if pi.target >= most {
+                    checker.fail(&format!("{path}.target"), never(pi.target), "lower the target, or give more buffer");
+                }
+                if !(pi.a > 0.0 && pi.a <= 1.0) {
+                    let right = "it is above 0 and at most 1, like 1.822e-5";
+                    checker.fail(&format!("{path}.a"), format!("{} is no gain", pi.a), right);
+                } else if !(pi.b >= 0.0 && pi.b < pi.a) {
+                    let problem =
+                        format!("{} is not below a = {}: a queue that stays too long would not matter", pi.b, pi.a);
+                    checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
+                }
+                if pi.every < SHORTEST_SAMPLE {
+                    let right = format!("it is at least {SHORTEST_SAMPLE}, like \"5882 us\"");
+                    checker.fail(&format!("{path}.every"), format!("{} is too short", pi.every), right);
+                }
+                check_packet_size(path, "mean_packet", pi.mean_packet, checker);
+            }
         }
+    }
+}
+
+fn check_packet_size(path: &str, key: &str, bytes: u32, checker: &mut Checker<'_>) {
+    if bytes == 0 || bytes > u32::from(u16::MAX) {
+        let right = format!("it is 1 to {} B; leave it out for a full packet", u16::MAX);
+        checker.fail(&format!("{path}.{key}"), "no packet has this size", right);
     }
 }

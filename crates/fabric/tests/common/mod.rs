@@ -69,7 +69,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
 }
 
 pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
-    ClassConfig { name: "data".into(), lossless, marking }
+    ClassConfig { name: "data".into(), lossless, marking, share: None, alpha: None }
 }
 
 /// Lossless ports of this many bytes.

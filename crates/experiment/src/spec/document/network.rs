@@ -1,5 +1,6 @@
 //! The network of a spec.
 
+use fanin_cc::aqm::{pi, red};
 use fanin_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -331,6 +332,71 @@ pub enum Marking {
         #[serde(default)]
         at: MarkAt,
     },
+    /// RED on a moving average of the queue, in the form and with the defaults of ns-2, but never dropping. The queue is
+    /// looked at when a packet joins.
+    RedAverage {
+        /// An average below this marks nothing.
+        min: Bytes,
+        /// Where the probability has reached `probability`. Default: 3 times `min`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<Bytes>,
+        /// Probability at `max`, above 0 and at most 1.
+        #[serde(default = "red_probability")]
+        probability: f64,
+        /// Weight of a new value in the average, above 0 and at most 1; DCTCP's "weight 9" is 2^-9 = 0.001953125.
+        #[serde(default = "red_weight")]
+        weight: f64,
+        /// The probability goes on from `probability` at `max` to 1 at twice `max`; otherwise it is 1 from `max` on.
+        #[serde(default = "yes")]
+        gentle: bool,
+        /// Marks are at least 1/p packets apart; otherwise evenly spread from the first packet on.
+        #[serde(default = "yes")]
+        wait: bool,
+        /// A packet of mean size, by which sizes count. Default: a full packet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mean_packet: Option<Bytes>,
+        /// The average decays over an idle time as if packets of this size had passed. Default: `mean_packet`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_packet: Option<Bytes>,
+    },
+    /// A proportional-integral controller, in the form and with the defaults of ns-2, but never dropping: every `every`,
+    /// p += a (queue - target) - b (queue before - target), and each packet is marked with probability p.
+    Pi {
+        /// What the queue should be. Default: 50 times `mean_packet`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Bytes>,
+        /// Gain on the distance now, per packet of mean size.
+        #[serde(default = "pi_a")]
+        a: f64,
+        /// Gain on the distance one sample before, per packet of mean size; below `a`.
+        #[serde(default = "pi_b")]
+        b: f64,
+        /// Time between two samples. Default: 1/170 s.
+        #[serde(default = "pi_every")]
+        every: Time,
+        /// A packet of mean size. Default: a full packet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mean_packet: Option<Bytes>,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+fn red_probability() -> f64 {
+    red::Config::new(0, 1).max_probability
+}
+fn red_weight() -> f64 {
+    red::Config::new(0, 1).weight
+}
+fn pi_a() -> f64 {
+    pi::Config::new(1).a
+}
+fn pi_b() -> f64 {
+    pi::Config::new(1).b
+}
+fn pi_every() -> Time {
+    pi::Config::new(1).every
 }
 
 /// When a queue is looked at for marking.
@@ -356,15 +422,22 @@ pub struct Class {
     /// How its queues mark. Default: `network.marking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
+    /// The part of the buffer that is its own, like 0.5: of each port, or of the pool, headroom included. Default: it uses
+    /// what is left together with the other classes that have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
 }
 
-/// A queue in the host between pacers and link.
+/// A queue in the host between pacers and link, one for each class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostQueue {
-    /// When it holds this much it stops pulling from flows; nothing is dropped.
+    /// When it holds this much of a class it stops pulling from the flows of that class; nothing is dropped.
     pub capacity: Bytes,
-    /// Packets are marked when it holds more than this. Default: it does not mark.
+    /// Packets are marked when it holds more than this of their class. Default: it does not mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_above: Option<Bytes>,
 }

@@ -52,7 +52,7 @@ fn faults_of_shape() {
     refused("\"225 KB\"", "\"225 KBytes\"", "network.buffer.per_port", &["unknown unit \"KBytes\"", "225 KB"]);
     refused("\"10 Gbps\"", "\"10 Gigs\"", "network.topology.link", &["unknown unit", "10 Gbps"]);
     refused("kind = \"clos\"", "kind = \"clso\"", "network.topology.kind", &["\"clso\"", "did you mean \"clos\"?"]);
-    refused("kind = \"step\"", "kind = \"pie\"", "network.marking.kind", &["\"pie\"", "known: off, red, step"]);
+    refused("kind = \"step\"", "kind = \"pie\"", "network.marking.kind", &["\"pie\"", "did you mean \"pi\"?"]);
     refused("\"last-bit\"", "\"lastbit\"", "network.release", &["did you mean \"last-bit\"?"]);
     refused("{ cdf = \"WebSearch\" }", "{ cfd = \"WebSearch\" }", "traffic[2].size.cfd", &["did you mean \"cdf\"?"]);
     refused("degree = 5", "degree = 5.5", "traffic[0].pattern.degree", &["5.5", "a whole number"]);
