@@ -3,7 +3,7 @@
 use crate::built::{Built, Measure, Series};
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, Message, NetworkConfig, Simulation, TrafficConfig, What};
-use fanin_record::{Bin, Event, EventKind, EventLog, Histogram, Run, Sample, TrafficInfo, port_names};
+use fanin_record::{Bin, Event, EventKind, EventLog, Histogram, Queries, Run, Sample, TrafficInfo, port_names};
 use fanin_units::{NodeId, PortId, Time};
 use std::time::{Duration, Instant};
 
@@ -39,16 +39,16 @@ pub struct Outcome {
 const EVENTS_PER_LOOK: u64 = 50_000;
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// While draining, how often to look whether all messages have arrived.
+/// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
 /// Samples kept over all series; histograms still count all.
 const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
 pub fn run(built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
-    let Built { network, traffics, messages, measure, warnings } = built;
+    let Built { network, traffics, queries, messages, measure, warnings } = built;
     let graph = network.graph.clone();
-    let mut runner = Runner::new(network, traffics, messages, measure, progress);
+    let mut runner = Runner::new(network, traffics, queries, messages, measure, progress);
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
@@ -71,7 +71,10 @@ const BIN: u64 = 1000;
 struct Runner<'a> {
     sim: Simulation,
     measure: Measure,
-    traffics: Vec<(String, String)>,
+    /// When the measured window ends.
+    window_end: Time,
+    /// Name, scheme and queries of each traffic.
+    traffics: Vec<(String, String, Option<Queries>)>,
     samplers: Vec<Sampler>,
     samples: Vec<Sample>,
     samples_left_out: u64,
@@ -88,11 +91,13 @@ impl<'a> Runner<'a> {
     fn new(
         network: NetworkConfig,
         traffics: Vec<TrafficConfig>,
+        queries: Vec<Option<Queries>>,
         messages: Box<dyn Iterator<Item = Message> + Send>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
-        let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
+        let named = traffics.iter().zip(queries);
+        let names = named.map(|(t, queries)| (t.name.clone(), t.scheme.id().to_string(), queries)).collect();
         let sim = Simulation::new(network, traffics, messages);
         let samplers = measure
             .series
@@ -109,6 +114,7 @@ impl<'a> Runner<'a> {
             delivered_before: sim.endless_delivered(),
             delivered_in_window: sim.endless_delivered(),
             sim,
+            window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             traffics: names,
             samplers,
@@ -123,25 +129,43 @@ impl<'a> Runner<'a> {
     }
 
     fn go(&mut self) {
-        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
         if !self.advance(self.measure.warm_up) {
             return;
         }
         self.delivered_before = self.sim.endless_delivered();
-        let arrived = self.advance(window_end);
+        let arrived = self.pass_window();
         self.delivered_in_window =
             self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
         }
+        // Messages that wait for others must not begin behind the window either.
+        self.sim.stop_posting();
         // What is posted is followed to its end, so that slow messages count as slow and not as missing.
-        let limit = window_end.saturating_add(self.measure.drain_limit);
+        let limit = self.window_end.saturating_add(self.measure.drain_limit);
         while self.measure.drain && self.sim.open_messages() > 0 && self.sim.now() < limit {
             let step = self.sim.now().saturating_add(DRAIN_STEP).min(limit);
             if !self.advance(step) {
                 return;
             }
         }
+    }
+
+    /// Runs to the end of the window, which comes early where that is wanted and all is done. False when it was stopped.
+    fn pass_window(&mut self) -> bool {
+        if !self.measure.stop_when_done {
+            return self.advance(self.window_end);
+        }
+        while self.sim.now() < self.window_end {
+            let step = self.sim.now().saturating_add(DRAIN_STEP).min(self.window_end);
+            if !self.advance(step) {
+                return false;
+            }
+            if self.sim.open_messages() == 0 && self.sim.nothing_to_come() {
+                self.window_end = step;
+            }
+        }
+        true
     }
 
     /// Runs to `until`, sampling on the way. False when it was stopped.
@@ -179,7 +203,7 @@ impl<'a> Runner<'a> {
     fn state(&self) -> Progress {
         Progress {
             simulated: self.sim.now(),
-            end: self.measure.warm_up.saturating_add(self.measure.window).max(self.sim.now()),
+            end: self.window_end.max(self.sim.now()),
             packet_hops: self.sim.packet_hops(),
             wall: self.began.elapsed(),
             started: self.sim.started(),
@@ -188,7 +212,6 @@ impl<'a> Runner<'a> {
     }
 
     fn sample(&mut self, at: Time) {
-        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
         for sampler in self.samplers.iter_mut().filter(|s| s.next == at) {
             for &port in &sampler.ports {
                 let queue_bytes = self.sim.queued(port);
@@ -207,7 +230,7 @@ impl<'a> Runner<'a> {
                 }
             }
             let next = at.saturating_add(sampler.series.every);
-            sampler.next = if next < window_end { next } else { Time::NEVER };
+            sampler.next = if next < self.window_end { next } else { Time::NEVER };
         }
     }
 
@@ -225,9 +248,10 @@ impl<'a> Runner<'a> {
             .iter()
             .zip(counters)
             .zip(&self.delivered_in_window)
-            .map(|(((name, scheme), counters), bytes)| TrafficInfo {
+            .map(|(((name, scheme, queries), counters), bytes)| TrafficInfo {
                 name: name.clone(),
                 scheme: scheme.clone(),
+                queries: queries.clone(),
                 counters,
                 long_bytes_in_window: *bytes,
             })
@@ -237,7 +261,7 @@ impl<'a> Runner<'a> {
             graph,
             traffics,
             measured_from,
-            measured_to: measured_from.saturating_add(self.measure.window),
+            measured_to: self.window_end,
             stopped: self.sim.now(),
             flows: self.sim.flows(),
             ports: self.sim.port_counters(),

@@ -452,6 +452,14 @@ impl<Q: EventQueue> Simulation<Q> {
         self.messages = (Box::new(std::iter::empty()) as Box<dyn Iterator<Item = Message> + Send>).peekable();
     }
 
+    /// From now on no message is posted that waits for others.
+    pub fn stop_posting(&mut self) {}
+
+    /// Whether every message there is has been posted.
+    pub fn nothing_to_come(&mut self) -> bool {
+        self.messages.peek().is_none() && self.started() == self.records.len() as u64
+    }
+
     /// Totals so far. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
         let mut totals = self.totals.clone();

@@ -6,6 +6,24 @@ use fanin_fabric::{FlowRecord, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
 use std::collections::HashMap;
 
+/// How the messages of a traffic make queries: a client asks some servers and waits for all their answers. Requests and
+/// answers of round r of client c are of group `c * rounds + r`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queries {
+    /// The asking hosts, in the order of their groups.
+    pub clients: Vec<u32>,
+    /// Queries per client.
+    pub rounds: u32,
+}
+
+impl Queries {
+    /// Whether a message of this traffic is a request: its group's client sends it.
+    pub fn is_request(&self, flow: &FlowRecord) -> bool {
+        let client = flow.group.checked_div(self.rounds).and_then(|client| self.clients.get(client as usize));
+        client == Some(&flow.src)
+    }
+}
+
 /// A traffic, as far as results need it.
 #[derive(Clone, Debug)]
 pub struct TrafficInfo {
@@ -13,6 +31,8 @@ pub struct TrafficInfo {
     pub name: String,
     /// The id of its scheme.
     pub scheme: String,
+    /// How its messages make queries, where they do.
+    pub queries: Option<Queries>,
     /// How often things happened.
     pub counters: TrafficCounters,
     /// Payload bytes of its endless flows that arrived in order within the measured window.
@@ -80,9 +100,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether a flow counts in the summary: a finite message posted within the measured window.
+    /// Whether a flow counts in the summary: a finite message posted within the measured window, and no request.
     pub fn is_measured(&self, flow: &FlowRecord) -> bool {
-        flow.bytes < Message::ENDLESS && (self.measured_from..self.measured_to).contains(&flow.start)
+        let queries = self.traffics.get(usize::from(flow.traffic)).and_then(|traffic| traffic.queries.as_ref());
+        flow.bytes < Message::ENDLESS
+            && (self.measured_from..self.measured_to).contains(&flow.start)
+            && !queries.is_some_and(|queries| queries.is_request(flow))
     }
 
     /// Whether all parts fit together.

@@ -1,6 +1,6 @@
 //! The numbers people compare.
 
-use crate::{EventKind, Percentiles, Run};
+use crate::{EventKind, Percentiles, Queries, Run, TrafficInfo};
 use fanin_fabric::FlowRecord;
 use fanin_units::Time;
 use serde::Serialize;
@@ -29,7 +29,7 @@ impl SizeRange {
     }
 }
 
-/// One traffic over the measured window. Only messages posted within the window count.
+/// One traffic over the measured window. Only messages posted within the window count, and no requests of queries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrafficSummary {
     /// Its name in the spec.
@@ -54,6 +54,8 @@ pub struct TrafficSummary {
     pub completion_us: Percentiles,
     /// Completion times of finished messages of these sizes, as multiples of their ideal.
     pub slowdown: Percentiles,
+    /// Its queries, where its messages make some.
+    pub queries: Option<QuerySummary>,
     /// Payload that endless flows delivered in the window, in Gb/s over the whole window.
     pub long_goodput_gbps: f64,
     /// Share of the data packets of measured messages that arrived with a congestion mark.
@@ -62,6 +64,17 @@ pub struct TrafficSummary {
     pub packets_resent: u64,
     /// How often its scheme acted, over the whole run.
     pub actions: BTreeMap<&'static str, u64>,
+}
+
+/// The queries of a traffic that began within the measured window: with the post of the first request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuerySummary {
+    /// How many began.
+    pub started: u64,
+    /// Of those, queries whose every answer arrived.
+    pub finished: u64,
+    /// Times from the first request's post to the last answer's last byte, of finished queries, in microseconds.
+    pub completion_us: Percentiles,
 }
 
 /// Packets dropped in the whole run, by cause.
@@ -191,9 +204,37 @@ struct Collected {
     arrived: u64,
     marked: u64,
     resent: u64,
+    /// By group: the first post of a request, and the last end of an answer.
+    queries: Vec<(Time, Time)>,
 }
 
 impl Collected {
+    fn of(info: &TrafficInfo) -> Self {
+        let count = info.queries.as_ref().map_or(0, |queries| queries.clients.len() * queries.rounds as usize);
+        Self { queries: vec![(Time::NEVER, Time::ZERO); count], ..Self::default() }
+    }
+
+    /// A message of a query. One that never arrived ends at [`Time::NEVER`], after all others.
+    fn add_to_query(&mut self, queries: &Queries, flow: &FlowRecord) {
+        let Some((begun, ended)) = self.queries.get_mut(flow.group as usize) else { return };
+        if queries.is_request(flow) {
+            *begun = flow.start.min(*begun);
+        } else {
+            *ended = flow.finished.max(*ended);
+        }
+    }
+
+    fn sum_up_queries(&self, run: &Run) -> QuerySummary {
+        let begun = self.queries.iter().filter(|(begun, _)| (run.measured_from..run.measured_to).contains(begun));
+        let times = begun.clone().filter(|(_, ended)| ended.is_some());
+        let times: Vec<f64> = times.map(|(begun, ended)| us(ended.saturating_sub(*begun))).collect();
+        QuerySummary {
+            started: begun.count() as u64,
+            finished: times.len() as u64,
+            completion_us: Percentiles::of(times),
+        }
+    }
+
     fn add(&mut self, run: &Run, flow: &FlowRecord, sizes: SizeRange) {
         if flow.bytes >= fanin_fabric::Message::ENDLESS {
             self.endless += 1;
@@ -218,10 +259,12 @@ impl Collected {
 }
 
 fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
-    let mut collected: Vec<Collected> = run.traffics.iter().map(|_| Collected::default()).collect();
+    let mut collected: Vec<Collected> = run.traffics.iter().map(Collected::of).collect();
     for flow in &run.flows {
-        if let Some(of) = collected.get_mut(usize::from(flow.traffic)) {
+        let number = usize::from(flow.traffic);
+        if let (Some(of), Some(info)) = (collected.get_mut(number), run.traffics.get(number)) {
             of.add(run, flow, sizes);
+            info.queries.iter().for_each(|queries| of.add_to_query(queries, flow));
         }
     }
     let window_s = run.measured_to.saturating_sub(run.measured_from).as_secs_f64();
@@ -237,6 +280,7 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             sizes,
             sized_started: c.sized_started,
             sized_unfinished: c.sized_unfinished,
+            queries: info.queries.as_ref().map(|_| c.sum_up_queries(run)),
             completion_us: Percentiles::of(c.completion_us),
             slowdown: Percentiles::of(c.slowdown),
             long_goodput_gbps: if window_s > 0.0 {

@@ -45,6 +45,7 @@ pub fn example() -> Run {
     let info = |name: &str, long| TrafficInfo {
         name: name.into(),
         scheme: "dcqcn".into(),
+        queries: None,
         counters: counters.clone(),
         long_bytes_in_window: long,
     };

@@ -1,6 +1,7 @@
 //! What runs: made from a checked spec only.
 
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_record::Queries;
 use fanin_units::{PortId, Time};
 
 /// An experiment that is ready to run.
@@ -9,6 +10,8 @@ pub struct Built {
     pub network: NetworkConfig,
     /// Its traffics, by number.
     pub traffics: Vec<TrafficConfig>,
+    /// How the messages of each traffic make queries, where they do.
+    pub queries: Vec<Option<Queries>>,
     /// All messages in order of their start, made while the run goes on; none starts after the measured window.
     pub messages: Box<dyn Iterator<Item = Message> + Send>,
     /// What is measured, and for how long.
@@ -24,6 +27,8 @@ pub struct Measure {
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count; above zero.
     pub window: Time,
+    /// Whether the window ends as soon as all is done.
+    pub stop_when_done: bool,
     /// Whether the run goes on after the window until all messages have arrived.
     pub drain: bool,
     /// How long it goes on at most.

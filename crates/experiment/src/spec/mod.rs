@@ -20,6 +20,7 @@ use built::{Built, Measure};
 use document::Document;
 use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_record::Queries;
 use fanin_units::Time;
 use fanin_workload::{FlowList, ListedFlow, Pattern, Places, merge};
 use scheme::SchemeChoice;
@@ -98,10 +99,14 @@ impl Spec {
         &self.document
     }
 
-    /// The same spec with one scheme, as it is, for all traffics.
+    /// The same spec with one scheme, as it is, for all traffics. A transport that was the old scheme's own becomes the new
+    /// one's own; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         for (i, traffic) in spec.document.traffic.iter_mut().enumerate() {
+            if traffic.transport == traffic::own_transport(traffic.scheme.id()) {
+                traffic.transport = None;
+            }
             traffic.scheme = SchemeChoice::preset(id);
             spec.source.changed(&format!("traffic[{i}].scheme"), &format!("scheme={id}"));
         }
@@ -277,9 +282,17 @@ impl CheckedSpec {
                 counts: flow.chain.counts,
             },
         };
+        let queries = |workload: &fanin_workload::Traffic| match &workload.pattern {
+            Pattern::Query(query) => {
+                let clients = query.clients_in_order(&self.places).ok()?;
+                Some(Queries { clients, rounds: query.rounds })
+            }
+            _ => None,
+        };
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
+            queries: self.workloads.iter().map(queries).collect(),
             messages: Box::new(merge(sources).map(message)),
             measure: self.measure.clone(),
             warnings: self.warnings.clone(),

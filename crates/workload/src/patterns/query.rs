@@ -165,12 +165,12 @@ impl Query {
         let queries = if span > Time::ZERO { plan.clients.len() as u32 * self.rounds } else { 0 };
         let mut order: Vec<u32> = (0..plan.servers.len() as u32).collect();
         let mut next_gate = 0;
-        // The gate that opens when the last query of this client is answered.
+        // The gate that opens when the last query was answered; none behind a client's last one.
         let mut answered = None;
         Ok((0..queries).flat_map(move |group| {
             let client = plan.clients[(group / query.rounds) as usize];
             let round = group % query.rounds;
-            let before = answered.take().filter(|_| round > 0);
+            let before = answered.take();
             let servers = plan.servers_of(client);
             let degree = query.degree_of(servers);
             let mut asked = Vec::with_capacity(degree);
