@@ -32,5 +32,5 @@ pub use registry::{Instance, SchemeRow, Settings, rows};
 pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
     Ack, AckFields, AckPlan, Control, Cx, Data, Emit, FlowInfo, Loss, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo,
-    PortView, Receiver, ReceiverFlow, Scheme, Sender, Sent, SwitchInfo, SwitchProgram, Verdict,
+    PortView, Receiver, ReceiverFlow, Scheme, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict,
 };

@@ -39,7 +39,7 @@ pub struct Outcome {
 const EVENTS_PER_LOOK: u64 = 50_000;
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// While draining, how often to look whether all messages have arrived.
+/// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
 /// Samples kept over all series; histograms still count all.
 const MOST_SAMPLES: usize = 4_000_000;
@@ -71,6 +71,9 @@ const BIN: u64 = 1000;
 struct Runner<'a> {
     sim: Simulation,
     measure: Measure,
+    /// When the measured window ends.
+    window_end: Time,
+    /// Name and scheme of each traffic.
     traffics: Vec<(String, String)>,
     samplers: Vec<Sampler>,
     samples: Vec<Sample>,
@@ -109,6 +112,7 @@ impl<'a> Runner<'a> {
             delivered_before: sim.endless_delivered(),
             delivered_in_window: sim.endless_delivered(),
             sim,
+            window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             traffics: names,
             samplers,
@@ -123,25 +127,43 @@ impl<'a> Runner<'a> {
     }
 
     fn go(&mut self) {
-        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
         if !self.advance(self.measure.warm_up) {
             return;
         }
         self.delivered_before = self.sim.endless_delivered();
-        let arrived = self.advance(window_end);
+        let arrived = self.pass_window();
         self.delivered_in_window =
             self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
         }
+        // Messages that wait for others must not begin behind the window either.
+        self.sim.stop_posting();
         // What is posted is followed to its end, so that slow messages count as slow and not as missing.
-        let limit = window_end.saturating_add(self.measure.drain_limit);
+        let limit = self.window_end.saturating_add(self.measure.drain_limit);
         while self.measure.drain && self.sim.open_messages() > 0 && self.sim.now() < limit {
             let step = self.sim.now().saturating_add(DRAIN_STEP).min(limit);
             if !self.advance(step) {
                 return;
             }
         }
+    }
+
+    /// Runs to the end of the window, which comes early where that is wanted and all is done. False when it was stopped.
+    fn pass_window(&mut self) -> bool {
+        if !self.measure.stop_when_done {
+            return self.advance(self.window_end);
+        }
+        while self.sim.now() < self.window_end {
+            let step = self.sim.now().saturating_add(DRAIN_STEP).min(self.window_end);
+            if !self.advance(step) {
+                return false;
+            }
+            if self.sim.open_messages() == 0 && self.sim.nothing_to_come() {
+                self.window_end = step;
+            }
+        }
+        true
     }
 
     /// Runs to `until`, sampling on the way. False when it was stopped.
@@ -179,7 +201,7 @@ impl<'a> Runner<'a> {
     fn state(&self) -> Progress {
         Progress {
             simulated: self.sim.now(),
-            end: self.measure.warm_up.saturating_add(self.measure.window).max(self.sim.now()),
+            end: self.window_end.max(self.sim.now()),
             packet_hops: self.sim.packet_hops(),
             wall: self.began.elapsed(),
             started: self.sim.started(),
@@ -188,7 +210,6 @@ impl<'a> Runner<'a> {
     }
 
     fn sample(&mut self, at: Time) {
-        let window_end = self.measure.warm_up.saturating_add(self.measure.window);
         for sampler in self.samplers.iter_mut().filter(|s| s.next == at) {
             for &port in &sampler.ports {
                 let queue_bytes = self.sim.queued(port);
@@ -207,7 +228,7 @@ impl<'a> Runner<'a> {
                 }
             }
             let next = at.saturating_add(sampler.series.every);
-            sampler.next = if next < window_end { next } else { Time::NEVER };
+            sampler.next = if next < self.window_end { next } else { Time::NEVER };
         }
     }
 
@@ -237,9 +258,10 @@ impl<'a> Runner<'a> {
             graph,
             traffics,
             measured_from,
-            measured_to: measured_from.saturating_add(self.measure.window),
+            measured_to: self.window_end,
             stopped: self.sim.now(),
-            flows: self.sim.flows(),
+            // Those that waited for others to the end were never posted.
+            flows: self.sim.flows().into_iter().filter(|flow| flow.start.is_some()).collect(),
             ports: self.sim.port_counters(),
             totals: self.sim.totals(),
             series: self.samples,

@@ -24,5 +24,5 @@ pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, Histogram, Run, Sample, TrafficInfo, port_names};
 pub use summary::{
-    DropSummary, NetworkSummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
+    DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
 };

@@ -29,7 +29,7 @@ impl SizeRange {
     }
 }
 
-/// One traffic over the measured window. Only messages posted within the window count.
+/// One traffic over the measured window. Only messages posted within the window count, and no requests of queries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrafficSummary {
     /// Its name in the spec.
@@ -54,6 +54,8 @@ pub struct TrafficSummary {
     pub completion_us: Percentiles,
     /// Completion times of finished messages of these sizes, as multiples of their ideal.
     pub slowdown: Percentiles,
+    /// Its queries, where its messages make some.
+    pub queries: Option<QuerySummary>,
     /// Payload that endless flows delivered in the window, in Gb/s over the whole window.
     pub long_goodput_gbps: f64,
     /// Share of the data packets of measured messages that arrived with a congestion mark.
@@ -64,6 +66,19 @@ pub struct TrafficSummary {
     pub timeouts: u64,
     /// How often its scheme acted, over the whole run.
     pub actions: BTreeMap<&'static str, u64>,
+}
+
+/// The queries of a traffic that began within the measured window: with the post of the first request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuerySummary {
+    /// How many began.
+    pub started: u64,
+    /// Of those, queries whose every answer arrived.
+    pub finished: u64,
+    /// Queries of which some message had a retransmission timeout.
+    pub timed_out: u64,
+    /// Times from the first request's post to the last answer's last byte, of finished queries, in microseconds.
+    pub completion_us: Percentiles,
 }
 
 /// Packets dropped in the whole run, by cause.
@@ -194,9 +209,38 @@ struct Collected {
     marked: u64,
     resent: u64,
     timeouts: u64,
+    /// By group: the first post of a request, the last end of an answer, retransmission timeouts of all of them.
+    queries: BTreeMap<u32, (Time, Time, u64)>,
 }
 
 impl Collected {
+    /// A message of a query: a request or an answer. One that never arrived ends at [`Time::NEVER`], after all others.
+    fn add_to_query(&mut self, flow: &FlowRecord) {
+        if !flow.request && !self.queries.contains_key(&flow.group) {
+            // Groups without a request are no queries; a query's first request is its first message.
+            return;
+        }
+        let (begun, ended, timeouts) = self.queries.entry(flow.group).or_insert((Time::NEVER, Time::ZERO, 0));
+        *timeouts += u64::from(flow.timeouts);
+        if flow.request {
+            *begun = flow.start.min(*begun);
+        }
+        *ended = flow.finished.max(*ended);
+    }
+
+    fn sum_up_queries(&self, run: &Run) -> Option<QuerySummary> {
+        let window = run.measured_from..run.measured_to;
+        let begun: Vec<_> = self.queries.values().filter(|(begun, ..)| window.contains(begun)).collect();
+        let whole = begun.iter().filter(|(_, ended, _)| ended.is_some());
+        let times: Vec<f64> = whole.map(|(begun, ended, _)| us(ended.saturating_sub(*begun))).collect();
+        (!self.queries.is_empty()).then(|| QuerySummary {
+            started: begun.len() as u64,
+            finished: times.len() as u64,
+            timed_out: begun.iter().filter(|(.., timeouts)| *timeouts > 0).count() as u64,
+            completion_us: Percentiles::of(times),
+        })
+    }
+
     fn add(&mut self, run: &Run, flow: &FlowRecord, sizes: SizeRange) {
         if flow.bytes >= fanin_fabric::Message::ENDLESS {
             self.endless += 1;
@@ -224,8 +268,10 @@ impl Collected {
 fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
     let mut collected: Vec<Collected> = run.traffics.iter().map(|_| Collected::default()).collect();
     for flow in &run.flows {
-        if let Some(of) = collected.get_mut(usize::from(flow.traffic)) {
+        let number = usize::from(flow.traffic);
+        if let Some(of) = collected.get_mut(number) {
             of.add(run, flow, sizes);
+            of.add_to_query(flow);
         }
     }
     let window_s = run.measured_to.saturating_sub(run.measured_from).as_secs_f64();
@@ -241,6 +287,7 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             sizes,
             sized_started: c.sized_started,
             sized_unfinished: c.sized_unfinished,
+            queries: c.sum_up_queries(run),
             completion_us: Percentiles::of(c.completion_us),
             slowdown: Percentiles::of(c.slowdown),
             long_goodput_gbps: if window_s > 0.0 {

@@ -57,6 +57,12 @@ pub(crate) fn resolve(key: &'static str, hosts: Option<&[u32]>, places: &Places)
     Ok(sorted)
 }
 
+/// The named hosts in the order they are named, or all; each once.
+pub(crate) fn in_order(key: &'static str, hosts: Option<&[u32]>, places: &Places) -> Result<Vec<u32>, WorkloadError> {
+    let sorted = resolve(key, hosts, places)?;
+    Ok(hosts.map_or(sorted, <[u32]>::to_vec))
+}
+
 /// A host and the candidates it cannot be paired with, which lie side by side: itself, or its rack.
 #[derive(Clone, Copy)]
 struct Chooser {
@@ -130,7 +136,7 @@ impl Pairs {
     }
 
     /// The hosts that are drawn first.
-    pub fn choosing_hosts(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn choosing_hosts(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         self.choosers.iter().map(|c| c.host)
     }
 
@@ -170,19 +176,32 @@ impl Pairs {
     /// Hands `count` different partners of a chooser, in random order, to `each`. There must be as many.
     pub fn distinct_partners(&mut self, chooser: usize, count: usize, stream: &mut Stream, mut each: impl FnMut(u32)) {
         let Chooser { excluded_from, excluded_to, .. } = self.choosers[chooser];
-        let total = self.order.len();
-        let mut found = 0;
-        // A shuffle of the front: what earlier draws left behind it is as good an order as any.
-        for i in 0..total {
-            if found == count {
-                return;
-            }
-            self.order.swap(i, i + stream.below((total - i) as u64) as usize);
-            let at = self.order[i];
-            if !(excluded_from..excluded_to).contains(&at) {
-                found += 1;
-                each(self.candidates[at as usize]);
-            }
+        let excluded = |at: u32| (excluded_from..excluded_to).contains(&at);
+        distinct(&mut self.order, count, stream, excluded, |at| each(self.candidates[at as usize]));
+    }
+}
+
+/// Hands `count` different entries of `order` that are not `excluded`, in random order, to `each`. There must be as
+/// many. It leaves `order` in another order.
+pub(crate) fn distinct(
+    order: &mut [u32],
+    count: usize,
+    stream: &mut Stream,
+    excluded: impl Fn(u32) -> bool,
+    mut each: impl FnMut(u32),
+) {
+    let total = order.len();
+    let mut found = 0;
+    // A shuffle of the front: what earlier draws left behind it is as good an order as any.
+    for i in 0..total {
+        if found == count {
+            return;
+        }
+        order.swap(i, i + stream.below((total - i) as u64) as usize);
+        let at = order[i];
+        if !excluded(at) {
+            found += 1;
+            each(at);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
 //! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
 //!
-//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter), so another traffic or
+//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, think), so another traffic or
 //! another size distribution shifts no other draw.
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub use hosts::Hosts;
 pub use list::{FlowList, ListedFlow};
 pub use load::{Load, LoadBase, Places};
 pub use merge::{Merge, merge};
-pub use patterns::{AllToAll, Arrivals, Incast, Long, LongFlows, Permutation, Poisson};
+pub use patterns::{AllToAll, Arrivals, Incast, Long, LongFlows, Permutation, Poisson, Query, Response};
 pub use size::SizeDistribution;
 
 use fanin_engine::{Stream, Streams};
@@ -41,7 +41,7 @@ pub const NO_GROUP: u32 = u32::MAX;
 /// One message or long transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// When it is posted at the sender.
+    /// When it is posted at the sender, as far as its `chain` does not say otherwise.
     pub start: Time,
     /// Sending host.
     pub src: u32,
@@ -58,12 +58,13 @@ pub struct Flow {
 }
 
 /// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows that count towards a gate
-/// go to one host, all that wait for it leave from that host, and all of them have the same start.
+/// go to one host, all that wait for it leave from that host, and all of them have the same start. A flow that waits
+/// counts as started only when it is posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Chain {
     /// It is posted only when this gate opens: when every flow that counts towards it has arrived.
     pub after: Option<u32>,
-    /// How long after that.
+    /// How long after that; of a flow that waits for no gate, how long after its start.
     pub delay: Time,
     /// Whether it goes back on the connection of the flow that opened its gate.
     pub answers: bool,
@@ -94,8 +95,10 @@ pub enum Pattern {
     Permutation(Permutation),
     /// Each host sends to each other host.
     AllToAll(AllToAll),
-    /// Long flows between random hosts.
+    /// Long flows.
     Long(Long),
+    /// Clients that ask servers, wait for all answers, and ask again.
+    Query(Query),
     /// Flows one by one.
     List(FlowList),
 }
@@ -117,6 +120,7 @@ impl Traffic {
             Pattern::Permutation(p) => Box::new(p.flows(places, draws, span)?),
             Pattern::AllToAll(p) => Box::new(p.flows(places, draws, span)?),
             Pattern::Long(p) => Box::new(p.flows(places, &mut draws, span)?),
+            Pattern::Query(p) => Box::new(p.flows(places, draws, span)?),
             Pattern::List(p) => Box::new(p.flows(places, span)?),
         };
         let start = self.start;
@@ -137,6 +141,7 @@ impl Traffic {
             Pattern::Permutation(p) => p.expected(places, span),
             Pattern::AllToAll(p) => p.expected(places, span),
             Pattern::Long(p) => p.expected(places, span),
+            Pattern::Query(p) => p.expected(places, span),
             Pattern::List(p) => p.expected(places, span),
         }
     }
@@ -152,6 +157,8 @@ pub(crate) struct Draws {
     pub sizes: Stream,
     /// Offsets of starts.
     pub jitter: Stream,
+    /// Think times.
+    pub think: Stream,
 }
 
 impl Draws {
@@ -162,6 +169,7 @@ impl Draws {
             hosts: stream("traffic hosts"),
             sizes: stream("traffic sizes"),
             jitter: stream("traffic jitter"),
+            think: stream("traffic think"),
         }
     }
 }
@@ -175,12 +183,12 @@ mod tests {
         let streams = Streams::new(1);
         let mut firsts: Vec<u64> = (0..3)
             .flat_map(|number| {
-                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter } = Draws::new(&streams, number);
-                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits()]
+                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter, mut think } = Draws::new(&streams, number);
+                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits(), think.bits()]
             })
             .collect();
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 12);
+        assert_eq!(firsts.len(), 15);
     }
 }

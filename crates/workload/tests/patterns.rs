@@ -224,3 +224,129 @@ fn long_flows_have_random_senders_of_their_own() {
     }
     assert!(count_of.iter().all(|c| c.abs_diff(100) < 40), "{count_of:?}");
 }
+
+#[test]
+fn long_flows_one_to_one_keep_the_order_of_the_lists() {
+    let hosts = Hosts { senders: Some(vec![7, 2, 9]), receivers: Some(vec![1, 12, 7]), inter_rack_only: None };
+    let pairs = |hosts: &Hosts| Pattern::Long(Long { hosts: hosts.clone(), ..long(LongFlows::OneToOne, Time::ZERO) });
+    let places = network(13, 10);
+    let ends: Vec<(u32, u32)> =
+        run(&traffic(pairs(&hosts)), &places, 0, Time::from_ms(1)).iter().map(|f| (f.src, f.dst)).collect();
+    assert_eq!(ends, [(7, 1), (2, 12), (9, 7)]);
+    // Racks are {0}, {1 to 4}, {5 to 8}, {9 to 12}: all three cross. Each sender can fill its 10 Gb/s.
+    let expected = traffic(pairs(&hosts)).expected(&places, Time::from_ms(1)).unwrap();
+    assert_eq!((expected.flows, expected.inter_rack, expected.payload_bps), (3.0, 1.0, Some(3e10)));
+    let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 12]), ..hosts.clone() }), &places);
+    assert!(error.starts_with("pattern.receivers: 2 receivers of 3 senders"), "{error}");
+    let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 2, 7]), ..hosts }), &places);
+    assert!(error.starts_with("pattern.receivers: host 2 would send to itself"), "{error}");
+}
+
+/// 3 rounds of 2 servers.
+fn query() -> Query {
+    Query {
+        clients: Some(vec![4]),
+        servers: Some(vec![9, 1]),
+        degree: None,
+        rounds: 3,
+        request: 1600,
+        response: Response::Total(1001),
+        think: [Time::from_us(2); 2],
+        jitter: Time::ZERO,
+        pause: Time::from_us(7),
+    }
+}
+
+#[test]
+fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
+    let places = network(13, 10);
+    let asked = Traffic { start: Time::from_us(5), pattern: Pattern::Query(query()) };
+    let flows = run(&asked, &places, 3, Time::from_us(6));
+    let expected = asked.expected(&places, Time::from_us(6)).unwrap();
+    // 4 and 1 share a rack. Of 2 flows in a pair, one carries 1600 B and the other 500.5 B on average.
+    assert_eq!((expected.flows, expected.mean_bytes, expected.inter_rack), (12.0, 1050.25, 0.5));
+    let chain = |after, us, answers, counts| Chain { after, delay: Time::from_us(us), answers, counts };
+    let flow =
+        |src, dst, bytes, group, chain| Flow { start: Time::from_us(5), src, dst, bytes, traffic: 3, group, chain };
+    let round = |group, before, first: u32, after: Option<u32>| {
+        let pause = if group > 0 { 7 } else { 0 };
+        [
+            flow(4, 9, 1600, group, chain(before, pause, false, Some(first))),
+            flow(9, 4, 501, group, chain(Some(first), 2, true, after)),
+            flow(4, 1, 1600, group, chain(before, pause, false, Some(first + 1))),
+            flow(1, 4, 500, group, chain(Some(first + 1), 2, true, after)),
+        ]
+    };
+    assert_eq!(flows, [round(0, None, 0, Some(2)), round(1, Some(2), 3, Some(5)), round(2, Some(5), 6, None)].concat());
+    // Nothing begins after the end.
+    assert_eq!(run(&asked, &places, 3, Time::from_us(5)), []);
+}
+
+#[test]
+fn queries_draw_as_many_servers_as_they_ask_and_think_within_bounds() {
+    let places = network(13, 10);
+    let some = Query {
+        clients: None,
+        servers: None,
+        degree: Some(3),
+        rounds: 200,
+        response: Response::Each(SizeDistribution::UniformOf(vec![2000, 4000])),
+        think: [Time::from_us(2), Time::from_us(4)],
+        jitter: Time::from_us(10),
+        ..query()
+    };
+    let flows = run(&traffic(Pattern::Query(some)), &places, 0, Time::from_ms(1));
+    assert_eq!(flows.len(), 13 * 200 * 3 * 2);
+    let mut asked = [0u32; 13];
+    for round in flows.chunks(6) {
+        let mut servers: Vec<u32> = round.iter().filter(|f| !f.chain.answers).map(|f| f.dst).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        assert_eq!(servers.len(), 3, "{round:?}");
+        servers.iter().for_each(|s| asked[*s as usize] += 1);
+    }
+    // 12 clients x 200 queries x 3 of 12 servers.
+    assert!(asked.iter().all(|n| n.abs_diff(600) < 90), "{asked:?}");
+    let mean_us = |answers: bool, first_round: bool| {
+        let of = flows.iter().filter(|f| f.chain.answers == answers && (f.group % 200 == 0) == first_round);
+        let delays: Vec<f64> = of.map(|f| f.chain.delay.as_secs_f64() * 1e6).collect();
+        let (least, most) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
+        (least, delays.iter().sum::<f64>() / delays.len() as f64, most)
+    };
+    // Think times are 2 to 4 us, offsets of requests 0 to 10 us, and the pause between queries is 7 us.
+    for (answers, first_round, from, to) in
+        [(true, false, 2.0, 4.0), (false, false, 7.0, 17.0), (false, true, 0.0, 10.0)]
+    {
+        let (least, mean, most) = mean_us(answers, first_round);
+        assert!(least >= from && most <= to, "{least} to {most}");
+        assert!((mean - (from + to) / 2.0).abs() < 0.2 * (to - from), "{mean}");
+        assert!(most - least > 0.8 * (to - from), "{least} to {most}");
+    }
+}
+
+#[test]
+fn queries_that_cannot_run_are_refused() {
+    let places = network(13, 10);
+    let refused = |change: fn(&mut Query), starts: &str| {
+        let mut query = query();
+        change(&mut query);
+        let error = refusal(Pattern::Query(query), &places);
+        assert!(error.starts_with(starts), "{error}");
+    };
+    refused(|q| q.clients = Some(vec![]), "pattern.clients: no host is given");
+    refused(|q| q.clients = Some(vec![13]), "pattern.clients: there is no host 13");
+    refused(|q| q.servers = Some(vec![1, 1]), "pattern.servers: host 1 is named twice");
+    refused(|q| q.servers = Some(vec![4]), "pattern.servers: host 4 has no server but itself");
+    refused(|q| q.degree = Some(0), "pattern.degree: 0 different servers, where host 4 has 2 to ask; it is 1 to 2");
+    refused(|q| q.degree = Some(3), "pattern.degree: 3 different");
+    refused(|q| q.rounds = 0, "pattern.rounds: no client asks");
+    refused(|q| q.rounds = u32::MAX, "pattern.rounds: that makes 4.3e9 queries with 1.3e10 waits; lower it");
+    refused(|q| q.request = 0, "pattern.request: 0 B is no size");
+    refused(|q| q.request = ENDLESS, "pattern.request: ");
+    refused(|q| q.response = Response::Total(1), "pattern.total: 1 B cannot be 2 responses; each response has 1 B");
+    refused(|q| q.response = Response::Each(SizeDistribution::Fixed(0)), "size.fixed: 0 B");
+    refused(|q| q.response = Response::Each(SizeDistribution::Fixed(ENDLESS)), "size: a response that never ends");
+    refused(|q| q.think = [Time::from_us(3), Time::from_us(2)], "pattern.think: 3 us is above 2 us");
+    refused(|q| q.pause = Time::NEVER, "pattern.pause: ");
+    refused(|q| q.jitter = Time::from_s(1_000_000), "pattern.jitter: 1000000 s is longer than any run");
+}

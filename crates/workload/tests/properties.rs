@@ -7,6 +7,7 @@ use fanin_engine::Streams;
 use fanin_units::Time;
 use fanin_workload::*;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// Random cases of a property: `FANIN_CASES`, or 64.
 fn cases() -> ProptestConfig {
@@ -34,7 +35,11 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
         every.clone().prop_map(Arrivals::Every),
         Just(Arrivals::Once),
     ];
-    let amount = prop_oneof![load.clone().prop_map(LongFlows::Load), (0u32..15).prop_map(LongFlows::Count)];
+    let amount = prop_oneof![
+        load.clone().prop_map(LongFlows::Load),
+        (0u32..15).prop_map(LongFlows::Count),
+        Just(LongFlows::OneToOne)
+    ];
     prop_oneof![
         (hosts.clone(), size.clone(), load).prop_map(|(hosts, size, load)| Pattern::Poisson(Poisson {
             hosts,
@@ -49,6 +54,7 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
         (some.clone(), size.clone(), jitter.clone(), prop::option::of(every))
             .prop_map(|(hosts, size, jitter, every)| Pattern::Permutation(Permutation { hosts, size, jitter, every })),
         (some, size.clone()).prop_map(|(hosts, size)| Pattern::AllToAll(AllToAll { hosts, size })),
+        any_query().prop_map(Pattern::Query),
         (hosts, size, amount, jitter).prop_map(|(hosts, size, amount, spread)| Pattern::Long(Long {
             hosts,
             size,
@@ -56,6 +62,115 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
             spread
         })),
     ]
+}
+
+/// Queries, sound or not.
+fn any_query() -> impl Strategy<Value = Query> {
+    let some = prop::option::of(prop::collection::btree_set(0u32..9, 1..5).prop_map(Vec::from_iter).prop_shuffle());
+    let response = prop_oneof![
+        (1u64..5000).prop_map(Response::Total),
+        Just(Response::Each(SizeDistribution::Uniform { min: 1, max: 9000 })),
+    ];
+    let time = || (0u64..3).prop_map(Time::from_us);
+    let times = (time(), time(), time(), time());
+    (some.clone(), some, prop::option::of(0u32..4), 0u32..6, 1u64..4000, response, times).prop_map(
+        |(clients, servers, degree, rounds, request, response, (least, most, jitter, pause))| {
+            let think = [least, least + most];
+            Query { clients, servers, degree, rounds, request, response, think, jitter, pause }
+        },
+    )
+}
+
+/// All flows of a query traffic, or none where it is not sound.
+fn asked(query: &Query, places: &Places, seed: u64) -> Vec<Flow> {
+    let flows = traffic(Pattern::Query(query.clone())).flows(places, &Streams::new(seed), 0, Time::from_us(1));
+    flows.map_or(Vec::new(), |flows| flows.collect())
+}
+
+proptest! {
+    #![proptest_config(cases())]
+    #[test]
+    fn the_gates_of_queries_are_well_formed(query in any_query(), hosts in 6u32..16, seed: u64) {
+        let places = network(hosts, 10);
+        let flows = asked(&query, &places, seed);
+        let clients = query.clients_in_order(&places).unwrap_or_default();
+        // By gate: how many count towards it and to which host they go, how many wait and from which they leave.
+        let mut gates: BTreeMap<u32, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        for f in &flows {
+            prop_assert_eq!(f.start, Time::ZERO);
+            let (client, server) = if f.chain.answers { (f.dst, f.src) } else { (f.src, f.dst) };
+            prop_assert_eq!(client, clients[(f.group / query.rounds) as usize]);
+            prop_assert!(query.servers.as_ref().is_none_or(|s| s.contains(&server)) && client != server);
+            f.chain.counts.into_iter().for_each(|gate| gates.entry(gate).or_default().0.push(f.dst));
+            f.chain.after.into_iter().for_each(|gate| gates.entry(gate).or_default().1.push(f.src));
+            // Only the first requests of a client wait for nothing, and only the last responses bring nothing about.
+            let round = f.group % query.rounds;
+            prop_assert_eq!(f.chain.after.is_none(), !f.chain.answers && round == 0);
+            prop_assert_eq!(f.chain.counts.is_none(), f.chain.answers && round + 1 == query.rounds);
+        }
+        prop_assert!(gates.keys().copied().eq(0..gates.len() as u32), "gates are numbered from 0");
+        for (gate, (counting, waiting)) in &gates {
+            prop_assert!(!counting.is_empty() && !waiting.is_empty(), "gate {}", gate);
+            prop_assert!(counting.iter().chain(waiting).all(|host| *host == counting[0]), "gate {}", gate);
+        }
+        // Request and response belong together: one waits for the gate that the other alone counts towards.
+        for pair in flows.chunks(2) {
+            let [request, response] = pair else { panic!("{} flows", flows.len()) };
+            prop_assert!(!request.chain.answers && response.chain.answers && request.group == response.group);
+            prop_assert_eq!((request.src, request.dst), (response.dst, response.src));
+            let gate = request.chain.counts.unwrap();
+            prop_assert_eq!(response.chain.after, Some(gate));
+            prop_assert_eq!((gates[&gate].0.len(), gates[&gate].1.len()), (1, 1));
+        }
+        // Each query asks its servers once each, and its answers add up.
+        let queries: Vec<&[Flow]> = flows.chunk_by(|a, b| a.group == b.group).collect();
+        prop_assert!(queries.iter().enumerate().all(|(i, of)| of[0].group == i as u32));
+        prop_assert!(flows.is_empty() || queries.len() == clients.len() * query.rounds as usize);
+        for of in queries {
+            let mut servers: Vec<u32> = of.iter().filter(|f| f.chain.answers).map(|f| f.src).collect();
+            let answers: Vec<u64> = of.iter().filter(|f| f.chain.answers).map(|f| f.bytes).collect();
+            if let Some(degree) = query.degree {
+                prop_assert_eq!(servers.len(), degree as usize);
+            } else if let Some(listed) = &query.servers {
+                let others: Vec<u32> = listed.iter().copied().filter(|s| *s != of[0].src).collect();
+                prop_assert_eq!(&servers, &others, "in the order of the list");
+            }
+            servers.sort_unstable();
+            prop_assert!(servers.windows(2).all(|two| two[0] < two[1]), "{:?}", servers);
+            prop_assert!(of.iter().all(|f| f.chain.answers || f.bytes == query.request));
+            if let Response::Total(total) = query.response {
+                prop_assert_eq!(answers.iter().sum::<u64>(), total);
+                prop_assert!(answers.iter().max().unwrap() - answers.iter().min().unwrap() <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn queries_draw_from_streams_of_their_own(query in any_query(), hosts in 6u32..16, seed: u64) {
+        let places = network(hosts, 10);
+        let flows = asked(&query, &places, seed);
+        // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the offsets.
+        let still = Query { think: [Time::ZERO; 2], jitter: Time::ZERO, response: Response::Total(5000), ..query.clone() };
+        let ends = |flows: &[Flow]| flows.iter().map(|f| (f.src, f.dst, f.group)).collect::<Vec<_>>();
+        let other = asked(&still, &places, seed);
+        prop_assert!(flows.is_empty() || ends(&other) == ends(&flows));
+        let sized = asked(&Query { response: Response::Total(5000), ..query.clone() }, &places, seed);
+        let delays = |flows: &[Flow]| flows.iter().map(|f| f.chain.delay).collect::<Vec<_>>();
+        prop_assert!(flows.is_empty() || delays(&sized) == delays(&flows));
+        let unhurried = asked(&Query { think: [Time::ZERO, Time::from_us(9)], ..query.clone() }, &places, seed);
+        let of = |flows: &[Flow]| flows.iter().filter(|f| !f.chain.answers).map(|f| f.chain.delay).collect::<Vec<_>>();
+        prop_assert_eq!(of(&unhurried), of(&flows));
+        // Another traffic beside it changes nothing.
+        let streams = Streams::new(seed);
+        let query = traffic(Pattern::Query(query));
+        if let Ok(beside) = query.flows(&places, &streams, 0, Time::from_us(1)) {
+            let size = SizeDistribution::Fixed(9);
+            let noise = poisson(Hosts::default(), size, 0.3, LoadBase::HostLinks);
+            let noise = noise.flows(&places, &streams, 1, Time::from_us(50)).unwrap();
+            let both = merge(vec![noise, beside]);
+            prop_assert_eq!(both.filter(|f| f.traffic == 0).collect::<Vec<_>>(), flows);
+        }
+    }
 }
 
 proptest! {
@@ -84,7 +199,8 @@ proptest! {
                 Pattern::Incast(p) => (&p.hosts, p.hosts.inter_rack_only == Some(true)),
                 Pattern::Long(p) => {
                     let on_uplinks = matches!(p.amount, LongFlows::Load(Load { of: LoadBase::TorUplinks, .. }));
-                    (&p.hosts, p.hosts.inter_rack_only.unwrap_or(on_uplinks))
+                    let drawn = p.amount != LongFlows::OneToOne;
+                    (&p.hosts, drawn && p.hosts.inter_rack_only.unwrap_or(on_uplinks))
                 }
                 _ => continue,
             };

@@ -304,8 +304,6 @@ impl ReceiveHalf {
         self.read_to += taken;
         let grown = self.reach().saturating_sub(self.promised);
         let known = self.promised.saturating_sub(self.nxt);
-        taken > 0
-            && grown >= (2 * self.mss).min(self.buffer / 2)
-            && known <= (self.buffer / 2).min(LARGEST_FIELD / 2)
+        taken > 0 && grown >= (2 * self.mss).min(self.buffer / 2) && known <= (self.buffer / 2).min(LARGEST_FIELD / 2)
     }
 }

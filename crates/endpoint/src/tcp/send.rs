@@ -164,8 +164,7 @@ impl SendHalf {
     fn set_pipe(&mut self) {
         let top = self.nxt.min(self.data_end);
         let not_lost = self.scoreboard.lost_to(self.mss).max(self.una);
-        self.pipe =
-            self.scoreboard.missing(not_lost, top) + self.scoreboard.missing(self.una, self.high_rxt.min(top));
+        self.pipe = self.scoreboard.missing(not_lost, top) + self.scoreboard.missing(self.una, self.high_rxt.min(top));
     }
 
     /// The handshake is done: the SYN is acknowledged and the peer's window known.

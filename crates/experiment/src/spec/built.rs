@@ -24,6 +24,8 @@ pub struct Measure {
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count; above zero.
     pub window: Time,
+    /// Whether the window ends as soon as all is done.
+    pub stop_when_done: bool,
     /// Whether the run goes on after the window until all messages have arrived.
     pub drain: bool,
     /// How long it goes on at most.

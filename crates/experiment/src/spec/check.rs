@@ -1,7 +1,7 @@
 //! From a spec that was read to one that makes sense.
 
 use super::built::{Measure, Series};
-use super::document::{self, Document, Ideal, Place, PortSet};
+use super::document::{self, Document, Ideal, Place, PortSet, Size};
 use super::network::check_network;
 use super::shape::advice;
 use super::source::Source;
@@ -42,6 +42,10 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
     let measure = check_measure(&document.measure, network.as_ref().map(|n| &n.graph), &mut checker);
     let until = document.measure.warm_up.saturating_add(document.measure.window);
     let traffics = check_traffics(&mut document, network.as_ref(), until, &mut checker);
+    if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
+        let right = "leave it out, or give some traffic a size";
+        checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);
+    }
     let Checker { problems, warnings, .. } = checker;
     if let Some(problems) = Problems::new(problems) {
         return Err(problems);
@@ -130,6 +134,7 @@ fn check_measure(measure: &document::Measure, graph: Option<&Graph>, checker: &m
     graph.map(|_| Measure {
         warm_up: measure.warm_up,
         window: measure.window,
+        stop_when_done: measure.stop_when_done,
         drain: measure.drain,
         drain_limit: measure.drain_limit,
         report_size: measure.report_size.map(|size| size.get()),

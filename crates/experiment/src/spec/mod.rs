@@ -98,10 +98,14 @@ impl Spec {
         &self.document
     }
 
-    /// The same spec with one scheme, as it is, for all traffics.
+    /// The same spec with one scheme, as it is, for all traffics. A transport that was the old scheme's own becomes the new
+    /// one's own; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         for (i, traffic) in spec.document.traffic.iter_mut().enumerate() {
+            if traffic.transport == traffic::own_transport(traffic.scheme.id()) {
+                traffic.transport = None;
+            }
             traffic.scheme = SchemeChoice::preset(id);
             spec.source.changed(&format!("traffic[{i}].scheme"), &format!("scheme={id}"));
         }

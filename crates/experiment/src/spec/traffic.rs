@@ -1,12 +1,15 @@
 //! The traffics of a spec: checked, filled in, and turned into the fabric's and the workload's.
 
 use super::check::Checker;
-use super::document::{Document, Endpoint, LoadBase, Pattern, Size, Timeout, Traffic};
+use super::document::{
+    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Size, Tcp, Think, Timeout, Traffic, Transport,
+};
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
 use fanin_cc::{Settings, SettingsError};
-use fanin_fabric::{EndpointConfig, NetworkConfig, TrafficConfig};
+use fanin_endpoint::tcp;
+use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, FlowList, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
@@ -16,8 +19,24 @@ use std::path::PathBuf;
 /// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
 const MAX_MESSAGES: f64 = 3e7;
 
+/// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
+const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
+
 /// What the traffics of a spec become.
 type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);
+
+/// The transport that a scheme is made for.
+fn transport_of(scheme: &Settings) -> Transport {
+    match scheme.transport() {
+        fanin_cc::Transport::Rdma => Transport::Rdma,
+        fanin_cc::Transport::Tcp => Transport::Tcp,
+    }
+}
+
+/// The same by id; `None` where there is no such scheme.
+pub fn own_transport(id: &str) -> Option<Transport> {
+    Settings::preset(id).map(|scheme| transport_of(&scheme))
+}
 
 /// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in.
 pub fn check_traffics(
@@ -31,6 +50,7 @@ pub fn check_traffics(
     if count == 0 || count > usize::from(u16::MAX) {
         checker.fail("traffic", format!("there are {count} traffics"), "write at least one [[traffic]], at most 65535");
     }
+    let payload = document.network.packet.payload.get();
     let setting = network.map(Setting::new);
     let mut configs = Vec::with_capacity(count);
     let mut workloads = Vec::with_capacity(count);
@@ -47,7 +67,7 @@ pub fn check_traffics(
             let problem = format!("it begins at {}, when the measured window has ended at {until}", traffic.start);
             one.fail("start", problem, "begin earlier, or lengthen measure.window");
         }
-        configs.extend(one.config(traffic, &classes));
+        configs.extend(one.config(traffic, &classes, payload));
         if let Some(setting) = &setting
             && let Some((workload, flows)) = one.workload(traffic, setting, until)
         {
@@ -106,9 +126,10 @@ impl One<'_, '_> {
         self.checker.fail(&path, problem, right);
     }
 
-    fn config(&mut self, traffic: &mut Traffic, classes: &[String]) -> Option<TrafficConfig> {
+    fn config(&mut self, traffic: &mut Traffic, classes: &[String], payload: u64) -> Option<TrafficConfig> {
         let scheme = self.scheme(&mut traffic.scheme);
-        let endpoint = self.endpoint(&traffic.endpoint);
+        let endpoint = self.rdma(&traffic.rdma);
+        let connection = self.tcp(&traffic.tcp, payload);
         let first = classes.first().cloned().unwrap_or_default();
         let class = traffic.class.get_or_insert(first);
         let number = classes.iter().position(|c| c == class);
@@ -117,14 +138,32 @@ impl One<'_, '_> {
                 (format!("there is no class \"{class}\""), advice(class, classes.iter().map(|c| &**c)));
             self.fail("class", problem, right);
         }
+        let scheme = scheme?;
+        let transport = *traffic.transport.get_or_insert(transport_of(&scheme));
+        let class = number? as u8 + 1;
+        let ecn = traffic.ecn && scheme.wants_ecn();
+        let connection = connection?;
+        let over_tcp = (transport == Transport::Tcp).then(|| {
+            if connection.ack_delay >= connection.min_rto {
+                self.checker.warnings.push(format!(
+                    "{}.tcp: an ACK may wait for ack_delay = {}, and its sender for it no longer than min_rto = {}",
+                    self.path, connection.ack_delay, connection.min_rto
+                ));
+            }
+            TcpConfig {
+                connection: tcp::Config { ecn, ..connection },
+                persistent: traffic.tcp.persistent,
+                ack_class: if traffic.tcp.ack_class == AckClass::Control { 0 } else { class },
+            }
+        });
         Some(TrafficConfig {
             name: traffic.name.clone(),
-            scheme: scheme?,
-            class: number? as u8 + 1,
-            ecn: traffic.ecn,
+            scheme,
+            class,
+            ecn,
             endpoint: endpoint?,
-            tcp: None,
-            overhead: Time::ZERO,
+            overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { Time::ZERO },
+            tcp: over_tcp,
         })
     }
 
@@ -165,20 +204,65 @@ impl One<'_, '_> {
         }
     }
 
-    fn endpoint(&mut self, endpoint: &Endpoint) -> Option<EndpointConfig> {
-        let timeout = match endpoint.timeout {
+    fn rdma(&mut self, rdma: &Rdma) -> Option<EndpointConfig> {
+        let timeout = match rdma.timeout {
             Timeout::Off(_) => Time::NEVER,
             Timeout::After(time) => time,
         };
         if timeout == Time::ZERO {
-            self.fail("endpoint.timeout", "it has no length", "write a time above zero, like \"4 ms\", or \"off\"");
+            self.fail("rdma.timeout", "it has no length", "write a time above zero, like \"4 ms\", or \"off\"");
         }
-        let Ok(ack_chunk) = u32::try_from(endpoint.ack_chunk.get()) else {
-            self.fail("endpoint.ack_chunk", format!("{} is too large", endpoint.ack_chunk), "it is below 4 GiB");
+        let Ok(ack_chunk) = u32::try_from(rdma.ack_chunk.get()) else {
+            self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
             return None;
         };
-        let (nack_interval, connection) = (endpoint.nack_interval, endpoint.connection);
+        let (nack_interval, connection) = (rdma.nack_interval, rdma.connection);
         Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
+    }
+
+    /// An end of a connection, without ECN, that sends so many bytes in a segment; `None` after noting a problem.
+    fn tcp(&mut self, tcp: &Tcp, payload: u64) -> Option<tcp::Config> {
+        let before = self.checker.problems.len();
+        let buffer = tcp.receive_buffer.get();
+        if buffer < payload {
+            let problem = format!("{} do not hold a segment of {payload} B", tcp.receive_buffer);
+            self.fail("tcp.receive_buffer", problem, "give it some segments, like \"4 MB\"");
+        } else if buffer > MAX_RECEIVE_BUFFER {
+            let problem = format!("no window is as large as {}", tcp.receive_buffer);
+            self.fail("tcp.receive_buffer", problem, format!("it is at most {MAX_RECEIVE_BUFFER} B (RFC 7323)"));
+        }
+        if tcp.ack_every == 0 {
+            self.fail("tcp.ack_every", "no segment would be acknowledged", "write 1 for an ACK per segment, or 2");
+        }
+        if tcp.ack_every > 1 && tcp.ack_delay == Time::ZERO {
+            let right = "write a time above zero, like \"1 ms\", or ack_every = 1";
+            self.fail("tcp.ack_delay", "ACKs that do not wait are not one for several segments", right);
+        }
+        if tcp.min_rto == Time::ZERO {
+            self.fail("tcp.min_rto", "it has no length", "write a time above zero, like \"10 ms\"");
+        }
+        let Tcp { initial_rto, min_rto, max_rto, .. } = tcp;
+        if min_rto > max_rto {
+            self.fail("tcp.min_rto", format!("{min_rto} is above max_rto = {max_rto}"), "lower it, or raise max_rto");
+        } else if initial_rto > max_rto {
+            let problem = format!("{initial_rto} is above max_rto = {max_rto}");
+            self.fail("tcp.initial_rto", problem, "lower it, or raise max_rto");
+        } else if initial_rto < min_rto {
+            let problem = format!("{initial_rto} is below min_rto = {min_rto}");
+            self.fail("tcp.initial_rto", problem, "raise it, or lower min_rto");
+        }
+        (self.checker.problems.len() == before).then_some(tcp::Config {
+            mss: u32::try_from(payload).ok()?,
+            sack: tcp.sack,
+            ecn: false,
+            window_scaling: tcp.window_scaling,
+            receive_buffer: buffer,
+            ack_every: tcp.ack_every,
+            ack_delay: tcp.ack_delay,
+            initial_rto: tcp.initial_rto,
+            min_rto: tcp.min_rto,
+            max_rto: tcp.max_rto,
+        })
     }
 
     /// The workload's traffic, and how many messages it makes.
@@ -225,8 +309,12 @@ impl One<'_, '_> {
                 self.fail("size", "the messages of a list have sizes of their own", "leave it out");
                 None
             }
-            // Never used: a list has sizes of its own.
-            (Pattern::List { .. }, None) => Some(SizeDistribution::Fixed(1)),
+            (Pattern::Query { total: Some(_), .. }, Some(_)) => {
+                self.fail("size", "pattern.total says what the answers carry", "leave one of both out");
+                None
+            }
+            // Never used: their sizes are in the pattern.
+            (Pattern::List { .. } | Pattern::Query { total: Some(_), .. }, None) => Some(SizeDistribution::Fixed(1)),
             (_, None) => {
                 self.fail("size", "this key is missing", "write it like { fixed = \"1 MB\" }");
                 None
@@ -235,7 +323,8 @@ impl One<'_, '_> {
         };
         let load = self.load(traffic);
         let pattern = self.pattern_with(traffic, size?, load?, setting);
-        if let (Pattern::Long { inter_rack_only, .. }, Some(_)) = (&mut traffic.pattern, &pattern) {
+        if let (Pattern::Long { inter_rack_only, pairs: Pairs::Random, .. }, Some(_)) = (&mut traffic.pattern, &pattern)
+        {
             let on_uplinks = traffic.load.as_ref().is_some_and(|load| load.of == LoadBase::TorUplinks);
             inter_rack_only.get_or_insert(on_uplinks);
         }
@@ -277,13 +366,40 @@ impl One<'_, '_> {
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::AllToAll(workload::AllToAll { hosts, size })
             }
-            Pattern::Long { pairs: _, count, spread, senders, receivers, inter_rack_only } => {
-                let amount = match (load, *count) {
-                    (Some(load), _) => LongFlows::Load(load),
-                    (None, count) => LongFlows::Count(count?),
+            Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
+                let amount = match (*pairs, load, *count) {
+                    (Pairs::OneToOne, ..) => LongFlows::OneToOne,
+                    (Pairs::Random, Some(load), _) => LongFlows::Load(load),
+                    (Pairs::Random, None, count) => LongFlows::Count(count?),
                 };
+                if *pairs == Pairs::OneToOne && inter_rack_only.is_some() {
+                    let problem = "pairs = \"one-to-one\" draws no pairs";
+                    self.fail("pattern.inter_rack_only", problem, "leave one of both out");
+                    return None;
+                }
                 let hosts = self.pairs(senders, receivers, *inter_rack_only, setting)?;
                 workload::Pattern::Long(workload::Long { hosts, size, amount, spread: *spread })
+            }
+            Pattern::Query { clients, servers, degree, rounds, request, total, think, jitter, pause } => {
+                let clients = self.hosts("pattern.clients", clients, setting);
+                let servers = self.hosts("pattern.servers", servers, setting);
+                workload::Pattern::Query(workload::Query {
+                    clients: clients?,
+                    servers: servers?,
+                    degree: *degree,
+                    rounds: *rounds,
+                    request: request.get(),
+                    response: match total {
+                        Some(total) => workload::Response::Total(total.get()),
+                        None => workload::Response::Each(size),
+                    },
+                    think: match *think {
+                        Think::Fixed(time) => [time, time],
+                        Think::Uniform(bounds) => bounds,
+                    },
+                    jitter: *jitter,
+                    pause: *pause,
+                })
             }
             Pattern::List { file } => {
                 let (text, path) = self.read("pattern.file", file, "")?;
@@ -318,13 +434,20 @@ impl One<'_, '_> {
             Pattern::Incast { every: Some(_), .. } if given => {
                 ("pattern.every sets the load already", "leave one of both out")
             }
+            Pattern::Long { pairs: Pairs::OneToOne, count, .. } if given || count.is_some() => {
+                let key = if given { "load" } else { "pattern.count" };
+                self.fail(key, "pairs = \"one-to-one\" makes one flow per sender", "leave one of both out");
+                return None;
+            }
             Pattern::Long { count: Some(_), .. } if given => {
                 ("pattern.count sets the load already", "leave one of both out")
             }
-            Pattern::Long { count: None, .. } if !given => {
+            Pattern::Long { pairs: Pairs::Random, count: None, .. } if !given => {
                 ("nothing says how many flows there are", "give a load, or pattern.count")
             }
-            Pattern::Permutation { .. } | Pattern::AllToAll { .. } | Pattern::List { .. } if given => {
+            Pattern::Permutation { .. } | Pattern::AllToAll { .. } | Pattern::Query { .. } | Pattern::List { .. }
+                if given =>
+            {
                 ("this pattern sets its own load", "leave it out")
             }
             _ => {

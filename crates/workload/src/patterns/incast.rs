@@ -82,7 +82,7 @@ impl Incast {
         span: Time,
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         let (mut pairs, per_second) = self.plan(places)?;
-        let Draws { arrivals, mut hosts, mut sizes, mut jitter } = draws;
+        let Draws { arrivals, mut hosts, mut sizes, mut jitter, .. } = draws;
         let times = match self.arrivals {
             Arrivals::Load(_) => Times::poisson(per_second, arrivals),
             Arrivals::Every(every) => Times::every(every),

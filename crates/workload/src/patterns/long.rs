@@ -1,12 +1,13 @@
-//! Long flows between random hosts.
+//! Long flows.
 
-use crate::hosts::Pairs;
+use crate::hosts::{Pairs, in_order};
 use crate::{
     Chain, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError,
 };
 use fanin_units::Time;
 
-/// A standing set of long flows (row E15 of Dart's setting): each from a sender of its own to a uniform other host.
+/// A standing set of long flows (row E15 of Dart's setting): each from a sender of its own to a uniform other host, or
+/// to one of its own.
 /// Their sizes do not set their load, their number does: each is taken to use the rate of its sender.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Long {
@@ -27,20 +28,41 @@ pub enum LongFlows {
     Load(Load),
     /// So many.
     Count(u32),
+    /// One from each sender to the receiver at its place in the list.
+    OneToOne,
 }
 
 impl Long {
-    /// The pairs, and how many flows.
-    fn plan(&self, places: &Places) -> Result<(Pairs, usize), WorkloadError> {
+    /// The pairs of flows one to one.
+    fn one_to_one(&self, places: &Places) -> Result<Vec<(u32, u32)>, WorkloadError> {
+        self.size.check()?;
+        let senders = in_order("pattern.senders", self.hosts.senders.as_deref(), places)?;
+        let receivers = in_order("pattern.receivers", self.hosts.receivers.as_deref(), places)?;
+        let refuse = |problem, right| Err(WorkloadError::key("pattern.receivers", problem, right));
+        if senders.len() != receivers.len() {
+            let problem = format!("{} receivers of {} senders", receivers.len(), senders.len());
+            return refuse(problem, "one to one, each sender needs a receiver of its own");
+        }
+        let pairs: Vec<(u32, u32)> = senders.into_iter().zip(receivers).collect();
+        match pairs.iter().find(|(src, dst)| src == dst) {
+            Some((host, _)) => refuse(format!("host {host} would send to itself"), "give it another place in one list"),
+            None => Ok(pairs),
+        }
+    }
+
+    /// The pairs where they are drawn, and how many flows.
+    fn drawn(&self, places: &Places) -> Result<(Pairs, usize), WorkloadError> {
         self.size.check()?;
         let on_uplinks = matches!(self.amount, LongFlows::Load(Load { of: LoadBase::TorUplinks, .. }));
         let pairs = self.hosts.sender_first(places, on_uplinks)?;
         let (key, count) = match &self.amount {
-            LongFlows::Count(count) => ("pattern.count", f64::from(*count)),
             LongFlows::Load(load) => {
                 let bps = load.payload_bps(places, pairs.inter_rack(), places.nic_bps(pairs.candidates()))?;
-                ("load.share", libm::round(bps / sender_bps(&pairs, places)).max(1.0))
+                let sender = mean_bps(pairs.choosing_hosts(), places);
+                ("load.share", libm::round(bps / sender).max(1.0))
             }
+            LongFlows::Count(count) => ("pattern.count", f64::from(*count)),
+            LongFlows::OneToOne => ("pattern.count", pairs.choosers() as f64),
         };
         if count < 1.0 || count > pairs.choosers() as f64 {
             let problem = format!("{count} long flows from different senders, of which there are {}", pairs.choosers());
@@ -50,13 +72,21 @@ impl Long {
     }
 
     pub(crate) fn expected(&self, places: &Places, span: Time) -> Result<Expected, WorkloadError> {
-        let (pairs, count) = self.plan(places)?;
+        let (count, inter_rack, sender_bps) = if self.amount == LongFlows::OneToOne {
+            let pairs = self.one_to_one(places)?;
+            let crossing = pairs.iter().filter(|(src, dst)| places.crosses_racks(*src, *dst)).count();
+            let sender_bps = mean_bps(pairs.iter().map(|(src, _)| *src), places);
+            (pairs.len(), crossing as f64 / pairs.len() as f64, sender_bps)
+        } else {
+            let (pairs, count) = self.drawn(places)?;
+            (count, pairs.inter_rack(), mean_bps(pairs.choosing_hosts(), places))
+        };
         // Of starts that are uniform over the spread, so many are before the end.
         let begun = if self.spread > span { span.as_ps() as f64 / self.spread.as_ps() as f64 } else { 1.0 };
         let flows = if span > Time::ZERO { count as f64 * begun } else { 0.0 };
         let endless = self.size.mean() >= ENDLESS as f64;
-        let payload_bps = endless.then(|| count as f64 * sender_bps(&pairs, places));
-        Ok(Expected { payload_bps, ..Expected::once(flows, self.size.mean(), pairs.inter_rack()) })
+        let payload_bps = endless.then_some(count as f64 * sender_bps);
+        Ok(Expected { payload_bps, ..Expected::once(flows, self.size.mean(), inter_rack) })
     }
 
     pub(crate) fn flows(
@@ -65,28 +95,30 @@ impl Long {
         draws: &mut Draws,
         span: Time,
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
-        let (pairs, count) = self.plan(places)?;
+        let mut flow = |src, dst| Flow {
+            start: Time::from_ps(draws.jitter.below(self.spread.as_ps())),
+            src,
+            dst,
+            bytes: self.size.sample(&mut draws.sizes),
+            traffic: 0,
+            group: NO_GROUP,
+            chain: Chain::default(),
+        };
         // At most one per host, so the list is as small as the network.
-        let mut flows: Vec<Flow> = pairs
-            .distinct_choosers(count, &mut draws.hosts)
-            .into_iter()
-            .map(|(chooser, src)| Flow {
-                start: Time::from_ps(draws.jitter.below(self.spread.as_ps())),
-                src,
-                dst: pairs.partner(chooser, &mut draws.hosts),
-                bytes: self.size.sample(&mut draws.sizes),
-                traffic: 0,
-                group: NO_GROUP,
-                chain: Chain::default(),
-            })
-            .filter(|flow| flow.start < span)
-            .collect();
+        let mut flows: Vec<Flow> = if self.amount == LongFlows::OneToOne {
+            self.one_to_one(places)?.into_iter().map(|(src, dst)| flow(src, dst)).collect()
+        } else {
+            let (pairs, count) = self.drawn(places)?;
+            let senders = pairs.distinct_choosers(count, &mut draws.hosts);
+            senders.into_iter().map(|(number, src)| flow(src, pairs.partner(number, &mut draws.hosts))).collect()
+        };
+        flows.retain(|flow| flow.start < span);
         flows.sort_by_key(|flow| flow.start);
         Ok(flows.into_iter())
     }
 }
 
-/// The mean rate of a sender in bits per second.
-fn sender_bps(pairs: &Pairs, places: &Places) -> f64 {
-    places.nic_bps(pairs.choosing_hosts()) / pairs.choosers() as f64
+/// The mean rate of these hosts in bits per second.
+fn mean_bps(hosts: impl Iterator<Item = u32> + Clone, places: &Places) -> f64 {
+    places.nic_bps(hosts.clone()) / hosts.count() as f64
 }

@@ -5,12 +5,14 @@ mod incast;
 mod long;
 mod permutation;
 mod poisson;
+mod query;
 
 pub use all_to_all::AllToAll;
 pub use incast::{Arrivals, Incast};
 pub use long::{Long, LongFlows};
 pub use permutation::Permutation;
 pub use poisson::Poisson;
+pub use query::{Query, Response};
 
 use crate::WorkloadError;
 use fanin_engine::Stream;

@@ -14,6 +14,9 @@ pub struct Measure {
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count.
     pub window: Time,
+    /// Whether the window ends as soon as every message has arrived that has an end and none is left to post.
+    #[serde(default)]
+    pub stop_when_done: bool,
     /// Whether the run goes on after the window, without new messages, until all have arrived.
     #[serde(default = "yes")]
     pub drain: bool,

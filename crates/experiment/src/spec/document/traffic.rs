@@ -13,6 +13,9 @@ pub struct Traffic {
     pub name: String,
     /// Its congestion control: an id, or a table with `id` and the parameters that are to differ.
     pub scheme: SchemeChoice,
+    /// The endpoint that carries it. Default: the one that its scheme is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
     /// Its class. Default: the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
@@ -30,9 +33,22 @@ pub struct Traffic {
     /// How much is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// How messages are carried.
+    /// How RDMA carries messages, where the transport is that one.
     #[serde(default)]
-    pub endpoint: Endpoint,
+    pub rdma: Rdma,
+    /// How TCP carries messages, where the transport is that one.
+    #[serde(default)]
+    pub tcp: Tcp,
+}
+
+/// The endpoint that carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// Messages over an RDMA-like reliable connection.
+    Rdma,
+    /// A TCP byte stream.
+    Tcp,
 }
 
 /// Who sends to whom, and when. Hosts are given by name; all where none are given.
@@ -94,7 +110,7 @@ pub enum Pattern {
         hosts: Option<Vec<String>>,
     },
     /// A standing set of long flows, each from a sender of its own. As many as the load divided by a host's rate, or
-    /// `count`.
+    /// `count`, or one per sender.
     Long {
         /// How pairs are drawn.
         #[serde(default)]
@@ -115,6 +131,37 @@ pub enum Pattern {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inter_rack_only: Option<bool>,
     },
+    /// Clients that ask servers, wait until all have answered, and ask again (DCTCP section 4.2.1). The answers have the
+    /// traffic's size, or `total` says what they add up to. In results, requests and answers of a query are one group;
+    /// requests are in the table of flows and in no other number.
+    Query {
+        /// Hosts that ask.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        clients: Option<Vec<String>>,
+        /// Hosts that answer; no client asks itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        servers: Option<Vec<String>>,
+        /// Number of servers that a query asks, drawn anew for each. Default: all of them, in the order of their list.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        degree: Option<u32>,
+        /// Queries of each client, one after another. What is not asked when the window ends never is.
+        rounds: u32,
+        /// What a request carries.
+        #[serde(default = "request")]
+        request: Bytes,
+        /// What the answers to one query carry together, in equal parts, instead of a size.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<Bytes>,
+        /// Time at a server between a request and its answer.
+        #[serde(default)]
+        think: Think,
+        /// Each request leaves later than its query begins by a uniform time from 0 to this.
+        #[serde(default)]
+        jitter: Time,
+        /// Time at a client between the last answer and the next query.
+        #[serde(default)]
+        pause: Time,
+    },
     /// Messages from a comma-separated file whose first line names its columns: src, dst (host numbers), bytes,
     /// start_us (or _ps, _ns, _ms, _s), and group if wanted.
     List {
@@ -130,6 +177,29 @@ pub enum Pairs {
     /// Uniformly.
     #[default]
     Random,
+    /// Each sender to the receiver at its place of the other list.
+    OneToOne,
+}
+
+fn request() -> Bytes {
+    // DCTCP section 2.2: requests of the Partition/Aggregate traffic.
+    Bytes(1600)
+}
+
+/// Time at a server between a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Think {
+    /// Always this.
+    Fixed(Time),
+    /// Uniform from the first to the second.
+    Uniform([Time; 2]),
+}
+
+impl Default for Think {
+    fn default() -> Self {
+        Self::Fixed(Time::ZERO)
+    }
 }
 
 /// How much a message carries, without headers.
@@ -188,10 +258,10 @@ pub enum LoadBase {
     ReceiverLink,
 }
 
-/// How messages are carried.
+/// How RDMA carries messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Endpoint {
+pub struct Rdma {
     /// Retransmission timeout.
     pub timeout: Timeout,
     /// At most one NACK for the same expected byte in this time.
@@ -202,7 +272,7 @@ pub struct Endpoint {
     pub connection: bool,
 }
 
-impl Default for Endpoint {
+impl Default for Rdma {
     fn default() -> Self {
         Self {
             // That of common NICs; the HPCC simulator has none.
@@ -231,4 +301,69 @@ pub enum Timeout {
 pub enum Off {
     /// Never.
     Off,
+}
+
+/// How TCP carries messages. A segment carries at most `network.packet.payload`, its headers are `network.packet.header`,
+/// and one without payload is as large as `network.packet.ack`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tcp {
+    /// Whether losses are repaired with selective acknowledgements (RFC 2018, RFC 6675).
+    pub sack: bool,
+    /// Whether windows of 64 KiB and more are possible (RFC 7323).
+    pub window_scaling: bool,
+    /// The largest window that a receiver offers.
+    pub receive_buffer: Bytes,
+    /// One ACK for every so many full segments.
+    pub ack_every: u32,
+    /// How long an ACK waits for further segments.
+    pub ack_delay: Time,
+    /// Retransmission timeout before the first round-trip time is known.
+    pub initial_rto: Time,
+    /// Smallest retransmission timeout.
+    pub min_rto: Time,
+    /// Largest retransmission timeout.
+    pub max_rto: Time,
+    /// Whether each pair of hosts has one connection that is opened once and stays open, instead of one per message and
+    /// its answer.
+    pub persistent: bool,
+    /// Class of segments without payload.
+    pub ack_class: AckClass,
+    /// Time that a message spends in its sending host before TCP has it.
+    pub overhead: Time,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self {
+            // DCTCP section 4: NewReno with SACK.
+            sack: true,
+            window_scaling: true,
+            // The whole memory of DCTCP's switches (Table 1): the network limits a window, not the receiver.
+            receive_buffer: Bytes(4_000_000),
+            // RFC 5681 section 4.2: at least every second full segment.
+            ack_every: 2,
+            // RFC 5681 allows up to 500 ms, which would be far above the smallest timeout here.
+            ack_delay: Time::from_ms(1),
+            // RFC 6298 section 2.1.
+            initial_rto: Time::from_s(1),
+            // DCTCP section 4.2.1: 10 ms is a tick of its hosts, 300 ms their default.
+            min_rto: Time::from_ms(10),
+            // RFC 6298 section 2.5: at least 60 s.
+            max_rto: Time::from_s(60),
+            persistent: false,
+            ack_class: AckClass::Data,
+            overhead: Time::ZERO,
+        }
+    }
+}
+
+/// Class of segments without payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckClass {
+    /// That of the traffic's data.
+    Data,
+    /// The control class, which is strictly first.
+    Control,
 }

@@ -72,7 +72,9 @@ fn other_values() -> impl Strategy<Value = Value> {
             "h3",
             "tor0>h3",
             "permutation",
-            "long"
+            "long",
+            "one-to-one",
+            "tcp"
         ])
         .prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
@@ -80,6 +82,7 @@ fn other_values() -> impl Strategy<Value = Value> {
         Just(serde_json::json!({})),
         Just(serde_json::json!({ "kind": "star", "hosts": 3, "link": "1 Gbps", "delay": "1 us" })),
         Just(serde_json::json!({ "kind": "poisson" })),
+        (0u32..9).prop_map(|rounds| serde_json::json!({ "kind": "query", "rounds": rounds })),
         Just(serde_json::json!({ "fixed": "1 KB" })),
         Just(serde_json::json!("endless")),
     ]

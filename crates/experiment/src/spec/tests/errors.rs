@@ -69,7 +69,7 @@ fn faults_of_shape() {
     refused("scheme = \"none\"", "scheme = \"swift\"", "traffic[1].scheme", &["known: dcqcn", "fixed-window, none"]);
     refused("id = \"fixed-window\"", "id = \"dqcn\"", "traffic[0].scheme.id", &["did you mean \"dcqcn\"?"]);
     refused("packets = 20", "packets = \"many\"", "traffic[0].scheme.packets", &["\"many\"", "a whole number"]);
-    refused("timeout = \"off\"", "timeout = \"never\"", "traffic[0].endpoint.timeout", &["5 us", "or \"off\""]);
+    refused("timeout = \"off\"", "timeout = \"never\"", "traffic[0].rdma.timeout", &["5 us", "or \"off\""]);
     refused("where = \"last-hop\"", "where = \"hot\"", "measure.series[0].where", &["\"hot\"", "last-hop"]);
     refused("[\"1 ms\", \"2 ms\"]", "[\"1 ms\"]", "network.links[0].down[0]", &["1 entries", "it has 2"]);
     refused("schemes = [\"dcqcn\"", "schemes = [\"dqcqn\"", "compare.schemes[0]", &["did you mean \"dcqcn\"?"]);
@@ -225,8 +225,8 @@ fn impossible_traffic() {
         &["no host \"h99\"", "did you mean"],
     );
     refused("packets = 20", "packets = 0", "traffic[0].scheme.packets", &["at least 1"]);
-    refused("timeout = \"off\"", "timeout = \"0 s\"", "traffic[0].endpoint.timeout", &["like \"4 ms\", or \"off\""]);
-    refused("ack_chunk = \"4 KB\"", "ack_chunk = \"5 GB\"", "traffic[0].endpoint.ack_chunk", &["below 4 GiB"]);
+    refused("timeout = \"off\"", "timeout = \"0 s\"", "traffic[0].rdma.timeout", &["like \"4 ms\", or \"off\""]);
+    refused("ack_chunk = \"4 KB\"", "ack_chunk = \"5 GB\"", "traffic[0].rdma.ack_chunk", &["below 4 GiB"]);
     let every = "degree = 5, every = \"1 ms\"";
     refused_at("degree = 5", every, "share = 0.16", "traffic[0].load", &["pattern.every", "leave one"]);
     refused_at(
@@ -240,6 +240,79 @@ fn impossible_traffic() {
     refused_on("load = { share = 0.1, of = \"host-links\" }\n", "", header, "traffic[2].load", &["missing", "share"]);
     refused_on("size = { cdf = \"WebSearch\" }\n", "", header, "traffic[2].size", &["missing", "fixed"]);
     refused_at("{ cdf = \"WebSearch\" }", "\"endless\"", "share = 0.1,", "traffic[2].load", &["never end"]);
+    let long = "{ kind = \"long\", spread = \"1 ms\" }\nload = { share = 0.24, of = \"tor-uplinks\" }";
+    let pairs = |more: &str| format!("{{ kind = \"long\", pairs = \"one-to-one\"{more} }}");
+    let key = |key| format!("traffic[1].{key}");
+    refused_at(
+        "spread = \"1 ms\"",
+        "pairs = \"one-to-one\"",
+        "share = 0.24",
+        &key("load"),
+        &["one flow per sender", "leave one"],
+    );
+    refused_at(long, &pairs(", count = 3"), "one-to-one", &key("pattern.count"), &["one flow per sender"]);
+    refused_at(long, &pairs(", inter_rack_only = true"), "one-to-one", &key("pattern.inter_rack_only"), &["no pairs"]);
+    refused_at(long, &pairs(""), "one-to-one", &key("pattern.receivers"), &["host 0 would send to itself"]);
+    let uneven = pairs(", senders = [\"h1\", \"h2\"], receivers = [\"h3\"]");
+    refused_at(long, &uneven, "one-to-one", &key("pattern.receivers"), &["1 receivers of 2 senders"]);
+}
+
+#[test]
+fn impossible_queries() {
+    let asks = |key: &str| format!("traffic[3].{key}");
+    let pattern = |key: &str| asks(&format!("pattern.{key}"));
+    refused("rounds = 10, ", "rounds = 0, ", &pattern("rounds"), &["no client asks", "at least once"]);
+    refused_at("rounds = 10, ", "", "kind = \"query\"", &pattern("rounds"), &["missing", "a whole number"]);
+    refused("rounds = 10,", "rounds = 10, degree = 3,", &pattern("degree"), &["has 2 to ask", "1 to 2"]);
+    refused("\"h7\", \"h2\"", "\"h1\"", &pattern("servers"), &["host 1 has no server but itself"]);
+    refused("\"h7\", \"h2\"", "\"h77\"", &pattern("servers[0]"), &["no host \"h77\"", "did you mean"]);
+    refused("clients = [\"h1\"]", "clients = [\"x\"]", &pattern("clients[0]"), &["no host \"x\""]);
+    refused("total = \"1 MB\"", "total = \"1 B\"", &pattern("total"), &["1 B cannot be 2 responses"]);
+    refused("[\"1 us\", \"2 us\"]", "[\"3 us\", \"2 us\"]", &pattern("think"), &["3 us is above 2 us"]);
+    refused("[\"1 us\", \"2 us\"]", "\"1\"", &pattern("think"), &["5 us"]);
+    refused("rounds = 10,", "rounds = 10, request = \"0 B\",", &pattern("request"), &["0 B is no size"]);
+    refused("rounds = 10,", "rounds = 10, pause = \"1000000 s\",", &pattern("pause"), &["at most 864000 s"]);
+    let tcp = "tcp = { min_rto";
+    refused_at(
+        tcp,
+        "size = { fixed = \"1 KB\" }\ntcp = { min_rto",
+        "size = { fixed",
+        &asks("size"),
+        &["pattern.total"],
+    );
+    let header = |text: &str| line_of(text, "name = \"asks\"") - 1;
+    refused_on(", total = \"1 MB\"", "", header, &asks("size"), &["missing", "fixed"]);
+    let endless = EXAMPLE.replace(", total = \"1 MB\"", "").replace(tcp, "size = \"endless\"\ntcp = { min_rto");
+    let shown = checked(&endless).unwrap_err().to_string();
+    assert!(shown.contains("traffic[3].size: a response that never ends ends no query"), "{shown}");
+    let load = "load = { share = 0.5, of = \"host-links\" }\ntcp = { min_rto";
+    refused_at(tcp, load, "share = 0.5", &asks("load"), &["sets its own load"]);
+    // All messages of a run are kept.
+    refused_at(
+        "rounds = 10,",
+        "rounds = 10000000,",
+        "[[traffic]]",
+        "traffic",
+        &["about 4.0e7 messages", "at most 3e7"],
+    );
+}
+
+#[test]
+fn impossible_transports() {
+    let key = |key: &str| format!("traffic[3].{key}");
+    refused("transport = \"tcp\"", "transport = \"udp\"", &key("transport"), &["\"udp\"", "rdma"]);
+    refused("ack_class = \"control\"", "ack_class = \"ack\"", &key("tcp.ack_class"), &["\"ack\"", "control, data"]);
+    let buffer = "receive_buffer = \"2 MB\"";
+    refused(buffer, "receive_buffer = \"1 KB\"", &key("tcp.receive_buffer"), &["1 KB do not hold", "1460 B"]);
+    refused(buffer, "receive_buffer = \"2 GB\"", &key("tcp.receive_buffer"), &["1073725440 B", "RFC 7323"]);
+    refused(buffer, "ack_every = 0", &key("tcp.ack_every"), &["no segment", "1 for an ACK per segment"]);
+    refused(buffer, "ack_delay = \"0 s\"", &key("tcp.ack_delay"), &["like \"1 ms\", or ack_every = 1"]);
+    assert!(checked(&EXAMPLE.replace(buffer, "ack_delay = \"0 s\", ack_every = 1")).is_ok());
+    let rto = "min_rto = \"20 ms\"";
+    refused(rto, "min_rto = \"0 s\"", &key("tcp.min_rto"), &["no length", "10 ms"]);
+    refused(rto, "min_rto = \"100 s\", initial_rto = \"100 s\", max_rto = \"9 s\"", &key("tcp.min_rto"), &["above"]);
+    refused(rto, "initial_rto = \"5 ms\"", &key("tcp.initial_rto"), &["5 ms is below min_rto = 10 ms"]);
+    refused(rto, "max_rto = \"100 ms\"", &key("tcp.initial_rto"), &["1 s is above max_rto = 100 ms"]);
 }
 
 #[test]
@@ -267,6 +340,12 @@ fn impossible_measures() {
         "measure.series[1].where[0]",
         &["no port \"tor0>h30\"", "did you mean \"tor0>h"],
     );
+    let endless = EXAMPLE.split("[[traffic]]").filter(|part| !part.contains("size =") && !part.contains("total ="));
+    let endless = endless.collect::<Vec<_>>().join("[[traffic]]");
+    let endless = format!("{endless}[measure]\nwindow = \"1 ms\"\nstop_when_done = true\n");
+    let shown = checked(&endless).unwrap_err().to_string();
+    assert!(shown.contains("measure.stop_when_done: no message of this spec ever ends; leave it out"), "{shown}");
+    assert!(checked(&endless.replace("= true\n", "= false\n")).is_ok());
     refused("schemes = [\"dcqcn\", \"none\"]", "schemes = []", "compare.schemes", &["no scheme is named"]);
     refused("\"dcqcn\", \"none\"", "\"none\", \"none\"", "compare.schemes[1]", &["twice"]);
     refused("spec_version = 1", "spec_version = 2", "spec_version", &["does not read version 2", "it reads 1"]);
@@ -339,7 +418,7 @@ fn changes_are_named_in_errors() {
         "change \"measure.window=4\": measure.window: 4 is not what belongs here; write a time with its unit, like \"5 us\""
     );
     assert!(error("measure.windo", "4 us").contains("measure.windo: there is no such key; did you mean \"window\"?"));
-    assert!(error("traffic[9].ecn", "true").contains("there is no entry 9; there are 3"));
+    assert!(error("traffic[9].ecn", "true").contains("there is no entry 9; there are 4"));
     assert!(error("traffic.web2.ecn", "true").contains("traffic has no entry \"web2\"; did you mean \"web\"?"));
     assert!(error("seed.x", "1").contains("seed is not a table"));
     assert!(error("", "1").contains("this is no key"));

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::built::Series;
-use document::{Buffer, Size, Topology};
-use fanin_fabric::{BufferPolicy, HostFifo, MarkAt, Marking};
+use document::{Buffer, Size, Topology, Transport};
+use fanin_endpoint::tcp;
+use fanin_fabric::{BufferPolicy, Chain, HostFifo, MarkAt, Marking, TcpConfig};
 use fanin_units::{Bytes, PortId, Rate};
 
 #[test]
@@ -23,11 +24,26 @@ fn a_spec_becomes_what_it_says() {
     let changed: Vec<_> = network.graph.links.iter().filter(|link| link.error_rate > 0.0).collect();
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0].outages[1], (Time::from_ms(3), Time::from_ms(4)));
-    let [queries, updates, web] = &built.traffics[..] else { panic!("{:?}", built.traffics) };
+    let [queries, updates, web, asks] = &built.traffics[..] else { panic!("{:?}", built.traffics) };
     assert_eq!((queries.class, updates.class, web.class), (1, 2, 1));
     assert_eq!(queries.scheme.to_json()["packets"], 20);
     assert_eq!((queries.endpoint.timeout, queries.endpoint.ack_chunk), (Time::NEVER, 4000));
     assert_eq!((web.scheme.id(), web.endpoint.timeout), ("dcqcn", Time::from_ms(4)));
+    assert!(queries.tcp.is_none() && web.tcp.is_none());
+    assert_eq!((asks.ecn, asks.overhead, web.overhead), (true, Time::from_us(300), Time::ZERO));
+    let connection = tcp::Config {
+        mss: 1460,
+        sack: true,
+        ecn: true,
+        window_scaling: true,
+        receive_buffer: 2_000_000,
+        ack_every: 2,
+        ack_delay: Time::from_ms(1),
+        initial_rto: Time::from_s(1),
+        min_rto: Time::from_ms(20),
+        max_rto: Time::from_s(60),
+    };
+    assert_eq!(asks.tcp, Some(TcpConfig { connection, persistent: true, ack_class: 0 }));
     let measure = &built.measure;
     assert_eq!((measure.warm_up, measure.window), (Time::from_ms(5), Time::from_ms(50)));
     assert_eq!((measure.drain, measure.report_size, measure.allow_drops), (true, Some(8000), false));
@@ -41,7 +57,7 @@ fn a_spec_becomes_what_it_says() {
 fn messages_come_in_order_and_within_the_window() {
     let built = checked(EXAMPLE).unwrap().build();
     let mut last = Time::ZERO;
-    let mut seen = [0u32; 3];
+    let mut seen = [0u32; 4];
     for message in built.messages {
         assert!(last <= message.start && message.start < Time::from_ms(55));
         last = message.start;
@@ -70,6 +86,9 @@ fn a_resolved_spec_shows_every_default_and_reads_back() {
     assert_eq!(document.traffic[1].size, Some(Size::Endless));
     assert!(matches!(document.traffic[1].pattern, document::Pattern::Long { inter_rack_only: Some(true), .. }));
     assert!(document.traffic[2].scheme.parameters().contains_key("byte_counter"));
+    let transports: Vec<Option<Transport>> = document.traffic.iter().map(|t| t.transport).collect();
+    let rdma = Some(Transport::Rdma);
+    assert_eq!(transports, [rdma, rdma, rdma, Some(Transport::Tcp)]);
     let toml = spec.to_toml();
     assert!(toml.contains("drain = true") && toml.contains("slowdown = \"store-and-forward\""), "{toml}");
     assert_eq!(checked(&toml).unwrap(), spec, "{toml}");
@@ -104,6 +123,8 @@ fn every_topology_and_pattern_is_reachable() {
         "pattern = { kind = \"permutation\", every = \"1 ms\" }",
         "pattern = { kind = \"all-to-all\" }",
         "pattern = { kind = \"long\", count = 1 }",
+        "pattern = { kind = \"query\", rounds = 3 }",
+        "transport = \"tcp\"\npattern = { kind = \"query\", rounds = 2, degree = 1, jitter = \"1 us\", pause = \"2 us\" }",
     ];
     let sizes = [
         "{ fixed = \"1 MB\" }",
@@ -164,9 +185,56 @@ fn schemes_seeds_and_single_keys_can_be_replaced() {
     assert_eq!(set("measure.window", "10 ms").measure.window, Time::from_ms(10));
     assert_eq!(set("measure.window", "\"10 ms\"").measure.window, Time::from_ms(10));
     assert_eq!(set("traffic.web.scheme", "none").traffic[2].scheme.id(), "none");
-    assert!(set("traffic.web.endpoint.connection", "true").traffic[2].endpoint.connection);
+    assert!(set("traffic.web.rdma.connection", "true").traffic[2].rdma.connection);
     let red = set("network.marking", "{ kind = \"red\", min = \"1 KB\", max = \"2 KB\", probability = 0.5 }");
     assert!(matches!(red.network.marking, document::Marking::Red { .. }));
+}
+
+#[test]
+fn a_new_scheme_brings_its_own_transport_unless_another_was_chosen() {
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let transports = |spec: &Spec| -> Vec<bool> {
+        spec.with_scheme("none").check().unwrap().build().traffics.iter().map(|t| t.tcp.is_some()).collect()
+    };
+    assert_eq!(transports(&spec), [false, false, false, true]);
+    // The resolved spec shows transports that were filled in; they are the schemes' own and no choice of anyone's.
+    let resolved = Spec::from_toml(&spec.check().unwrap().to_toml(), "x.toml", Path::new("")).unwrap();
+    assert_eq!(transports(&resolved), [false, false, false, true]);
+    assert_eq!(resolved.with_scheme("none").document().traffic[0].transport, None);
+    assert_eq!(resolved.with_scheme("none").document().traffic[3].transport, Some(Transport::Tcp));
+    // Both tables may stand there; the transport says which one counts.
+    let both = spec.set("traffic.queries.transport", "tcp").unwrap().check().unwrap().build();
+    assert_eq!((both.traffics[0].endpoint.ack_chunk, both.traffics[0].tcp.unwrap().ack_class), (4000, 1));
+    let rdma = spec.set("traffic.asks.transport", "rdma").unwrap().check().unwrap().build();
+    assert_eq!((rdma.traffics[3].tcp, rdma.traffics[3].overhead), (None, Time::ZERO));
+    let unmarked = spec.set("traffic.asks.ecn", "false").unwrap().check().unwrap().build();
+    assert!(!unmarked.traffics[3].ecn && !unmarked.traffics[3].tcp.unwrap().connection.ecn);
+}
+
+#[test]
+fn queries_wait_for_each_other() {
+    let spec = checked(EXAMPLE).unwrap();
+    let asked: Vec<Message> = spec.build().messages.filter(|m| m.traffic == 3).collect();
+    assert_eq!(asked.len(), 40);
+    assert!(asked.iter().all(|m| m.start == Time::ZERO && m.group < 10));
+    let chain = |after, answers, counts| Chain { after, delay: Time::ZERO, answers, counts };
+    // Two servers in the order of their list, half a megabyte each; gates 0 and 1 are the requests', 2 is the round's.
+    let shown: Vec<(u32, u32, u64, Chain)> = asked[..6]
+        .iter()
+        .map(|m| {
+            assert!(!m.chain.answers || (1..=2).contains(&(m.chain.delay.as_ps() / 1_000_000)), "{m:?}");
+            (m.src, m.dst, m.bytes, Chain { delay: Time::ZERO, ..m.chain })
+        })
+        .collect();
+    let expected = [
+        (1, 7, 1600, chain(None, false, Some(0))),
+        (7, 1, 500_000, chain(Some(0), true, Some(2))),
+        (1, 2, 1600, chain(None, false, Some(1))),
+        (2, 1, 500_000, chain(Some(1), true, Some(2))),
+        (1, 7, 1600, chain(Some(2), false, Some(3))),
+        (7, 1, 500_000, chain(Some(3), true, Some(5))),
+    ];
+    assert_eq!(shown, expected);
 }
 
 #[test]
@@ -190,6 +258,12 @@ fn doubtful_specs_are_warned_of() {
     let [headroom, load] = spec.warnings() else { panic!("{:?}", spec.warnings()) };
     assert!(headroom.contains("headroom = 1 KB") && headroom.contains("17.063 KB"), "{headroom}");
     assert!(load.contains("106 % of tor-uplinks"), "{load}");
+    let late = EXAMPLE.replace("min_rto = \"20 ms\"", "min_rto = \"1 ms\"");
+    let spec = checked(&late).unwrap();
+    let [delay] = spec.warnings() else { panic!("{:?}", spec.warnings()) };
+    assert!(delay.starts_with("traffic[3].tcp: ") && delay.contains("ack_delay = 1 ms"), "{delay}");
+    // Over RDMA nothing of it counts.
+    assert!(checked(&late.replace("transport = \"tcp\"", "transport = \"rdma\"")).unwrap().warnings().is_empty());
 }
 
 #[test]
