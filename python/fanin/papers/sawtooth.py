@@ -41,11 +41,14 @@ class Path:
 
     def changes(self) -> tuple[str, ...]:
         """The network of the spec with this bottleneck."""
-        # Two links there and two back; data and a 64 B ACK are sent twice each.
-        own_us = 2 * (self.packet_us + 64 * 8 / (self.gbps * 1e3))
+        # Data and a 64 B ACK cross the bottleneck and two links that are four times as fast.
+        own_us = 1.5 * (self.packet_us + 64 * 8 / (self.gbps * 1e3))
+        delay = f"{round((self.rtt_us - own_us) / 6 * 1e6)} ps"
         return (
-            f"network.topology.link={self.gbps} Gbps",
-            f"network.topology.delay={round((self.rtt_us - own_us) / 4 * 1e6)} ps",
+            f"network.topology.link={4 * self.gbps} Gbps",
+            f"network.topology.bottleneck={self.gbps} Gbps",
+            f"network.topology.delay={delay}",
+            f"network.topology.bottleneck_delay={delay}",
             f"network.marking.above={self.k * PACKET_BYTES} B",
             f"measure.series[0].every={round(self.packet_us * 1e6)} ps",
         )
