@@ -243,7 +243,7 @@ impl Reno {
     fn note_use(&mut self, ack: &Ack) {
         // RFC 5681: a segment leaves if it fits whole
         let filled = ack.in_flight + self.mss > self.cwnd;
-        if filled || ack.acked_to >= self.used_to || (!self.filled && ack.in_flight > self.used) {
+        if filled || ack.acked_to > self.used_to || (!self.filled && ack.in_flight > self.used) {
             self.used = ack.in_flight;
             self.filled = filled;
             self.used_to = ack.sent_to;
