@@ -333,7 +333,7 @@ fn take<F: Sender<Shared = ()>>(s: &mut Stream<F>, step: Step, echo: bool) -> u6
         }
         Step::Fill => s.fill(),
         Step::Loss if s.in_flight() >= MSS => s.loss(),
-        Step::Timeout(again) if s.in_flight() >= MSS => s.timeout(again),
+        Step::Timeout(again) if s.in_flight() >= MSS => s.timeout(s.in_flight(), again),
         Step::Pause(ms) => {
             let then = s.point.now + Time::from_ms(ms);
             s.at(then)
@@ -431,7 +431,7 @@ fn a_loss_is_halved_even_right_after_a_cut() {
     assert_eq!((s.window(), s.count(Action::Cut), s.count(Action::LossReaction)), (20 * MSS, 0, 1));
     // Nor do they after a timeout.
     let mut s = avoiding(40, 1.0);
-    s.timeout(false).ack_bytes(40 * MSS, true);
+    s.timeout(40 * MSS, false).ack_bytes(40 * MSS, true);
     assert_eq!((s.window(), s.point.flow.ssthresh()), (MSS, 20 * MSS));
 }
 

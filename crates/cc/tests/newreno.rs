@@ -87,13 +87,19 @@ fn avoidance_adds_one_segment_for_each_window_acknowledged() {
 #[test]
 fn one_huge_ack_adds_one_segment_in_avoidance() {
     let mut s = avoiding("newreno", 10);
-    s.timeout(false);
+    s.timeout(10 * MSS, false);
     // ssthresh is 5 segments; the retransmission fills the gap and all ten are acknowledged.
     s.ack(10, false);
     assert_eq!(s.window(), 2 * MSS);
     s.round(|_| false);
     s.round(|_| false);
     assert_eq!(s.window(), 5 * MSS, "4 at most by slow start, then avoidance begins at 5");
+    // Nor does what is left of it count towards the next: a mark leaves 19 segments in flight for a window of 10.
+    let mut s = avoiding("newreno-ecn", 20);
+    s.ack_bytes(MSS, true).ack_bytes(19 * MSS, false).fill();
+    assert_eq!(s.window(), 11 * MSS);
+    assert_eq!(s.ack(10, false).window(), 11 * MSS);
+    assert_eq!(s.ack(1, false).window(), 12 * MSS);
 }
 
 proptest! {
@@ -203,10 +209,10 @@ fn a_loss_halves_what_is_in_flight() {
 #[test]
 fn a_timeout_starts_again_from_one_segment() {
     let mut s = avoiding("newreno", 20);
-    s.timeout(false);
+    s.timeout(20 * MSS, false);
     assert_eq!((s.window(), s.point.flow.ssthresh()), (MSS, 10 * MSS));
-    // The same segment again: RFC 5681 holds ssthresh, though less may be in flight.
-    s.ack_bytes(0, false).timeout(true);
+    // The same segment again: RFC 5681 holds ssthresh, though only that segment is in flight.
+    s.ack_bytes(0, false).timeout(MSS, true);
     assert_eq!((s.window(), s.point.flow.ssthresh()), (MSS, 10 * MSS));
     assert_eq!((s.count(Action::Timeout), s.count(Action::Cut)), (2, 0));
     // Slow start up to ssthresh, then avoidance.
@@ -216,7 +222,7 @@ fn a_timeout_starts_again_from_one_segment() {
     assert_eq!(sizes, [4, 8, 10, 11, 12, 13]);
     // A timeout in the middle of a recovery ends it: the next ACK grows the window.
     let mut s = avoiding("newreno", 20);
-    s.loss().timeout(false).ack_bytes(MSS, false);
+    s.loss().timeout(20 * MSS, false).ack_bytes(MSS, false);
     assert_eq!(s.window(), 2 * MSS);
 }
 
@@ -224,12 +230,21 @@ fn a_timeout_starts_again_from_one_segment() {
 fn slow_start_after_a_timeout_adds_one_segment_an_ack() {
     // RFC 3465 section 2.3: L = 1, whatever the limit is otherwise.
     let mut s = stream("newreno", |p| p.growth_limit = 2);
-    s.fill().timeout(false);
+    s.fill().timeout(10 * MSS, false);
     s.ack(10, false).ack(2, false);
     assert_eq!(s.window(), 3 * MSS);
-    // 3, 4, 5: avoidance from ssthresh = 5 on; the next slow start, after a pause, has the limit again.
-    s.ack(1, false).ack(1, false);
-    assert_eq!((s.window(), s.point.flow.ssthresh()), (5 * MSS, 5 * MSS));
+    // The next slow start, after a pause, has the limit again: from 4 segments to ssthresh = 8.
+    let mut s = stream("newreno", |p| (p.growth_limit, p.initial_window) = (2, 4));
+    s.fill().round(|_| false);
+    s.round(|_| false);
+    s.timeout(16 * MSS, false).ack(16, false);
+    while s.window() < 9 * MSS {
+        s.round(|_| false);
+    }
+    let all = s.in_flight();
+    s.ack_bytes(all, false).at(Time::from_s(1)).send(false);
+    s.fill().ack(2, false);
+    assert_eq!((s.window(), s.point.flow.ssthresh()), (6 * MSS, 8 * MSS));
 }
 
 #[test]
@@ -240,18 +255,15 @@ fn a_pause_brings_the_initial_window_back() {
     let all = s.in_flight();
     s.at(us(100)).ack_bytes(all, false);
     assert_eq!(s.window(), 21 * MSS);
-    // 200 ms from the last packet are not longer than 200 ms; one picosecond more is.
-    let mut early = s.at(Time::from_ms(200)).window();
-    s.send(false);
-    assert_eq!((s.window(), early), (21 * MSS, 21 * MSS));
-    s.ack_bytes(MSS, false).at(Time::from_ms(400) + Time::from_ps(1)).send(false);
-    assert_eq!((s.window(), s.count(Action::IdleRestart)), (10 * MSS, 1));
-    // Not while something is in flight, and never upwards.
+    // 200 ms from the last packet are not longer than 200 ms, and one picosecond more is; but not with data in flight.
+    s.at(Time::from_ms(200)).send(false);
     s.at(Time::from_s(1)).send(false);
-    s.timeout(false).ack_bytes(2 * MSS, false);
-    early = s.window();
-    s.at(Time::from_s(3)).send(false);
-    assert_eq!((s.window(), early, s.count(Action::IdleRestart)), (2 * MSS, 2 * MSS, 1));
+    assert_eq!(s.window(), 21 * MSS);
+    s.ack_bytes(2 * MSS, false).at(Time::from_ms(1200) + Time::from_ps(1)).send(false);
+    assert_eq!((s.window(), s.count(Action::IdleRestart)), (10 * MSS, 1));
+    // Never upwards.
+    s.timeout(MSS, false).ack_bytes(MSS, false).at(Time::from_s(3)).send(false);
+    assert_eq!((s.window(), s.count(Action::IdleRestart)), (2 * MSS, 1));
     // Zero is never.
     let mut s = stream("newreno", |p| p.restart_after = Time::ZERO);
     s.fill().round(|_| false);
@@ -282,7 +294,7 @@ fn an_echoed_mark_halves_the_window_once_per_window_of_data() {
 #[test]
 fn an_echo_cannot_raise_the_window() {
     let mut s = avoiding("newreno-ecn", 4);
-    s.timeout(false);
+    s.timeout(4 * MSS, false);
     assert_eq!(s.window(), MSS);
     // All that was sent before the timeout is acknowledged, then one new segment comes back marked.
     s.ack_bytes(4 * MSS, true);
@@ -304,7 +316,7 @@ fn the_first_new_packet_after_a_reduction_says_so() {
     s.ack_bytes(end, false).fill().loss();
     assert_eq!((s.send(true), s.send(false), s.send(false)), (0, CWR, 0));
     // After a timeout.
-    s.timeout(false);
+    s.timeout(MSS, false);
     assert_eq!((s.send(true), s.send(false), s.send(false)), (0, CWR, 0));
 }
 
@@ -314,6 +326,10 @@ fn drops_and_marks_of_one_window_reduce_it_once() {
     let mut s = avoiding("newreno-ecn", 20);
     s.ack(1, true).ack_bytes(4 * MSS, false).loss();
     assert_eq!((s.window(), s.count(Action::LossReaction)), (10 * MSS, 0));
+    // RFC 3168: unless what was lost had been sent again, which is a new instance of congestion.
+    let mut s = avoiding("newreno-ecn", 20);
+    s.ack(1, true).lose(12 * MSS, true);
+    assert_eq!((s.window(), s.count(Action::LossReaction)), (6 * MSS, 1));
     // A loss, then marks on data sent before it was found: until the recovery ends and beyond it.
     let mut s = avoiding("newreno-ecn", 20);
     s.loss().ack_bytes(10 * MSS, true).ack_bytes(10 * MSS, true);

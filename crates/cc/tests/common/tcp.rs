@@ -95,17 +95,22 @@ impl<F: Sender<Shared = ()>> Stream<F> {
 
     /// The endpoint finds the first segment lost, and sends it again.
     pub fn loss(&mut self) -> &mut Self {
+        self.lose(self.in_flight(), false)
+    }
+
+    /// So, with so many bytes in flight, of a segment that may have timed out before.
+    pub fn lose(&mut self, in_flight: u64, again: bool) -> &mut Self {
         self.recovery_point = Some(self.sent_to);
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight: self.in_flight(), again: false };
+        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, again };
         self.point.hook(|flow, cx| flow.on_loss(&loss, cx));
         self.send(true);
         self
     }
 
-    /// The retransmission timer runs out; the first segment goes out again.
-    pub fn timeout(&mut self, again: bool) -> &mut Self {
+    /// The retransmission timer runs out with so many bytes in flight; the first segment goes out again.
+    pub fn timeout(&mut self, in_flight: u64, again: bool) -> &mut Self {
         self.recovery_point = None;
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight: self.in_flight(), again };
+        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, again };
         self.point.hook(|flow, cx| flow.on_timeout(&loss, cx));
         self.send(true);
         self
