@@ -8,6 +8,8 @@ mod common;
 
 use common::{PAYLOAD, WIRE, cases, data, nic, path, us};
 use fanin_cc::schemes::dcqcn::{self, CnpTiming, FastRecoveryWhile};
+use fanin_cc::schemes::dctcp::{self, EchoMode};
+use fanin_cc::schemes::newreno::WindowParams;
 use fanin_cc::*;
 use fanin_units::{Bytes, FlowId, NodeId, Rate, Time};
 use proptest::prelude::*;
@@ -285,6 +287,11 @@ impl World {
         }
         packet.acked_to = flow.expected;
         let plan = self.scheme.receiver_data(0, self.now, &packet);
+        hold!(
+            "an ACK for earlier packets only where one is missing",
+            plan.before.is_none() || packet.pending,
+            "{plan:?}"
+        );
         self.answers.push(Answer::Plan(plan));
         for (acked_to, fields) in [(packet.seq.min(flow.expected), plan.before), (flow.expected, plan.now)] {
             if let Some(fields) = fields {
@@ -466,7 +473,11 @@ fn variants() -> impl Iterator<Item = Settings> {
         fast_recovery_while: FastRecoveryWhile::UpTo,
         ..dcqcn::Dcqcn::preset("dcqcn-win")
     };
-    [Settings::Dcqcn("dcqcn", often)].into_iter()
+    let tcp = |echo| {
+        let window = WindowParams { min_window: 1, growth_limit: 3, restart_after: us(50), ..WindowParams::default() };
+        Settings::Dctcp("dctcp", dctcp::Params { echo, window, ..dctcp::Dctcp::preset("dctcp") })
+    };
+    [Settings::Dcqcn("dcqcn", often), tcp(EchoMode::PerPacket), tcp(EchoMode::Rcc)].into_iter()
 }
 
 proptest! {

@@ -155,6 +155,16 @@ mod spec {
             ("dcqcn", "min_rate", json!(0), "min_rate must be above 0"),
             ("dcqcn", "additive_increase", json!("10"), "a rate like"),
             ("dcqcn", "additive_increase", json!(2), "share of 0 to 1"),
+            ("newreno", "initial_window", json!(0), "initial_window must be at least 1 segment"),
+            ("newreno", "growth_limit", json!(0), "growth_limit must be at least 1 segment"),
+            ("newreno", "initial_ssthresh", json!("lots"), "expected bytes like \"64 KB\", or \"unlimited\""),
+            ("dctcp", "min_window", json!(0), "min_window must be at least 1 segment"),
+            ("dctcp", "g", json!(0), "g must be above 0"),
+            ("dctcp", "initial_alpha", json!(1.5), "initial_alpha must be 0 to 1"),
+            ("dctcp", "echo", json!("latched"), "two-state"),
+            ("dctcp", "restart_after", json!(200), "200"),
+            ("dctcp-rate", "additive_increase", json!(0), "or no flow ever speeds up"),
+            ("dctcp-rate", "min_rate", json!(0), "min_rate must be above 0"),
             ("dcqcn-vendor", "cut_interval", json!("0 us"), "cut_interval must be above 0"),
         ] {
             match with(id, key, value.clone()) {
@@ -167,6 +177,18 @@ mod spec {
             Map::from_iter([("cnp".to_string(), json!("interval-end")), ("cnp_interval".to_string(), json!("0 us"))]);
         let Err(SettingsError::Value(error)) = settings("dcqcn", &both) else { panic!("accepted") };
         assert!(error.contains("cnp_interval must be above 0 when cnp is"), "{error}");
+    }
+
+    #[test]
+    fn parameters_of_tcps_window_stand_beside_a_schemes_own() {
+        use fanin_cc::schemes::newreno::Threshold;
+        use fanin_units::Bytes;
+        let Ok(Settings::Dctcp(_, p)) = with("dctcp", "initial_ssthresh", json!("64 KB")) else { panic!() };
+        assert_eq!(p.window.initial_ssthresh, Threshold::Bytes(Bytes(64_000)));
+        let Ok(Settings::NewReno(_, p)) = with("newreno-ecn", "restart_after", json!("10 ms")) else { panic!() };
+        assert_eq!((p.window.restart_after, p.ecn), (Time::from_ms(10), true));
+        // A name that no scheme has is refused although the two sets are read from one table.
+        assert!(matches!(with("dctcp", "ecn", json!(true)), Err(SettingsError::UnknownParameter(..))));
     }
 
     #[test]

@@ -38,7 +38,7 @@
 //! | name | unit | default | source |
 //! |---|---|---|---|
 //! | `g` | gain of alpha | 0.0625 | 1/16: DCTCP 4, below the bound of eq. (7) |
-//! | `initial_alpha` | 0 to 1 | 1 | RFC 8257 4.2: a flow that knows nothing halves; the paper is silent, 0 makes a first mark cut nothing |
+//! | `initial_alpha` | 0 to 1 | 1 | RFC 8257 4.2: a flow that knows nothing halves; the paper is silent; from 0 the first marks cut next to nothing |
 //! | `echo` | `two-state`, `per-packet` or `rcc` | two-state | DCTCP 3.1 (2), Fig. 11; RCC 3.2, footnote 3 |
 //! | `initial_window` | segments | 10 | RFC 6928; DCTCP's authors count 2 |
 //! | `initial_ssthresh` | bytes or `unlimited` | unlimited | as in `newreno` |

@@ -25,7 +25,7 @@
 //! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window` MSS).
 //! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window of
 //!   data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent before such a
-//!   cut changes nothing. The first new packet after any reduction carries CWR in its stamp.
+//!   cut, but not again, changes nothing. The first new packet after any reduction carries CWR in its stamp.
 //!
 //! Presets: `newreno` without ECN (its packets are never marked), `newreno-ecn` with it.
 //!
@@ -243,7 +243,7 @@ impl Reno {
     fn note_use(&mut self, ack: &Ack) {
         // RFC 5681: a segment leaves if it fits whole
         let filled = ack.in_flight + self.mss > self.cwnd;
-        if filled || ack.acked_to >= self.used_to || (!self.filled && ack.in_flight > self.used) {
+        if filled || ack.acked_to > self.used_to || (!self.filled && ack.in_flight > self.used) {
             self.used = ack.in_flight;
             self.filled = filled;
             self.used_to = ack.sent_to;

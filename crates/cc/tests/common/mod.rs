@@ -3,6 +3,7 @@
 
 pub mod net;
 pub mod point;
+pub mod tcp;
 
 use fanin_cc::{Data, NicInfo, PathInfo, ReceiverFlow};
 use fanin_units::{NodeId, Rate, Time};
