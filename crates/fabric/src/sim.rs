@@ -615,25 +615,26 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Counters of every port.
     pub fn port_counters(&self) -> Vec<PortCounters> {
-        (0..self.ports.len())
-            .map(|i| {
-                let port = &self.ports[i];
-                let mut counters = PortCounters {
-                    packets: port.packets,
-                    bytes: port.bytes,
-                    peak_queue: port.peak_queue,
-                    ..PortCounters::default()
-                };
-                for class in 0..self.classes {
-                    let of_class = self.class_counter(PortId(i as u32), class);
-                    counters.marked += of_class.marked;
-                    counters.dropped += of_class.dropped;
-                    counters.paused += of_class.paused;
-                    counters.pauses += of_class.pauses;
-                }
-                counters
-            })
-            .collect()
+        (0..self.ports.len() as u32).map(|port| self.port_counter(PortId(port))).collect()
+    }
+
+    /// Counters of one port.
+    pub fn port_counter(&self, port: PortId) -> PortCounters {
+        let of_port = &self.ports[port.ix()];
+        let mut counters = PortCounters {
+            packets: of_port.packets,
+            bytes: of_port.bytes,
+            peak_queue: of_port.peak_queue,
+            ..PortCounters::default()
+        };
+        for class in 0..self.classes {
+            let of_class = self.class_counter(port, class);
+            counters.marked += of_class.marked;
+            counters.dropped += of_class.dropped;
+            counters.paused += of_class.paused;
+            counters.pauses += of_class.pauses;
+        }
+        counters
     }
 
     /// Counters of every class at every port: port by port, control first, then the data classes in their order.

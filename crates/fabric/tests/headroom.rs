@@ -189,11 +189,11 @@ fn pauses_travel_hop_by_hop_to_the_hosts_and_everything_empties_after() {
     assert!(finished[0].as_ps().abs_diff(finished[1].as_ps()) < us(120).as_ps(), "{finished:?}");
 }
 
-#[test]
-fn a_paused_class_stops_neither_another_class_nor_control() {
+fn check_other_classes_pass(host_fifo: Option<HostFifo>) {
     let mut config = network(behind_a_slow_link(Rate::from_mbps(10), us(1)));
     config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
     config.buffer = lossless(40_000, None);
+    config.host_fifo = host_fifo;
     let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
     let messages = vec![
         message(Time::ZERO, 0, 1, Message::ENDLESS),
@@ -215,6 +215,18 @@ fn a_paused_class_stops_neither_another_class_nor_control() {
     assert_eq!(flows[2].finished - flows[2].start, flows[2].ideal);
     assert_eq!(flows[2].acked - flows[2].finished, ns(2 * 1000) + Time::from_ps(2 * 51_200));
     assert_eq!(sim.totals().drops, Drops::default());
+}
+
+#[test]
+fn a_paused_class_stops_neither_another_class_nor_control() {
+    check_other_classes_pass(None);
+}
+
+#[test]
+fn a_paused_class_stops_no_other_in_the_queue_behind_the_pacers() {
+    // The paused class fills its place of 20 packets, or of one.
+    check_other_classes_pass(Some(HostFifo { capacity: 30_000, mark_above: None }));
+    check_other_classes_pass(Some(HostFifo { capacity: 0, mark_above: None }));
 }
 
 #[test]

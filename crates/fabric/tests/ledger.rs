@@ -15,6 +15,7 @@ fn walk(sim: &mut Simulation, until: Time, steps: &[(u64, u64)]) {
         sim.run_until((sim.now() + ns(nanoseconds)).min(until), events);
         let totals = sim.totals();
         check_ledger(&totals);
+        check_buffers(sim);
         assert!(totals.packet_hops >= hops);
         hops = totals.packet_hops;
         let queued: u64 = sim.ports().map(|(p, ..)| sim.queued(p)).sum();
@@ -33,6 +34,7 @@ fn check_counts(sim: &Simulation) {
     assert!(sum(&|t| t.packets_marked) <= sum(&|t| t.packets_arrived));
     let ports = sim.port_counters();
     assert_eq!(ports.iter().map(|p| p.packets).sum::<u64>(), totals.packet_hops);
+    check_classes(sim);
     // What a host without any link cannot even send is counted, but has no place.
     let placed = sim.incidents().drops;
     assert!((totals.drops.total() - totals.drops.no_route..=totals.drops.total()).contains(&placed), "{totals:?}");
@@ -46,6 +48,22 @@ fn check_counts(sim: &Simulation) {
         if flow.finished.is_some() && !outages {
             assert!(flow.finished - flow.start >= flow.ideal, "{case}: faster than alone: {flow:?}");
         }
+    }
+}
+
+/// What a port counts is what its classes count.
+fn check_classes(sim: &Simulation) {
+    let of_class = sim.class_counters();
+    let classes = sim.config().classes.len() + 1;
+    assert_eq!(of_class.len(), sim.port_counters().len() * classes);
+    for (port, of_class) in sim.port_counters().iter().zip(of_class.chunks(classes)) {
+        assert_eq!(port.marked, of_class.iter().map(|c| c.marked).sum::<u64>());
+        assert_eq!(port.dropped, of_class.iter().map(|c| c.dropped).sum::<u64>());
+        assert_eq!(port.pauses, of_class.iter().map(|c| c.pauses).sum::<u64>());
+        assert_eq!(port.paused.as_ps(), of_class.iter().map(|c| c.paused.as_ps()).sum::<u64>());
+        let data = &of_class[1..];
+        assert!(data.iter().map(|c| c.peak_queue).max() <= Some(port.peak_queue));
+        assert!(data.iter().map(|c| c.peak_queue).sum::<u64>() >= port.peak_queue);
     }
 }
 

@@ -119,14 +119,36 @@ fn hosts_at_line_rate_share_one_port() {
 
 #[test]
 fn data_classes_take_turns_packet_by_packet() {
+    let fifo = HostFifo { capacity: 64_000, mark_above: None };
+    for host_fifo in [None, Some(fifo)] {
+        let mut config = network(star(3, us(1)));
+        config.host_fifo = host_fifo;
+        config.classes = vec![class(false, Marking::Off), class(false, Marking::Off)];
+        let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
+        let mut messages: Vec<Message> = (0..4).map(|_| message(Time::ZERO, 0, 2, Message::ENDLESS)).collect();
+        messages[3].traffic = 1;
+        let mut sim = simulation(config, traffics, messages);
+        run_to(&mut sim, us(4) + ns(1200 * 600));
+        let each: Vec<u64> = delivered(&sim).iter().map(|b| b / PAYLOAD).collect();
+        // Half for the class with one flow, a sixth for each of the three in the other.
+        assert!(each[3].abs_diff(300) <= 2 && each[..3].iter().all(|p| p.abs_diff(100) <= 2), "{each:?}");
+    }
+}
+
+#[test]
+fn a_class_that_is_paced_takes_its_turns_behind_a_host_fifo() {
+    // Class 1 always waits; class 2 has a packet every third slot or so, which goes as soon as its turn comes.
     let mut config = network(star(3, us(1)));
     config.classes = vec![class(false, Marking::Off), class(false, Marking::Off)];
+    config.host_fifo = Some(HostFifo { capacity: 64_000, mark_above: None });
     let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
-    let mut messages: Vec<Message> = (0..4).map(|_| message(Time::ZERO, 0, 2, Message::ENDLESS)).collect();
-    messages[3].traffic = 1;
+    let mut messages: Vec<Message> = (0..2).map(|_| message(Time::ZERO, 0, 2, Message::ENDLESS)).collect();
+    messages.extend((0..300).map(|i| Message { traffic: 1, ..message(us(10) + ns(3_700 * i), 0, 2, PAYLOAD) }));
     let mut sim = simulation(config, traffics, messages);
-    run_to(&mut sim, us(4) + ns(1200 * 600));
-    let each: Vec<u64> = delivered(&sim).iter().map(|b| b / PAYLOAD).collect();
-    // Half for the class with one flow, a sixth for each of the three in the other.
-    assert!(each[3].abs_diff(300) <= 2 && each[..3].iter().all(|p| p.abs_diff(100) <= 2), "{each:?}");
+    run_to(&mut sim, us(1_200));
+    for flow in &sim.flows()[2..] {
+        // At worst it waits for the packet on the wire and one of the other class.
+        let most = gbps(10).tx_time(WIRE).saturating_mul(2 + 2) + us(2);
+        assert!(flow.finished.saturating_sub(flow.start) <= most, "{flow:?}");
+    }
 }

@@ -68,6 +68,11 @@ pub fn network(graph: Graph) -> NetworkConfig {
     }
 }
 
+/// A class with a part of the buffer of its own.
+pub fn class_with(lossless: bool, share: f64) -> ClassConfig {
+    ClassConfig { share: Some(share), ..class(lossless, Marking::Off) }
+}
+
 pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
     ClassConfig { name: "data".into(), lossless, marking, share: None, alpha: None }
 }
@@ -114,6 +119,7 @@ pub fn finish<Q: EventQueue>(sim: &mut Simulation<Q>) {
     assert!(sim.run_until(Time::from_s(100), 3_000_000), "events without end: {:?}", sim.totals());
     assert!(sim.is_over(), "something still waits after 100 s: {:?}", sim.totals());
     check_ledger(&sim.totals());
+    assert_eq!(check_buffers(sim), 0, "what has left holds nothing");
 }
 
 /// Runs up to a time.
@@ -125,6 +131,15 @@ pub fn run_to<Q: EventQueue>(sim: &mut Simulation<Q>, until: Time) {
 pub fn check_ledger(totals: &Totals) {
     let l = totals.ledger;
     assert_eq!(l.sent, l.delivered + l.dropped + l.in_flight, "{totals:?}");
+}
+
+/// Every account of a switch's buffer says what its queues hold. Returns how much that is.
+pub fn check_buffers<Q: EventQueue>(sim: &Simulation<Q>) -> u64 {
+    let accounts = sim.buffer_use();
+    for (i, account) in accounts.iter().enumerate() {
+        assert_eq!(account.counted, account.held, "account {i} at {}: {accounts:?}", sim.now());
+    }
+    accounts.iter().map(|account| account.held).sum()
 }
 
 /// All posted messages are delivered whole and acknowledged, and no byte is left anywhere.

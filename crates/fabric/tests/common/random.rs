@@ -1,6 +1,7 @@
 //! Random small fabrics with traffic, for property tests.
 
 use super::*;
+use fanin_cc::aqm::{pi, red};
 use fanin_fabric::topology::{Dumbbell, FatTree, LeafSpine};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -74,7 +75,29 @@ fn marking() -> impl Strategy<Value = Marking> {
             max_probability,
             at
         }),
+        (0u64..5_000, 1u64..20_000, 0.01..1.0f64, 1i32..10, any::<bool>(), any::<bool>()).prop_map(
+            |(min, more, max_probability, shift, gentle, wait)| Marking::RedAverage(red::Config {
+                max: min + more,
+                max_probability,
+                weight: 0.5f64.powi(shift),
+                gentle,
+                wait,
+                ..red::Config::new(min, 1000)
+            })
+        ),
+        (0.0..0.2f64, 0.0..1.0f64, 0u64..10_000, 1u64..20_000).prop_map(|(a, part, target, every)| Marking::Pi(
+            pi::Config { a, b: a * part, target, every: ns(every), mean_packet: 1000 }
+        )),
     ]
+}
+
+/// Classes of which some have parts of the buffer of their own, and their own thresholds.
+fn any_classes() -> impl Strategy<Value = Vec<ClassConfig>> {
+    let own = (prop::option::weighted(0.4, 0.05..0.33f64), prop::option::weighted(0.3, 0.1..4.0f64));
+    vec((any::<bool>(), marking(), own), 1..4).prop_map(|classes| {
+        let class = |(lossless, marking, (share, alpha))| ClassConfig { share, alpha, ..class(lossless, marking) };
+        classes.into_iter().map(class).collect()
+    })
 }
 
 fn buffers() -> impl Strategy<Value = BufferPolicy> {
@@ -91,15 +114,24 @@ fn buffers() -> impl Strategy<Value = BufferPolicy> {
     ]
 }
 
-/// A pool big enough for all headroom and ten packets of any one queue beyond it.
+/// A buffer big enough for all headroom and ten packets of any one queue beyond it, in each part of it.
 fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes: &[ClassConfig]) -> BufferPolicy {
+    let wire = packet.payload as u64 + packet.header as u64;
+    let lossless = classes.iter().filter(|c| c.lossless).count() as u64;
+    let taken: f64 = classes.iter().filter_map(|c| c.share).sum();
+    let smallest = classes.iter().filter_map(|c| c.share).fold(1.0 - taken, f64::min);
     match buffer {
         BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc } => {
-            let wire = packet.payload as u64 + packet.header as u64;
-            let lossless = classes.iter().filter(|c| c.lossless).count() as u64;
             let ends = graph.links.iter().map(|l| 2 * pfc::headroom(l.rate, l.delay, wire, packet.pause as u64));
-            let bytes = bytes + lossless * ends.sum::<u64>() + (10.0 * wire as f64 / alpha) as u64;
-            BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc }
+            let flattest = classes.iter().filter_map(|c| c.alpha).fold(alpha, f64::min);
+            let needed = (lossless * ends.sum::<u64>()) as f64 + 11.0 * wire as f64 * (1.0 + 1.0 / flattest);
+            BufferPolicy::Pooled { bytes: bytes + (needed / smallest) as u64, alpha, pfc_alpha, pfc }
+        }
+        // Ports without shares may well be too small, which go-back-N gets over.
+        BufferPolicy::PerPort { bytes, pfc } if taken > 0.0 => {
+            let most = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, wire, packet.pause as u64)).max();
+            let needed = lossless * (most.unwrap_or(0) + 1) + 2 * wire;
+            BufferPolicy::PerPort { bytes: bytes + (needed as f64 / smallest) as u64, pfc }
         }
         other => other,
     }
@@ -145,7 +177,7 @@ pub fn calm() -> impl Strategy<Value = Case> {
         any::<u64>(),
         graphs(),
         packets(),
-        vec((any::<bool>(), marking()), 1..4),
+        any_classes(),
         buffers(),
         prop::sample::select(vec![Release::Dequeue, Release::LastBit]),
         prop::option::weighted(0.3, (0u64..64_000, prop::option::of(0u64..22_500))),
@@ -153,8 +185,6 @@ pub fn calm() -> impl Strategy<Value = Case> {
     (network, vec(any_traffic(), 1..4), vec(any_message(), 1..25)).prop_map(|(network, mut traffics, mut messages)| {
         let (seed, graph, packet, classes, buffer, release, fifo) = network;
         let hosts = graph.hosts;
-        let classes: Vec<ClassConfig> =
-            classes.into_iter().map(|(lossless, marking)| class(lossless, marking)).collect();
         for traffic in &mut traffics {
             traffic.class = 1 + traffic.class % classes.len() as u8;
         }
