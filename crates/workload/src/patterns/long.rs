@@ -85,7 +85,7 @@ impl Long {
         let begun = if self.spread > span { span.as_ps() as f64 / self.spread.as_ps() as f64 } else { 1.0 };
         let flows = if span > Time::ZERO { count as f64 * begun } else { 0.0 };
         let endless = self.size.mean() >= ENDLESS as f64;
-        let payload_bps = endless.then(|| count as f64 * sender_bps);
+        let payload_bps = endless.then_some(count as f64 * sender_bps);
         Ok(Expected { payload_bps, ..Expected::once(flows, self.size.mean(), inter_rack) })
     }
 
