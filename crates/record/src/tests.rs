@@ -222,16 +222,16 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
         // Client 2 begins before the window, and ends in it.
         of(0, 2, 1, 90, Some(5)),
         of(0, 1, 2, 110, Some(20)),
-        // It asks two servers in the second round; the later request is answered first.
+        // It asks two servers in the second round; each has its own time to answer.
         of(1, 2, 1, 150, Some(5)),
         of(1, 2, 0, 151, Some(5)),
-        of(1, 0, 2, 160, Some(10)),
         of(1, 1, 2, 170, Some(40)),
+        of(1, 0, 2, 160, Some(10)),
         // Client 0 is left without one of two answers, and never asks again.
         of(2, 0, 1, 120, Some(5)),
         of(2, 0, 2, 120, Some(5)),
-        of(2, 1, 0, 130, Some(9)),
         of(2, 2, 0, 131, None),
+        of(2, 1, 0, 130, Some(9)),
         FlowRecord { start: Time::NEVER, ..of(3, 0, 1, 0, None) },
         FlowRecord { start: Time::NEVER, ..of(3, 1, 0, 0, None) },
     ];
