@@ -358,3 +358,45 @@ pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
     }
     port_names(graph).iter().position(|name| name == place).map(|i| vec![PortId(i as u32)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+    use std::path::Path;
+
+    /// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, beside an endless flow; the window is 50 ms.
+    fn outcome(measure: &str) -> Outcome {
+        let text = format!(
+            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"1 Gbps\", \
+             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"once\"\nscheme = \
+             \"none\"\nsize = {{ fixed = \"100 KB\" }}\npattern = {{ kind = \"incast\", degree = 1, senders = [\"h0\"], \
+             receivers = [\"h1\"] }}\n[[traffic]]\nname = \"later\"\nstart = \"1 ms\"\nscheme = \"none\"\nsize = {{ fixed \
+             = \"100 KB\" }}\npattern = {{ kind = \"incast\", degree = 1, senders = [\"h0\"], receivers = [\"h1\"] \
+             }}\n[[traffic]]\nname = \"long\"\nscheme = \"none\"\npattern = {{ kind = \"long\", count = 1, senders = \
+             [\"h2\"], receivers = [\"h3\"] }}\n[measure]\nwindow = \"50 ms\"\nseries = [{{ what = \"queue\", where = \
+             \"last-hop\", every = \"100 us\", zeros = true }}]\n{measure}"
+        );
+        let spec = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap().check().unwrap();
+        run(spec.build(), &mut |_| true)
+    }
+
+    #[test]
+    fn a_window_may_end_when_all_is_done() {
+        let run = outcome("stop_when_done = true\n").run;
+        let last = run.flows.iter().map(|f| f.finished).filter(|f| f.is_some()).max().unwrap();
+        // 100 KB take 0.8 ms and headers, so between the two messages nothing is open, yet one is to come.
+        assert!(run.flows[0].finished.is_some() && run.flows[0].finished < Time::from_ms(1));
+        assert!(last > Time::from_us(1800) && last < Time::from_us(1900), "{last}");
+        assert!(run.measured_to >= last && run.measured_to <= last + DRAIN_STEP, "{} and {last}", run.measured_to);
+        assert_eq!(run.stopped, run.measured_to);
+        // What is averaged over the window is averaged over this one.
+        let goodput = run.traffics[2].long_bytes_in_window as f64 * 8.0 / run.measured_to.as_secs_f64();
+        assert!((0.93e9..0.97e9).contains(&goodput), "{goodput}");
+        assert!(run.series.iter().all(|sample| sample.time < run.measured_to + DRAIN_STEP));
+        let whole = outcome("").run;
+        assert_eq!((whole.measured_to, whole.stopped), (Time::from_ms(50), Time::from_ms(50)));
+        let once = |run: &Run| run.flows.iter().filter(|f| f.bytes == 100_000).copied().collect::<Vec<_>>();
+        assert_eq!(once(&whole), once(&run));
+    }
+}

@@ -213,3 +213,40 @@ fn a_lossless_drop_is_an_error_unless_allowed() {
     run.totals.drops.lossless = 0;
     assert!(summarise(&run, SizeRange::ALL, false).errors.is_empty());
 }
+
+#[test]
+fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer() {
+    let mut run = example();
+    run.traffics[0].queries = Some(Queries { clients: vec![2, 0], rounds: 2 });
+    let of = |group, src, dst, start_us, took_us| FlowRecord { group, src, dst, ..flow(0, start_us, took_us, 8000) };
+    run.flows = vec![
+        // Client 2 begins before the window, and ends in it.
+        of(0, 2, 1, 90, Some(5)),
+        of(0, 1, 2, 110, Some(20)),
+        // It asks two servers in the second round; each has its own time to answer.
+        of(1, 2, 1, 150, Some(5)),
+        of(1, 2, 0, 151, Some(5)),
+        of(1, 1, 2, 170, Some(40)),
+        of(1, 0, 2, 160, Some(10)),
+        // Client 0 is left without one of two answers, and never asks again.
+        of(2, 0, 1, 120, Some(5)),
+        of(2, 0, 2, 120, Some(5)),
+        of(2, 2, 0, 131, None),
+        of(2, 1, 0, 130, Some(9)),
+        FlowRecord { start: Time::NEVER, ..of(3, 0, 1, 0, None) },
+        FlowRecord { start: Time::NEVER, ..of(3, 1, 0, 0, None) },
+    ];
+    let summary = &summarise(&run, SizeRange::ALL, true).traffics[0];
+    assert_eq!((summary.started, summary.finished, summary.unfinished), (5, 4, 1));
+    assert_eq!(
+        (summary.completion_us.count, summary.completion_us.p50, summary.completion_us.max),
+        (4, Some(10.0), Some(40.0))
+    );
+    let queries = summary.queries.as_ref().unwrap();
+    assert_eq!((queries.started, queries.finished), (2, 1));
+    assert_eq!((queries.completion_us.count, queries.completion_us.mean), (1, Some(60.0)));
+    // The same flows without that knowledge are messages like any others.
+    run.traffics[0].queries = None;
+    let summary = &summarise(&run, SizeRange::ALL, true).traffics[0];
+    assert_eq!((summary.started, summary.queries.is_none()), (9, true));
+}
