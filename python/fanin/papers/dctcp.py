@@ -27,6 +27,12 @@ COLOURS = {"newreno": 1, "dctcp": 0}
 SEEDS = (1, 2, 3)
 
 
+def under(scheme: str, *traffics: str) -> tuple[str, ...]:
+    """These traffics of a spec under another scheme, with the window that the spec gives its own."""
+    choice = f'{{ id = "{scheme}", initial_window = 2, restart_after = "10 ms" }}'
+    return tuple(f"traffic.{traffic}.scheme={choice}" for traffic in traffics)
+
+
 def seeds(quick: bool) -> Sequence[int]:
     """A short version runs one seed."""
     return SEEDS[:1] if quick else SEEDS
@@ -61,7 +67,7 @@ def sweep_14(quick: bool) -> dict[Key, Change]:
     """2 and 20 senders, each scheme."""
     window = ("measure.window=0.5 s",) if quick else ()
     return {
-        (scheme, n, seed): Change(scheme, (f"traffic.long.pattern.count={n}", *window))
+        (scheme, n, seed): Change(None, (f"traffic.long.pattern.count={n}", *under(scheme, "long"), *window))
         for scheme in SCHEMES
         for n in (2, 20)
         for seed in seeds(quick)
@@ -150,7 +156,11 @@ GROUPS = {"s1": (46.0, 42.0, 52.0, 50.0), "s3": (54.0, 47.0, 58.0, 50.0), "s2": 
 def sweep_18(quick: bool) -> dict[Key, Change]:
     """Each scheme once per seed."""
     window = ("measure.warm_up=0.1 s", "measure.window=0.4 s") if quick else ()
-    return {(scheme, 0, seed): Change(scheme, window) for scheme in SCHEMES for seed in seeds(quick)}
+    return {
+        (scheme, 0, seed): Change(None, (*under(scheme, *GROUPS), *window))
+        for scheme in SCHEMES
+        for seed in seeds(quick)
+    }
 
 
 def measure_18(result: Result) -> Measured:
@@ -257,7 +267,9 @@ def degrees(quick: bool) -> Sequence[int]:
 def sweep_19(quick: bool) -> dict[Key, Change]:
     """Both readings of the static buffer; the paper's four variants."""
     return {
-        (f"{variant}, {buffer}", n, seed): Change(scheme, (*incast(n, rto, quick), f"network.buffer.per_port={size}"))
+        (f"{variant}, {buffer}", n, seed): Change(
+            None, (*incast(n, rto, quick), *under(scheme, "queries"), f"network.buffer.per_port={size}")
+        )
         for buffer, size in BUFFERS.items()
         for variant, (scheme, rto) in VARIANTS.items()
         for n in degrees(quick)
@@ -268,7 +280,7 @@ def sweep_19(quick: bool) -> dict[Key, Change]:
 def sweep_20(quick: bool) -> dict[Key, Change]:
     """Dynamic buffers, a minimum timeout of 10 ms."""
     return {
-        (scheme, n, seed): Change(scheme, incast(n, 10, quick))
+        (scheme, n, seed): Change(None, (*incast(n, 10, quick), *under(scheme, "queries")))
         for scheme in SCHEMES
         for n in degrees(quick)
         for seed in seeds(quick)
@@ -437,7 +449,11 @@ def rows_20(measures: Measures) -> list[Row]:
 def sweep_22(quick: bool) -> dict[Key, Change]:
     """Each scheme once per seed."""
     rounds = ("traffic.chunks.pattern.rounds=30",) if quick else ()
-    return {(scheme, 0, seed): Change(scheme, rounds) for scheme in SCHEMES for seed in seeds(quick)}
+    return {
+        (scheme, 0, seed): Change(None, (*under(scheme, "long", "chunks"), *rounds))
+        for scheme in SCHEMES
+        for seed in seeds(quick)
+    }
 
 
 def measure_22(result: Result) -> Measured:

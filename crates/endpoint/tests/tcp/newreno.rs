@@ -90,7 +90,8 @@ fn only_the_first_partial_ack_restarts_the_timer() {
     wire.lose(|s| s.is_data() && s.nth == 0 && s.offset() % 2000 == 0 && s.offset() < 80_000);
     wire.write(CLIENT, 100 * MSS);
     wire.run_until(start + ms(230));
-    let timeouts: Vec<_> = wire.expired[CLIENT].iter().filter(|(_, e)| e.timeout.is_some()).map(|e| e.0 - start).collect();
+    let timeouts: Vec<_> =
+        wire.expired[CLIENT].iter().filter(|(_, e)| e.timeout.is_some()).map(|e| e.0 - start).collect();
     assert_eq!(timeouts, [ms(220)]);
     wire.run();
     wire.assert_arrived(100_000);

@@ -11,13 +11,8 @@ fn ms(ms: u64) -> Time {
 /// A server whose peer is the test itself.
 fn server(config: &Config) -> Connection {
     let mut server = Connection::listen(config);
-    let syn = Segment {
-        flags: bits::SYN,
-        window: u16::MAX,
-        sack_permitted: true,
-        scale: Some(0),
-        ..Segment::default()
-    };
+    let syn =
+        Segment { flags: bits::SYN, window: u16::MAX, sack_permitted: true, scale: Some(0), ..Segment::default() };
     server.on_segment(Time::ZERO, &syn);
     assert!(server.transmit(Time::ZERO, u64::MAX).unwrap().has(bits::SYN | bits::ACK));
     let ack = Segment { seq: 1, ack: 1, flags: bits::ACK, window: u16::MAX, ..Segment::default() };
@@ -26,7 +21,15 @@ fn server(config: &Config) -> Connection {
 }
 
 fn data(offset: u64, len: u64, sent_at: Time) -> Segment {
-    Segment { seq: 1 + offset, ack: 1, len: len as u32, sent_at, flags: bits::ACK, window: u16::MAX, ..Segment::default() }
+    Segment {
+        seq: 1 + offset,
+        ack: 1,
+        len: len as u32,
+        sent_at,
+        flags: bits::ACK,
+        window: u16::MAX,
+        ..Segment::default()
+    }
 }
 
 fn arrives(server: &mut Connection, segment: Segment) -> Arrived {
@@ -47,7 +50,8 @@ fn every_second_full_segment_is_acknowledged_and_the_echo_is_of_the_first() {
         wire.write(CLIENT, MSS);
     }
     wire.run();
-    let acks: Vec<_> = wire.acks(SERVER).iter().map(|s| (s.at - start, s.segment.ack, s.segment.echo - start)).collect();
+    let acks: Vec<_> =
+        wire.acks(SERVER).iter().map(|s| (s.at - start, s.segment.ack, s.segment.echo - start)).collect();
     assert_eq!(acks, [(ms(6), 2001, ms(0)), (ms(8), 4001, ms(2))]);
     assert_eq!(wire.acked[CLIENT].iter().map(|(_, a)| a.rtt).collect::<Vec<_>>(), [ms(11), ms(11)]);
 }
