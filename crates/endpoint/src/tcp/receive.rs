@@ -149,9 +149,10 @@ impl ReceiveHalf {
             self.nxt = to;
             self.absorb();
         }
-        let in_order = self.nxt > before;
         let delivered = self.arrived_to() - was;
-        let fin = in_order && self.nxt > self.fin_at;
+        let fin = self.nxt > before && self.nxt > self.fin_at;
+        // Data that had all arrived may bring a FIN that had not.
+        let in_order = delivered > 0;
         let at_once = !in_order || filling || has_fin;
         Taken {
             arrived: (len > 0).then(|| self.arrived(segment, delivered, in_order, at_once)),
@@ -304,8 +305,6 @@ impl ReceiveHalf {
         self.read_to += taken;
         let grown = self.reach().saturating_sub(self.promised);
         let known = self.promised.saturating_sub(self.nxt);
-        taken > 0
-            && grown >= (2 * self.mss).min(self.buffer / 2)
-            && known <= (self.buffer / 2).min(LARGEST_FIELD / 2)
+        taken > 0 && grown >= (2 * self.mss).min(self.buffer / 2) && known <= (self.buffer / 2).min(LARGEST_FIELD / 2)
     }
 }

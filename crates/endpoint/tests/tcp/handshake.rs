@@ -15,8 +15,11 @@ fn three_segments_open_it_and_data_waits_for_them() {
     wire.write(SERVER, 700);
     assert_eq!(wire.trace.len(), 1, "nothing but the SYN leaves before the handshake is done");
     wire.run();
-    let shape: Vec<_> =
-        wire.trace.iter().map(|s| (s.at.as_ps() / Time::from_ms(5).as_ps(), s.from, s.segment.seq, s.segment.len)).collect();
+    let shape: Vec<_> = wire
+        .trace
+        .iter()
+        .map(|s| (s.at.as_ps() / Time::from_ms(5).as_ps(), s.from, s.segment.seq, s.segment.len))
+        .collect();
     assert_eq!(shape[..5], [(0, 0, 0, 0), (1, 1, 0, 0), (2, 0, 1, 0), (2, 0, 1, 500), (3, 1, 1, 700)]);
     assert_eq!(wire.delivered, [700, 500]);
     assert!(wire.outcomes[CLIENT][0].2.opened && wire.outcomes[CLIENT][0].2.must_ack);
@@ -43,8 +46,7 @@ fn a_lost_syn_goes_out_again_after_the_initial_timeout_and_the_next_after_twice_
     wire.lose(|s| s.from == CLIENT && s.has(bits::SYN) && s.nth < 2);
     wire.write(CLIENT, 100);
     wire.run();
-    let syns: Vec<Time> =
-        wire.trace.iter().filter(|s| s.from == CLIENT && s.has(bits::SYN)).map(|s| s.at).collect();
+    let syns: Vec<Time> = wire.trace.iter().filter(|s| s.from == CLIENT && s.has(bits::SYN)).map(|s| s.at).collect();
     assert_eq!(syns, [Time::ZERO, Time::from_s(1), Time::from_s(3)]);
     assert!(wire.expired[CLIENT][..2].iter().all(|(_, e)| e.control_timeout && e.timeout.is_none()));
     wire.assert_arrived(100);

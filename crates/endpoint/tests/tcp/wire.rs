@@ -76,7 +76,10 @@ pub const SERVER: usize = 1;
 pub enum Window {
     Constant(u64),
     /// RFC 5681 in short.
-    Reno { cwnd: u64, ssthresh: u64 },
+    Reno {
+        cwnd: u64,
+        ssthresh: u64,
+    },
 }
 
 impl Window {
