@@ -34,7 +34,7 @@ fn by_heap(case: &Case, until: Time) -> Outcome {
 /// The node that an event belongs to. A source is a kind in its upper three bits and a number.
 ///
 /// A change of a link belongs to both its ends and to all routes, so cases with outages are not cut here.
-fn node_of(event: &Event, links: &[(u32, u32)], flows: &[u32], hosts: u32) -> u32 {
+fn node_of(event: &Event, links: &[(u32, u32)], flows: &[(u32, u32)], hosts: u32) -> u32 {
     let number = event.source & ((1 << 29) - 1);
     let (a, b) = links.get(number as usize / 2).copied().unwrap_or_default();
     match event.source >> 29 {
@@ -42,8 +42,10 @@ fn node_of(event: &Event, links: &[(u32, u32)], flows: &[u32], hosts: u32) -> u3
         0 => [b, a][number as usize % 2],
         // A port wakes up.
         1 => [a, b][number as usize % 2],
+        // The timer of the end of a connection that was opened by the other one.
+        2 if number >> 28 == 1 => flows[(number & ((1 << 28) - 1)) as usize].1,
         // A flow's timer, a message's start: the sender.
-        2 | 5 => flows[number as usize],
+        2 | 5 => flows[number as usize].0,
         3 => number,
         // A receiver's timer, by scheme and host.
         4 => number % hosts,
@@ -56,7 +58,7 @@ fn node_of(event: &Event, links: &[(u32, u32)], flows: &[u32], hosts: u32) -> u3
 fn by_partitions(case: &Case, until: Time, parts: usize, spread: u64) -> Outcome {
     let seed = case.config.seed;
     let links: Vec<(u32, u32)> = case.config.graph.links.iter().map(|l| (l.a.0, l.b.0)).collect();
-    let senders: Vec<u32> = case.messages.iter().map(|m| m.src).collect();
+    let senders: Vec<(u32, u32)> = case.messages.iter().map(|m| (m.src, m.dst)).collect();
     let hosts = case.config.graph.hosts;
     let window = case.config.graph.links.iter().map(|l| l.delay).min().unwrap();
     let part_of = move |event: &Event| {

@@ -143,4 +143,31 @@ impl SendHalf {
         self.nxt = if choice.why == Why::Next { end } else { self.nxt.max(end) };
         self.on_sent(now, end, choice.again);
     }
+
+    /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).
+    #[inline]
+    pub(super) fn watch_window(&mut self, now: Time) {
+        if self.una == self.nxt && self.edge <= self.nxt {
+            if self.persist_at == Time::NEVER {
+                self.persist_at = now.saturating_add(self.rto.current());
+            }
+        } else if self.persist_at != Time::NEVER {
+            self.persist_at = Time::NEVER;
+            self.persist_count = 0;
+            self.probe_due = false;
+        }
+    }
+
+    /// When the next probe is due. The window may close while nothing waits to be sent.
+    #[inline(always)]
+    pub(super) fn probe_at(&self) -> Time {
+        if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
+    }
+
+    /// The time of [`Self::probe_at`] has come.
+    pub(super) fn on_probe_time(&mut self, now: Time) {
+        self.probe_due = true;
+        self.persist_count = self.persist_count.saturating_add(1);
+        self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
+    }
 }

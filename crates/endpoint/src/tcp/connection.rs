@@ -1,18 +1,18 @@
-//! The states of a connection (RFC 9293 section 3.10) and the segments of its two halves.
+//! The states of a connection (RFC 9293 section 3.10), its halves and its timers. What it sends is in `emit.rs`.
 
 use super::receive::{LARGEST_SCALE, ReceiveHalf};
 use super::send::SendHalf;
-use super::{Acked, Config, Covers, Expired, Outcome, Segment, State, bits};
+use super::{Acked, Config, Expired, Outcome, Segment, State, bits};
 use fanin_units::Time;
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    config: Config,
-    state: State,
-    ecn: bool,
-    send: SendHalf,
-    receive: ReceiveHalf,
+    pub(super) config: Config,
+    pub(super) state: State,
+    pub(super) ecn: bool,
+    pub(super) send: SendHalf,
+    pub(super) receive: ReceiveHalf,
     /// When TIME-WAIT ends.
     quiet_at: Time,
 }
@@ -239,97 +239,6 @@ impl Connection {
     fn wait_quietly(&mut self, now: Time) {
         self.state = State::TimeWait;
         self.quiet_at = now.saturating_add(self.send.rto.current().saturating_mul(2));
-    }
-
-    /// Whether [`Connection::transmit`] would give a segment.
-    #[inline]
-    pub fn can_transmit(&self, _now: Time, window: u64) -> bool {
-        match self.state {
-            State::SynSent | State::SynReceived => self.send.nxt == 0,
-            State::Listen | State::TimeWait | State::Closed => false,
-            _ => self.send.choose(window).is_some(),
-        }
-    }
-
-    /// The next SYN, data or FIN segment that may leave with so many bytes allowed in flight. It carries an ACK, which
-    /// settles the one that may be due.
-    #[inline]
-    pub fn transmit(&mut self, now: Time, window: u64) -> Option<Segment> {
-        match self.state {
-            State::SynSent | State::SynReceived => return (self.send.nxt == 0).then(|| self.syn(now)),
-            State::Listen | State::TimeWait | State::Closed => return None,
-            _ => {}
-        }
-        let choice = self.send.choose(window)?;
-        self.send.commit(now, &choice, window);
-        let mut flags = bits::ACK;
-        if choice.fin {
-            flags |= bits::FIN;
-            match self.state {
-                State::Established => self.state = State::FinWait1,
-                State::CloseWait => self.state = State::LastAck,
-                _ => {}
-            }
-        }
-        let (ack, echo) = self.receive.ack_all();
-        Some(Segment {
-            seq: choice.seq,
-            ack,
-            sent_at: now,
-            echo,
-            len: choice.len as u32,
-            window: self.receive.window(ack),
-            flags,
-            again: choice.again,
-            sack: if self.send.sack { self.receive.blocks(false) } else { Default::default() },
-            ..Segment::default()
-        })
-    }
-
-    /// The SYN, or the SYN that answers one.
-    fn syn(&mut self, now: Time) -> Segment {
-        let answers = self.state == State::SynReceived;
-        let again = self.send.high > 0;
-        self.send.nxt = 1;
-        self.send.on_sent(now, 1, again);
-        let (ack, ..) = self.receive.ack_all();
-        // RFC 3168 section 6.1.1: a SYN offers ECN by both bits, its answer agrees by one.
-        let ecn = match (answers, self.ecn, self.config.ecn) {
-            (true, true, _) => bits::ECE,
-            (false, _, true) => bits::ECE | bits::CWR,
-            _ => 0,
-        };
-        // An answer carries only options that were offered to it.
-        let scaling = if answers { self.receive.scaling } else { self.config.window_scaling };
-        Segment {
-            ack,
-            sent_at: now,
-            window: self.receive.syn_window(),
-            flags: bits::SYN | ecn | if answers { bits::ACK } else { 0 },
-            scale: scaling.then(|| self.receive.offered_scale()),
-            sack_permitted: if answers { self.send.sack } else { self.config.sack },
-            again,
-            ..Segment::default()
-        }
-    }
-
-    /// An ACK without data.
-    #[inline]
-    pub fn ack(&mut self, now: Time, covers: Covers) -> Segment {
-        let without_last = covers == Covers::AllButLast;
-        let sack = if self.send.sack { self.receive.blocks(without_last) } else { Default::default() };
-        let (ack, echo) = if without_last { self.receive.ack_but_last(now) } else { self.receive.ack_all() };
-        Segment {
-            // The highest number sent, or what the peer's window still takes of it after a probe.
-            seq: self.send.high.min(self.send.edge.max(self.send.una)),
-            ack,
-            sent_at: now,
-            echo,
-            window: self.receive.window(ack),
-            flags: bits::ACK,
-            sack,
-            ..Segment::default()
-        }
     }
 
     /// The time of [`Connection::deadline`] has come (or an earlier one that has moved: then nothing happens).

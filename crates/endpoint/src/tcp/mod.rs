@@ -11,6 +11,7 @@
 
 mod choose;
 mod connection;
+mod emit;
 mod receive;
 mod rto;
 mod scoreboard;

@@ -149,9 +149,10 @@ impl ReceiveHalf {
             self.nxt = to;
             self.absorb();
         }
-        let in_order = self.nxt > before;
         let delivered = self.arrived_to() - was;
-        let fin = in_order && self.nxt > self.fin_at;
+        let fin = self.nxt > before && self.nxt > self.fin_at;
+        // Data that had all arrived may bring a FIN that had not.
+        let in_order = delivered > 0;
         let at_once = !in_order || filling || has_fin;
         Taken {
             arrived: (len > 0).then(|| self.arrived(segment, delivered, in_order, at_once)),

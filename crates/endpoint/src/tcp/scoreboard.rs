@@ -140,7 +140,7 @@ mod tests {
         #[test]
         fn it_is_a_set_of_numbers(ops in prop::collection::vec((1u64..100, 1u64..20), 1..40), at in 0u64..120) {
             let mut board = Scoreboard::default();
-            let mut set = vec![false; 130];
+            let mut set = [false; 130];
             for &(from, len) in &ops {
                 let new = (from..from + len).filter(|&n| !set[n as usize]).count() as u64;
                 set[from as usize..(from + len) as usize].fill(true);

@@ -59,16 +59,14 @@ fn each_partial_ack_repairs_the_next_loss_a_round_trip_later() {
 
 #[test]
 fn a_partial_ack_deflates_the_window_by_what_it_acknowledges_and_gives_a_segment_back() {
-    // Window 5 after the loss. 20 sent, 0 and 10,000 lost, 18 duplicates, 2 sent by limited transmit: 22 in flight.
-    // The third duplicate: 5 + 3; 15 more: 23, so one new segment, 23 in flight. The two limited ones and it make three
-    // more duplicates... which arrive around the partial ACK.
+    // 20 sent, 0 and 10,000 lost, 18 duplicates, 2 sent by limited transmit: 22 in flight. The window is 10 after the loss.
     let (mut wire, start) = open(Window::Reno { cwnd: 20 * MSS, ssthresh: 20 * MSS });
     wire.lose(|s| s.is(0, 0) || s.is(10_000, 0));
     wire.write(CLIENT, 100 * MSS);
     wire.run_until(start + ms(10));
     let window = wire.window[CLIENT].now();
     assert_eq!(window, 10 * MSS);
-    // 10 + 3 + 15 = 28: up to 28 in flight, which is 6 more than 22.
+    // Inflated by 3 and by 15 duplicates more, it is 28: 6 more than 22. And the repair.
     assert_eq!(wire.client_data().len(), 20 + 2 + 1 + 6);
     wire.forget();
     wire.run_until(start + ms(20));
@@ -113,8 +111,7 @@ fn after_a_timeout_duplicates_of_what_was_sent_again_are_no_loss() {
 
 #[test]
 fn duplicates_with_data_or_another_window_do_not_count() {
-    // RFC 5681 section 2. The server's application stops reading in order data, so the window is closed by each ACK of
-    // new data; the duplicates that a loss makes repeat one window, and count.
+    // RFC 5681 section 2.
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.write(CLIENT, 10 * MSS);
     wire.run_until(start + ms(4));

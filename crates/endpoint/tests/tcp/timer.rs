@@ -21,7 +21,6 @@ fn it_follows_the_round_trip_time() {
     wire.write(CLIENT, MSS);
     wire.run();
     assert_eq!(wire.ends[CLIENT].rto(), ms(25));
-    // 40 ms more: the variation is 3/4 * 3.75 + 1/4 * 40, the smoothed time 7/8 * 10 + 1/8 * 50.
     wire.script(|s| if s.is_data() { Fate::Late(Time::from_us(12_000)) } else { Fate::Deliver });
     wire.write(CLIENT, MSS);
     wire.run();

@@ -4,6 +4,7 @@
 pub mod random;
 
 use fanin_cc::Settings;
+use fanin_endpoint::tcp;
 use fanin_engine::EventQueue;
 use fanin_fabric::topology::{Cable, Graph, Link, ParkingLot, Star};
 use fanin_fabric::*;
@@ -98,6 +99,28 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         tcp: None,
         overhead: Time::ZERO,
     }
+}
+
+/// One end of a connection as a data center has it: every packet acknowledged, timeouts of at least 10 ms.
+pub const TCP: tcp::Config = tcp::Config {
+    mss: PACKET.payload as u32,
+    sack: true,
+    ecn: true,
+    window_scaling: true,
+    receive_buffer: 4_000_000,
+    ack_every: 1,
+    ack_delay: Time::from_ms(1),
+    initial_rto: Time::from_ms(20),
+    min_rto: Time::from_ms(10),
+    max_rto: Time::from_s(1),
+};
+
+/// A traffic over TCP, in class 1, its ACKs too; a connection per message.
+pub fn over_tcp(scheme: &str) -> TrafficConfig {
+    let traffic = traffic(scheme);
+    let ecn = traffic.scheme.wants_ecn();
+    let tcp = TcpConfig { connection: tcp::Config { ecn, ..TCP }, persistent: false, ack_class: 1 };
+    TrafficConfig { ecn, tcp: Some(tcp), ..traffic }
 }
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {

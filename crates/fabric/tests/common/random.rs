@@ -149,13 +149,37 @@ fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
         10_000u64..40_000,
         0u32..10_000,
         any::<bool>(),
+        prop::option::of(any_tcp()),
     )
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection)| TrafficConfig {
+        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| TrafficConfig {
             class,
             ecn,
             endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection },
+            tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
+            overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
             ..traffic(scheme)
         })
+}
+
+/// TCP and the overhead of its host. Its payload is that of the network's packets, its ACKs may be in its own class.
+fn any_tcp() -> impl Strategy<Value = (TcpConfig, Time)> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (flags, 1u32..4, 1u64..8_000, 10_000u64..30_000, 5_000u64..200_000, prop_oneof![Just(0u64), 1u64..50]).prop_map(
+        |((sack, window_scaling, persistent, own_class), ack_every, delay, rto, receive_buffer, overhead)| {
+            let connection = tcp::Config {
+                mss: 0,
+                sack,
+                window_scaling,
+                receive_buffer,
+                ack_every,
+                ack_delay: us(delay),
+                initial_rto: us(2 * rto),
+                min_rto: us(rto),
+                ..TCP
+            };
+            (TcpConfig { connection, persistent, ack_class: own_class as u8 }, us(overhead))
+        },
+    )
 }
 
 fn any_message() -> impl Strategy<Value = Message> {
@@ -187,6 +211,10 @@ pub fn calm() -> impl Strategy<Value = Case> {
         let hosts = graph.hosts;
         for traffic in &mut traffics {
             traffic.class = 1 + traffic.class % classes.len() as u8;
+            if let Some(tcp) = &mut traffic.tcp {
+                tcp.connection.mss = packet.payload as u32;
+                tcp.ack_class = if tcp.ack_class == 0 { 0 } else { traffic.class };
+            }
         }
         for message in &mut messages {
             message.traffic %= traffics.len() as u16;

@@ -1,0 +1,254 @@
+//! TCP in a network: what connections cost, what they carry, and that they end.
+
+mod common;
+
+use common::*;
+use fanin_fabric::topology::Graph;
+use fanin_fabric::*;
+use fanin_units::{Bytes, Time};
+
+/// Hosts around a switch at 10 Gb/s and 5 us: a full packet takes 1.2 us a link, an ACK 51.2 ns.
+fn tcp_star(hosts: u32) -> NetworkConfig {
+    network(star(hosts, us(5)))
+}
+
+const ONE_WAY_ACK: Time = Time::from_ps(2 * (5_000_000 + 51_200));
+const ONE_WAY_FULL: Time = Time::from_ps(2 * (5_000_000 + 1_200_000));
+
+/// A message in a chain.
+fn chained(message: Message, chain: Chain) -> Message {
+    Message { chain, ..message }
+}
+
+#[test]
+fn a_message_of_its_own_pays_a_handshake_and_leaves_nothing() {
+    let mut sim = simulation(tcp_star(2), vec![over_tcp("newreno")], vec![message(us(3), 0, 1, PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flow = sim.flows()[0];
+    // SYN there, SYN and ACK back, data there.
+    assert_eq!(flow.finished - flow.start, ONE_WAY_ACK + ONE_WAY_ACK + ONE_WAY_FULL);
+    assert_eq!((flow.packets_sent, flow.packets_arrived, flow.packets_resent, flow.timeouts), (1, 1, 0, 0));
+    assert_eq!(flow.start, us(3));
+}
+
+#[test]
+fn a_connection_that_stays_open_pays_it_once() {
+    let mut traffic = over_tcp("newreno");
+    traffic.tcp.as_mut().unwrap().persistent = true;
+    let messages = vec![message(us(0), 0, 1, PAYLOAD), message(us(500), 0, 1, PAYLOAD), message(us(900), 1, 0, 100)];
+    let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let took: Vec<Time> = sim.flows().iter().map(|f| f.finished - f.start).collect();
+    assert_eq!(took[1], ONE_WAY_FULL);
+    // The other way is a connection of its own.
+    assert!(took[2] > ONE_WAY_ACK + ONE_WAY_ACK, "{took:?}");
+}
+
+#[test]
+fn the_hosts_overhead_counts_in_the_completion_time() {
+    let traffic = TrafficConfig { overhead: us(300), ..over_tcp("newreno") };
+    let mut sim = simulation(tcp_star(2), vec![traffic], vec![message(us(3), 0, 1, PAYLOAD)]);
+    finish(&mut sim);
+    let flow = sim.flows()[0];
+    assert_eq!(flow.finished - flow.start, us(300) + ONE_WAY_ACK + ONE_WAY_ACK + ONE_WAY_FULL);
+}
+
+/// A client asks two servers, which take 7 us to think, and asks again when both have answered.
+fn queries(rounds: u32) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for round in 0..rounds {
+        for server in [1, 2] {
+            // Gates: per round one for both answers, and one for each request.
+            let (gate, asked) = (3 * round, 3 * round + server);
+            let request = Chain { after: (round > 0).then(|| gate - 3), counts: Some(asked), ..Chain::default() };
+            let answer = Chain { after: Some(asked), delay: us(7), answers: true, counts: Some(gate) };
+            messages.push(chained(Message { group: round, ..message(us(10), 0, server, 100) }, request));
+            messages.push(chained(Message { group: round, ..message(us(10), server, 0, PAYLOAD) }, answer));
+        }
+    }
+    messages
+}
+
+#[test]
+fn a_query_waits_for_all_answers_and_asks_again() {
+    for persistent in [false, true] {
+        let mut traffic = over_tcp("dctcp");
+        traffic.tcp.as_mut().unwrap().persistent = persistent;
+        let mut sim = simulation(tcp_star(3), vec![traffic], queries(3));
+        assert!(!sim.nothing_to_come());
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert!(sim.nothing_to_come());
+        let flows = sim.flows();
+        for round in 0..3 {
+            let of = |i: usize| &flows[4 * round + i];
+            for server in [0, 2] {
+                assert!(of(server).request && !of(server + 1).request);
+                // The server thinks before it answers, on the connection that it was asked on: no second handshake.
+                assert_eq!(of(server + 1).start, of(server).finished + us(7));
+            }
+            let last = of(1).finished.max(of(3).finished);
+            // One answer waits for the other's packet at the last hop.
+            assert_eq!(last, of(1).start.min(of(3).start) + ONE_WAY_FULL + Time::from_ps(1_200_000), "{persistent}");
+            if round < 2 {
+                assert_eq!((flows[4 * round + 4].start, flows[4 * round + 6].start), (last, last));
+            }
+        }
+        assert_eq!(sim.totals().drops.total(), 0);
+    }
+}
+
+#[test]
+fn no_round_begins_after_posting_has_stopped_but_what_was_asked_is_answered() {
+    let mut sim = simulation(tcp_star(3), vec![over_tcp("newreno")], queries(50));
+    sim.run_until(us(100), u64::MAX);
+    sim.stop_posting();
+    finish(&mut sim);
+    let flows = sim.flows();
+    let posted: Vec<bool> = flows.iter().map(|f| f.start.is_some()).collect();
+    let rounds = posted.iter().filter(|p| **p).count() / 4;
+    assert!((1..4).contains(&rounds), "{rounds}");
+    assert!(posted[..4 * rounds].iter().all(|p| *p) && posted[4 * rounds..].iter().all(|p| !*p));
+    assert!(flows[..4 * rounds].iter().all(|f| f.finished.is_some()));
+    assert_eq!((sim.open_messages(), sim.started()), (0, 4 * rounds as u64));
+}
+
+#[test]
+fn an_incast_that_overflows_its_port_arrives_after_timeouts() {
+    let config = NetworkConfig { buffer: lossless(20 * WIRE, None), ..tcp_star(41) };
+    let messages: Vec<Message> = (1..41).map(|host| message(us(0), host, 0, 25 * PAYLOAD)).collect();
+    let mut sim = simulation(config, vec![over_tcp("newreno")], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flows = sim.flows();
+    let timeouts: u32 = flows.iter().map(|f| f.timeouts).sum();
+    assert_eq!(timeouts as u64, sim.totals().timeouts);
+    assert!(timeouts > 0 && sim.totals().drops.buffer > 0);
+    // What was lost was sent again, and what arrived twice is counted as such.
+    for flow in flows {
+        assert!(flow.packets_arrived as u64 >= flow.bytes / PAYLOAD && flow.packets_resent < flow.packets_sent);
+    }
+}
+
+#[test]
+fn unmarked_newreno_fills_the_buffer_and_dctcp_stays_at_its_threshold() {
+    let peak = |scheme: &str| {
+        let marking = Marking::Step { above: 30 * WIRE, at: MarkAt::Enqueue };
+        let buffer = lossless(200 * WIRE, None);
+        let config = NetworkConfig { classes: vec![class(false, marking)], buffer, ..tcp_star(3) };
+        let messages = vec![message(us(0), 1, 0, 20_000_000), message(us(0), 2, 0, 20_000_000)];
+        let mut sim = simulation(config, vec![over_tcp(scheme)], messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let flows = sim.flows();
+        assert_eq!(flows.iter().any(|f| f.packets_marked > 0), scheme != "newreno");
+        (counters(&sim, 3, 0).peak_queue / WIRE, sim.totals().drops.buffer)
+    };
+    let (full, dropped) = peak("newreno");
+    assert!(full == 200 && dropped > 0, "{full} packets, {dropped} dropped");
+    // A first slow start overshoots by at most what is in flight.
+    let (short, dropped) = peak("dctcp");
+    assert!(short < 100 && dropped == 0, "{short} packets, {dropped} dropped");
+    let (ecn, dropped) = peak("newreno-ecn");
+    assert!(ecn < 100 && dropped == 0, "{ecn} packets, {dropped} dropped");
+}
+
+#[test]
+fn a_stream_goes_on_after_its_link_was_down() {
+    let mut graph: Graph = star(2, us(5));
+    graph.links[1].outages = vec![(us(300), us(900))];
+    let mut sim = simulation(network(graph), vec![over_tcp("newreno")], vec![message(us(0), 0, 1, 2_000_000)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert!(sim.flows()[0].timeouts > 0 && sim.totals().drops.link_down > 0);
+}
+
+#[test]
+fn acks_may_travel_in_front_of_data_or_among_it() {
+    // Both directions are full: an ACK among data waits for it.
+    let run = |ack_class: u8| {
+        let mut traffic = over_tcp("newreno");
+        traffic.tcp.as_mut().unwrap().ack_class = ack_class;
+        let messages = vec![message(us(0), 0, 1, 3_000_000), message(us(0), 1, 0, 3_000_000)];
+        let config = network(chain(3, gbps(10), us(5)));
+        // The ends of a chain of three hosts.
+        let messages: Vec<Message> =
+            messages.into_iter().map(|m| Message { src: 2 * m.src, dst: 2 * m.dst, ..m }).collect();
+        let mut sim = simulation(config, vec![traffic], messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        sim.flows().iter().map(|f| f.finished).max().unwrap()
+    };
+    assert!(run(0) < run(1));
+}
+
+#[test]
+fn tcp_and_rdma_share_a_port_in_classes_of_their_own() {
+    let classes = vec![class_with(false, 0.5), class_with(true, 0.5)];
+    let buffer = BufferPolicy::Pooled {
+        bytes: 2_000_000,
+        alpha: 1.0,
+        pfc_alpha: 0.5,
+        pfc: Pfc { headroom: None, resume_gap: None },
+    };
+    let config = NetworkConfig { classes, buffer, ..tcp_star(5) };
+    let traffics = vec![over_tcp("newreno"), TrafficConfig { class: 2, ..traffic("none") }];
+    let messages = vec![
+        message(us(0), 1, 0, 5_000_000),
+        message(us(0), 2, 0, 5_000_000),
+        Message { traffic: 1, ..message(us(0), 3, 0, 5_000_000) },
+        Message { traffic: 1, ..message(us(0), 4, 0, 5_000_000) },
+    ];
+    let mut sim = simulation(config, traffics, messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    // The lossless class paused its senders and lost nothing; each class had half the port while both had data.
+    assert_eq!(sim.totals().drops.lossless, 0);
+    let flows = sim.flows();
+    let last = |of: std::ops::Range<usize>| flows[of].iter().map(|f| f.finished).max().unwrap();
+    let (tcp, rdma) = (last(0..2), last(2..4));
+    assert!(tcp.as_ps().abs_diff(rdma.as_ps()) < rdma.as_ps() / 5, "{tcp} and {rdma}");
+}
+
+/// Claim dctcp-sec32-limit, its first half: one packet of each of N synchronised senders overflows a buffer below N.
+#[test]
+fn dctcp_sec32_limit_one_packet_each_is_too_much_for_any_sender() {
+    for scheme in ["newreno", "dctcp"] {
+        for (senders, buffer) in [(120u32, 100u64), (200, 100), (100, 80)] {
+            let mut traffic = over_tcp(scheme);
+            // Their connections are open: each has sent a byte before.
+            traffic.tcp.as_mut().unwrap().persistent = true;
+            let mut messages: Vec<Message> =
+                (1..=senders).map(|host| message(us(40 * host as u64), host, 0, 1)).collect();
+            messages.extend((1..=senders).map(|host| message(Time::from_ms(20), host, 0, PAYLOAD)));
+            let config = NetworkConfig { buffer: lossless(buffer * WIRE, None), ..tcp_star(senders + 1) };
+            let mut sim = simulation(config, vec![traffic], messages);
+            run_to(&mut sim, Time::from_ms(19));
+            assert_eq!(sim.totals().drops.total(), 0);
+            run_to(&mut sim, Time::from_ms(20) + us(200));
+            let drops = sim.totals().drops.buffer;
+            // One leaves while the others wait.
+            assert!(drops >= senders as u64 - buffer - 1, "{scheme}, {senders} into {buffer}: {drops}");
+            finish(&mut sim);
+            check_all_arrived(&sim);
+        }
+    }
+}
+
+#[test]
+fn a_message_knows_its_size_in_bytes_however_the_stream_is_cut() {
+    // Three messages of one connection, posted at once: segments span their ends.
+    let mut traffic = over_tcp("newreno");
+    traffic.tcp.as_mut().unwrap().persistent = true;
+    let sizes = [Bytes(700), Bytes(2000), Bytes(1680)];
+    let messages = sizes.iter().map(|b| message(us(1), 0, 1, b.get())).collect();
+    let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flows = sim.flows();
+    assert!(flows.windows(2).all(|w| w[0].finished <= w[1].finished));
+    // 4,380 bytes are three full segments.
+    assert_eq!(flows.iter().map(|f| f.packets_sent).sum::<u32>(), 3);
+}
