@@ -36,7 +36,6 @@ impl<Q: EventQueue> Simulation<Q> {
         if let Some(gate) = chain.after {
             let waiting = Waiting { message, delay: chain.delay, answers: chain.answers };
             self.gate(traffic, gate).waiting.push(waiting);
-            self.chained += 1;
         }
     }
 

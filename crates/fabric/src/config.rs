@@ -199,7 +199,7 @@ pub struct EndpointConfig {
 pub struct Chain {
     /// It is posted only when this gate opens: when every message that counts towards it has arrived.
     pub after: Option<u32>,
-    /// How long after that.
+    /// How long after that; without a gate, how long after its start.
     pub delay: Time,
     /// Whether it goes back on the connection of the message that opened its gate.
     pub answers: bool,

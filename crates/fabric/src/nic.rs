@@ -27,9 +27,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let traffic = &mut self.traffics[record.traffic as usize];
             traffic.counters.started += 1;
             // One that waited for others was counted when its gate opened, so that a run does not end in between.
-            if self.slots[number as usize].waited {
-                self.chained -= 1;
-            } else {
+            if !self.slots[number as usize].waited {
                 self.open_messages += ends as u64;
             }
             let overhead = traffic.config.overhead;

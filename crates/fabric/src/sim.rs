@@ -128,8 +128,6 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
     /// Gates by traffic and number.
     pub(crate) gates: Vec<Vec<Gate>>,
-    /// Messages that wait for a gate, or for their time after it.
-    pub(crate) chained: u64,
     /// Whether gates open for answers only.
     pub(crate) posting_stopped: bool,
     /// Ends of TCP connections.
@@ -323,7 +321,6 @@ impl<Q: EventQueue> Simulation<Q> {
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
-            chained: 0,
             posting_stopped: false,
             tcp: Vec::new(),
             free_tcp: Vec::new(),
@@ -524,7 +521,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether no message will be posted any more.
     pub fn nothing_to_come(&mut self) -> bool {
-        self.messages.peek().is_none() && self.chained == 0
+        self.messages.peek().is_none() && self.started() == self.records.len() as u64
     }
 
     /// Totals so far. Walks over all packets to fill in the ledger.

@@ -493,8 +493,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let expired = self.tcp[tcp].connection.on_deadline(self.now);
         if expired.timeout.is_some() || expired.control_timeout {
             self.totals.timeouts += 1;
-            // Whoever waits for this connection waits for the first message on it that is not done.
-            if let Some((message, ..)) = self.tcp[tcp].outgoing.messages.front() {
+            // It delays the first message that is not done: one that this end sends, or one that waits for its SYN.
+            let end = &self.tcp[tcp];
+            if let Some((message, ..)) = end.outgoing.messages.front().or(end.incoming.messages.front()) {
                 self.records[*message as usize].timeouts += 1;
             }
         }

@@ -113,6 +113,10 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "none" => &[],
             "fixed-window" => &[WindowLimited],
             "dcqcn" | "dcqcn-win" | "dcqcn-vendor" | "dcqcn-vendor-win" => &dcqcn,
+            "newreno" => &[Increase, MarkSeen],
+            "newreno-ecn" => &[Cut, Increase, MarkSeen],
+            "dctcp" => &[Cut, Increase, MarkSeen, MarkedWindow, EchoFlip],
+            "dctcp-rate" => &[Cut, Increase, MarkedWindow],
             _ => panic!("say here which actions {preset} counts when a second flow joins for a while at 400 Gb/s"),
         };
         // At 400 Gb/s the byte counter of 10 MB is reached every 200 us, so that 4 ms see every stage.

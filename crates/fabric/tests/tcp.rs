@@ -13,6 +13,7 @@ fn tcp_star(hosts: u32) -> NetworkConfig {
 }
 
 const ONE_WAY_ACK: Time = Time::from_ps(2 * (5_000_000 + 51_200));
+const OPENED: Time = Time::from_ps(4 * (5_000_000 + 51_200) + 51_200);
 const ONE_WAY_FULL: Time = Time::from_ps(2 * (5_000_000 + 1_200_000));
 
 /// A message in a chain.
@@ -26,8 +27,8 @@ fn a_message_of_its_own_pays_a_handshake_and_leaves_nothing() {
     finish(&mut sim);
     check_all_arrived(&sim);
     let flow = sim.flows()[0];
-    // SYN there, SYN and ACK back, data there.
-    assert_eq!(flow.finished - flow.start, ONE_WAY_ACK + ONE_WAY_ACK + ONE_WAY_FULL);
+    // SYN there, SYN and ACK back, data there behind the ACK of the handshake.
+    assert_eq!(flow.finished - flow.start, OPENED + ONE_WAY_FULL);
     assert_eq!((flow.packets_sent, flow.packets_arrived, flow.packets_resent, flow.timeouts), (1, 1, 0, 0));
     assert_eq!(flow.start, us(3));
 }
@@ -52,7 +53,7 @@ fn the_hosts_overhead_counts_in_the_completion_time() {
     let mut sim = simulation(tcp_star(2), vec![traffic], vec![message(us(3), 0, 1, PAYLOAD)]);
     finish(&mut sim);
     let flow = sim.flows()[0];
-    assert_eq!(flow.finished - flow.start, us(300) + ONE_WAY_ACK + ONE_WAY_ACK + ONE_WAY_FULL);
+    assert_eq!(flow.finished - flow.start, us(300) + OPENED + ONE_WAY_FULL);
 }
 
 /// A client asks two servers, which take 7 us to think, and asks again when both have answered.
@@ -124,7 +125,8 @@ fn an_incast_that_overflows_its_port_arrives_after_timeouts() {
     check_all_arrived(&sim);
     let flows = sim.flows();
     let timeouts: u32 = flows.iter().map(|f| f.timeouts).sum();
-    assert_eq!(timeouts as u64, sim.totals().timeouts);
+    // A FIN that is lost delays no message.
+    assert!(timeouts as u64 <= sim.totals().timeouts);
     assert!(timeouts > 0 && sim.totals().drops.buffer > 0);
     // What was lost was sent again, and what arrived twice is counted as such.
     for flow in flows {
@@ -167,21 +169,17 @@ fn a_stream_goes_on_after_its_link_was_down() {
 
 #[test]
 fn acks_may_travel_in_front_of_data_or_among_it() {
-    // Both directions are full: an ACK among data waits for it.
-    let run = |ack_class: u8| {
+    for ack_class in [0, 1] {
         let mut traffic = over_tcp("newreno");
         traffic.tcp.as_mut().unwrap().ack_class = ack_class;
-        let messages = vec![message(us(0), 0, 1, 3_000_000), message(us(0), 1, 0, 3_000_000)];
-        let config = network(chain(3, gbps(10), us(5)));
-        // The ends of a chain of three hosts.
-        let messages: Vec<Message> =
-            messages.into_iter().map(|m| Message { src: 2 * m.src, dst: 2 * m.dst, ..m }).collect();
-        let mut sim = simulation(config, vec![traffic], messages);
+        let mut sim = simulation(tcp_star(2), vec![traffic], vec![message(us(0), 0, 1, 50 * PAYLOAD)]);
         finish(&mut sim);
         check_all_arrived(&sim);
-        sim.flows().iter().map(|f| f.finished).max().unwrap()
-    };
-    assert!(run(0) < run(1));
+        // What the receiver's own queue held of each class: ACKs only.
+        let queue = port(&sim, 1, 2).ix() * 2;
+        let peaks: Vec<u64> = sim.class_counters()[queue..queue + 2].iter().map(|c| c.peak_queue).collect();
+        assert_eq!(peaks, if ack_class == 1 { [0, 64] } else { [0, 0] });
+    }
 }
 
 #[test]
@@ -243,7 +241,7 @@ fn a_message_knows_its_size_in_bytes_however_the_stream_is_cut() {
     let mut traffic = over_tcp("newreno");
     traffic.tcp.as_mut().unwrap().persistent = true;
     let sizes = [Bytes(700), Bytes(2000), Bytes(1680)];
-    let messages = sizes.iter().map(|b| message(us(1), 0, 1, b.get())).collect();
+    let messages = (1..).zip(&sizes).map(|(at, b)| message(us(at), 0, 1, b.get())).collect();
     let mut sim = simulation(tcp_star(2), vec![traffic], messages);
     finish(&mut sim);
     check_all_arrived(&sim);
