@@ -318,7 +318,6 @@ impl SendHalf {
     pub(super) fn on_timeout(&mut self) -> Option<Loss> {
         let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
         self.timer = Time::NEVER;
-        self.timed_end = NOT_TIMED;
         self.rto.back_off();
         self.syn_timed_out |= self.una == 0;
         // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. What was selectively acknowledged stays known.

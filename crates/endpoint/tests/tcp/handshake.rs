@@ -64,13 +64,15 @@ fn after_a_syn_was_lost_data_begins_with_three_times_the_initial_timeout() {
 
 #[test]
 fn a_lost_syn_ack_is_sent_again_when_the_syn_is_repeated() {
-    let mut wire = Wire::new(&config());
+    // The server's own timer is far away.
+    let mut wire = Wire::between(&config(), &Config { initial_rto: Time::from_s(50), ..config() });
     wire.lose(|s| s.from == SERVER && s.has(bits::SYN) && s.nth == 0);
     wire.write(CLIENT, 100);
-    wire.run();
+    wire.run_until(Time::from_ms(1020));
     let answers = wire.trace.iter().filter(|s| s.from == SERVER && s.has(bits::SYN | bits::ACK));
-    assert!(answers.count() >= 2);
+    assert_eq!(answers.count(), 2);
     assert_eq!(wire.states(), [State::Established; 2]);
+    wire.run();
     wire.assert_arrived(100);
 }
 
@@ -169,6 +171,17 @@ fn a_lost_fin_is_sent_again_by_the_timer() {
     let fins = wire.trace.iter().filter(|s| s.from == CLIENT && s.has(bits::FIN)).count();
     assert_eq!((fins, wire.states()[SERVER]), (2, State::CloseWait));
     assert!(wire.expired[CLIENT][0].1.control_timeout);
+}
+
+#[test]
+fn a_fin_whose_ack_was_lost_is_acknowledged_again() {
+    let mut wire = Wire::open(&config());
+    let start = wire.now;
+    wire.lose(move |s| s.from == SERVER && s.at == start + Time::from_ms(5));
+    wire.close(CLIENT);
+    wire.run_until(start + Time::from_ms(220));
+    assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
+    assert_eq!(wire.acks(SERVER).len(), 2);
 }
 
 #[test]

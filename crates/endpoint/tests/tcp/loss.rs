@@ -124,6 +124,20 @@ fn after_a_timeout_slow_start_counts_only_what_had_not_arrived() {
 }
 
 #[test]
+fn after_a_timeout_what_arrived_is_not_in_flight() {
+    // Three segments of window carry the three that are missing, however far apart they are.
+    let (mut wire, start) = open(Window::Constant(10 * MSS));
+    wire.lose(|s| s.is(2000, 0) || s.is(2000, 1) || s.is(5000, 0) || s.is(5000, 1) || s.is(8000, 0) || s.is(8000, 1));
+    wire.write(CLIENT, 10 * MSS);
+    wire.run_until(start + ms(200));
+    wire.window[CLIENT] = Window::Constant(3 * MSS);
+    wire.run();
+    let late: Vec<_> = repairs(&wire, start).into_iter().filter(|r| r.1 > ms(100)).collect();
+    assert_eq!(late, [(2000, ms(210)), (5000, ms(210)), (8000, ms(210))]);
+    wire.assert_arrived(10_000);
+}
+
+#[test]
 fn after_a_timeout_no_recovery_begins_before_the_ack_reaches_what_was_sent() {
     // RFC 6675 section 5.1. Five segments are 250 ms late, their repairs lost: they report themselves after the timeout,
     // above a segment whose third copy is lost as well.
@@ -154,6 +168,17 @@ fn the_last_segment_lost_with_another_is_rescued() {
     wire.run();
     assert_eq!(repairs(&wire, start), [(2000, ms(10)), (9000, ms(20))]);
     assert_eq!((wire.losses().0.len(), wire.losses().1.len()), (1, 0));
+    wire.assert_arrived(10_000);
+}
+
+#[test]
+fn the_ack_of_the_first_repair_alone_rescues_nothing() {
+    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is on its way, is not doubled.
+    let (mut wire, start) = open(Window::Constant(10 * MSS));
+    wire.lose(|s| s.is(2000, 0) || s.is(3000, 0));
+    wire.write(CLIENT, 10 * MSS);
+    wire.run();
+    assert_eq!(repairs(&wire, start), [(2000, ms(10)), (3000, ms(10))]);
     wire.assert_arrived(10_000);
 }
 

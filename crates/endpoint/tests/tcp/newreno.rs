@@ -2,7 +2,7 @@
 
 use crate::wire::*;
 use fanin_cc::Loss;
-use fanin_endpoint::tcp::Config;
+use fanin_endpoint::tcp::{Config, Covers, Segment};
 use fanin_units::Time;
 
 fn ms(ms: u64) -> Time {
@@ -115,12 +115,14 @@ fn duplicates_with_data_or_another_window_do_not_count() {
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.write(CLIENT, 10 * MSS);
     wire.run_until(start + ms(4));
-    let ack = wire.ends[SERVER].ack(wire.now, fanin_endpoint::tcp::Covers::All);
-    for n in 0..5u32 {
-        // Another window each time, or data.
-        let window = ack.window - (n % 2) as u16;
-        let data = if n == 4 { 100 } else { 0 };
-        wire.ends[CLIENT].on_segment(wire.now, &fanin_endpoint::tcp::Segment { window, len: data, ..ack });
+    let ack = wire.ends[SERVER].ack(wire.now, Covers::All);
+    for n in 0..5u16 {
+        let other_window = Segment { window: ack.window - n % 2, ..ack };
+        wire.ends[CLIENT].on_segment(wire.now, &other_window);
+    }
+    for _ in 0..5 {
+        let with_data = Segment { len: 100, ..ack };
+        wire.ends[CLIENT].on_segment(wire.now, &with_data);
     }
     wire.run();
     assert_eq!(wire.repaired(), []);

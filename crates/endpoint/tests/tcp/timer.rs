@@ -1,7 +1,7 @@
 //! The retransmission timer (RFC 6298). A round trip is 10 ms.
 
 use crate::wire::*;
-use fanin_endpoint::tcp::Config;
+use fanin_endpoint::tcp::{Config, Covers};
 use fanin_units::Time;
 
 fn ms(ms: u64) -> Time {
@@ -94,5 +94,7 @@ fn a_deadline_called_early_or_twice_does_nothing() {
     assert_eq!(early, Default::default());
     assert_eq!(wire.ends[CLIENT].deadline(), before);
     assert!(wire.ends[CLIENT].on_deadline(before).timeout.is_some());
+    let ack = wire.ends[CLIENT].ack(before, Covers::All);
+    assert_eq!(ack.seq, 1 + MSS, "an ACK still has the highest number sent (RFC 9293 section 3.10.7.4)");
     assert_eq!(wire.ends[CLIENT].on_deadline(before), Default::default());
 }
