@@ -178,7 +178,7 @@ fn acks_may_travel_in_front_of_data_or_among_it() {
         // What the receiver's own queue held of each class: ACKs only.
         let queue = port(&sim, 1, 2).ix() * 2;
         let peaks: Vec<u64> = sim.class_counters()[queue..queue + 2].iter().map(|c| c.peak_queue).collect();
-        assert_eq!(peaks, if ack_class == 1 { [0, 64] } else { [0, 0] });
+        assert_eq!(peaks, if ack_class == 1 { [0, 64] } else { [64, 0] });
     }
 }
 

@@ -217,7 +217,6 @@ fn a_lossless_drop_is_an_error_unless_allowed() {
 #[test]
 fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer() {
     let mut run = example();
-    run.traffics[0].queries = Some(Queries { clients: vec![2, 0], rounds: 2 });
     let of = |group, src, dst, start_us, took_us| FlowRecord { group, src, dst, ..flow(0, start_us, took_us, 8000) };
     run.flows = vec![
         // Client 2 begins before the window, and ends in it.
@@ -236,6 +235,10 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
         FlowRecord { start: Time::NEVER, ..of(3, 0, 1, 0, None) },
         FlowRecord { start: Time::NEVER, ..of(3, 1, 0, 0, None) },
     ];
+    for flow in &mut run.flows {
+        flow.request = flow.src == if flow.group < 2 { 2 } else { 0 };
+    }
+    run.flows[4].timeouts = 2;
     let summary = &summarise(&run, SizeRange::ALL, true).traffics[0];
     assert_eq!((summary.started, summary.finished, summary.unfinished), (5, 4, 1));
     assert_eq!(
@@ -243,10 +246,10 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
         (4, Some(10.0), Some(40.0))
     );
     let queries = summary.queries.as_ref().unwrap();
-    assert_eq!((queries.started, queries.finished), (2, 1));
+    assert_eq!((queries.started, queries.finished, queries.timed_out), (2, 1, 1));
     assert_eq!((queries.completion_us.count, queries.completion_us.mean), (1, Some(60.0)));
     // The same flows without that knowledge are messages like any others.
-    run.traffics[0].queries = None;
+    run.flows.iter_mut().for_each(|flow| flow.request = false);
     let summary = &summarise(&run, SizeRange::ALL, true).traffics[0];
     assert_eq!((summary.started, summary.queries.is_none()), (9, true));
 }

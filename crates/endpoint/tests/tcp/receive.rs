@@ -250,7 +250,7 @@ fn more_than_64_kib_are_in_flight_only_with_scaling() {
             most = most.max(wire.ends[CLIENT].in_flight());
         }
         assert_eq!(most, at_most / MSS * MSS, "scaling {scaling}");
-        assert_eq!(wire.repaired(), []);
+        assert!(wire.repaired().is_empty());
         wire.assert_arrived(2000 * MSS);
     }
 }
