@@ -19,10 +19,10 @@ from fanin.spec import section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("flows", "ports", "series", "histograms", "events")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "series", "histograms", "events"]
+TableName = Literal["flows", "ports", "classes", "series", "histograms", "events"]
 
 
 class Percentiles(TypedDict):
@@ -182,6 +182,10 @@ class Result:
     def ports(self) -> pl.DataFrame:
         """One row per port, that is per direction of a link."""
         return self._table("ports")
+
+    def classes(self) -> pl.DataFrame:
+        """One row per port and class: marks, drops, pauses and the longest queue. Class 0 is control."""
+        return self._table("classes")
 
     def series(self) -> pl.DataFrame:
         """What the spec's `measure.series` asked to sample."""

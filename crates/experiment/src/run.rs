@@ -3,7 +3,7 @@
 use crate::built::{Built, Measure, Series};
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, Message, NetworkConfig, Simulation, TrafficConfig, What};
-use fanin_record::{Bin, Event, EventKind, EventLog, Histogram, Run, Sample, TrafficInfo, port_names};
+use fanin_record::{Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Run, Sample, TrafficInfo, port_names};
 use fanin_units::{NodeId, PortId, Time};
 use std::time::{Duration, Instant};
 
@@ -253,6 +253,10 @@ impl<'a> Runner<'a> {
                 long_bytes_in_window: *bytes,
             })
             .collect();
+        let control = ClassInfo { name: "control".into(), lossless: false };
+        let data = self.sim.config().classes.iter();
+        let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
+        let classes = std::iter::once(control).chain(data).collect();
         let measured_from = self.measure.warm_up;
         let run = Run {
             graph,
@@ -263,6 +267,8 @@ impl<'a> Runner<'a> {
             // Those that waited for others to the end were never posted.
             flows: self.sim.flows().into_iter().filter(|flow| flow.start.is_some()).collect(),
             ports: self.sim.port_counters(),
+            classes,
+            class_counters: self.sim.class_counters(),
             totals: self.sim.totals(),
             series: self.samples,
             histograms,

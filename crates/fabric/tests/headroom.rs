@@ -210,7 +210,10 @@ fn check_other_classes_pass(host_fifo: Option<HostFifo>) {
     let (flows, after) = (sim.flows(), counters(&sim, 0, 3));
     assert_eq!(after.pauses, 1);
     assert_eq!(after.paused - before.paused, us(400 - 45), "class 1 was paused all the time");
-    assert_eq!(flows[0].packets_sent as u64 + 100 + 10, after.packets);
+    // The paused class fills its own place, which holds one packet at least.
+    let waiting = sim.queued(port(&sim, 0, 3));
+    assert_eq!(waiting, host_fifo.map_or(0, |fifo| fifo.capacity.max(WIRE)));
+    assert_eq!(flows[0].packets_sent as u64 + 100 + 10, after.packets + waiting / WIRE);
     assert_eq!(flows[1].finished - flows[1].start, flows[1].ideal);
     assert_eq!(flows[2].finished - flows[2].start, flows[2].ideal);
     assert_eq!(flows[2].acked - flows[2].finished, ns(2 * 1000) + Time::from_ps(2 * 51_200));
@@ -224,7 +227,7 @@ fn a_paused_class_stops_neither_another_class_nor_control() {
 
 #[test]
 fn a_paused_class_stops_no_other_in_the_queue_behind_the_pacers() {
-    // The paused class fills its place of 20 packets, or of one.
+    // Places of 20 packets, and of one.
     check_other_classes_pass(Some(HostFifo { capacity: 30_000, mark_above: None }));
     check_other_classes_pass(Some(HostFifo { capacity: 0, mark_above: None }));
 }

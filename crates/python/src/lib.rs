@@ -95,6 +95,9 @@ impl RunResult {
     fn ports(&self) -> PyResult<ArrowTable> {
         tables::ports(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
+    fn classes(&self) -> PyResult<ArrowTable> {
+        tables::classes(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
     fn series(&self) -> PyResult<ArrowTable> {
         tables::series(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }

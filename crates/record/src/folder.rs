@@ -19,8 +19,8 @@ pub struct RunFiles<'a> {
     pub spec_toml: &'a str,
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
-    /// The run itself: `flows.arrow`, `ports.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`, each an Arrow
-    /// IPC file (Feather V2).
+    /// The run itself: `flows.arrow`, `ports.arrow`, `classes.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`,
+    /// each an Arrow IPC file (Feather V2).
     pub run: &'a Run,
     /// The numbers: `summary.json`.
     pub summary: &'a Summary,
@@ -38,6 +38,7 @@ pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Res
         write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
         write_table(&folder.join("flows.arrow"), "flow", &tables::flows(files.run)?)?;
         write_table(&folder.join("ports.arrow"), "port", &tables::ports(files.run)?)?;
+        write_table(&folder.join("classes.arrow"), "class", &tables::classes(files.run)?)?;
         write_table(&folder.join("series.arrow"), "series", &tables::series(files.run)?)?;
         write_table(&folder.join("histograms.arrow"), "histogram", &tables::histograms(files.run)?)?;
         write_table(&folder.join("events.arrow"), "event", &tables::events(files.run)?)?;

@@ -2,7 +2,7 @@
 
 use crate::{EventLog, RecordError};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{FlowRecord, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
 use std::collections::HashMap;
 
@@ -17,6 +17,15 @@ pub struct TrafficInfo {
     pub counters: TrafficCounters,
     /// Payload bytes of its endless flows that arrived in order within the measured window.
     pub long_bytes_in_window: u64,
+}
+
+/// A class of packets, as far as results need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassInfo {
+    /// Its name in the spec; "control" for class 0.
+    pub name: String,
+    /// Whether PFC protects it from loss.
+    pub lossless: bool,
 }
 
 /// One sampled value of a series.
@@ -69,6 +78,10 @@ pub struct Run {
     pub flows: Vec<FlowRecord>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
+    /// The classes, control first.
+    pub classes: Vec<ClassInfo>,
+    /// Counters per port and class: port by port, in the order of the classes.
+    pub class_counters: Vec<ClassCounters>,
     /// Totals of the run.
     pub totals: Totals,
     /// Samples in order of time.
@@ -94,6 +107,12 @@ impl Run {
         let ports = self.graph.links.len() * 2;
         if self.ports.len() != ports {
             return fail(format!("counters of {} ports, but the network has {ports}", self.ports.len()));
+        }
+        if self.class_counters.len() != ports * self.classes.len() {
+            let (found, classes) = (self.class_counters.len(), self.classes.len());
+            return fail(format!(
+                "{found} counters by class, but the network has {ports} ports with {classes} classes"
+            ));
         }
         for (i, flow) in self.flows.iter().enumerate() {
             if usize::from(flow.traffic) >= self.traffics.len() {

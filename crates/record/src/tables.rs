@@ -7,7 +7,7 @@ use arrow_array::{
     UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
-use fanin_fabric::{FlowRecord, PortCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -129,6 +129,35 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("pauses", false, count(|p| p.pauses)),
     ];
     batch("port", columns, HashMap::new())
+}
+
+/// One row per port and class, port by port: `class` 0 is control and comes first. What a port counts by class is the sum
+/// of its rows; the peaks of its classes need not have come at the same time.
+///
+/// # Errors
+/// When the counters are not those of this network's ports and classes.
+pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let ports = port_names(&run.graph);
+    let names: Vec<String> = run.classes.iter().map(|class| class.name.clone()).collect();
+    let number = || (0..run.class_counters.len()).map(|row| row % run.classes.len());
+    let count = |of: fn(&ClassCounters) -> u64| u64s(run.class_counters.iter().map(of));
+    let columns: Vec<Column> = vec![
+        ("port", false, texts((0..run.class_counters.len()).map(|row| ports[row / run.classes.len()].as_str()))),
+        ("class", false, u32s(number().map(|class| class as u32))),
+        ("class_name", false, labels("class", &names, number())?),
+        (
+            "lossless",
+            false,
+            Arc::new(number().map(|class| Some(run.classes[class].lossless)).collect::<BooleanArray>()),
+        ),
+        ("marked_packets", false, count(|c| c.marked)),
+        ("dropped_packets", false, count(|c| c.dropped)),
+        ("peak_queue_bytes", false, count(|c| c.peak_queue)),
+        ("paused_ps", false, count(|c| c.paused.as_ps())),
+        ("pauses", false, count(|c| c.pauses)),
+    ];
+    batch("class", columns, HashMap::new())
 }
 
 /// One row per sample of a queue.

@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
-use fanin_fabric::{Drops, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, Drops, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Rate, Time};
 
 /// How many random cases a property test runs.
@@ -57,6 +57,8 @@ pub fn example() -> Run {
     }
     let mut ports = vec![PortCounters::default(); 6];
     ports[3] = PortCounters { peak_queue: 9000, pauses: 2, paused: Time::from_us(3), ..PortCounters::default() };
+    let mut class_counters = vec![ClassCounters::default(); 12];
+    class_counters[7] = ClassCounters { marked: 4, dropped: 5, peak_queue: 9000, pauses: 2, paused: Time::from_us(3) };
     // A host's own queue is no switch queue.
     ports[2].peak_queue = 1_000_000;
     Run {
@@ -75,6 +77,10 @@ pub fn example() -> Run {
             flow(1, 150, None, Message::ENDLESS),
         ],
         ports,
+        classes: [("control", false), ("data", true)]
+            .map(|(name, lossless)| ClassInfo { name: name.into(), lossless })
+            .to_vec(),
+        class_counters,
         totals: Totals {
             packet_hops: 1000,
             event_hash: 0xabc,
@@ -141,6 +147,22 @@ fn ports_have_names_and_ends() {
 }
 
 #[test]
+fn each_port_has_a_row_for_each_class() {
+    let batch = tables::classes(&example()).unwrap();
+    assert_eq!(batch.num_rows(), 12);
+    let port = batch.column_by_name("port").unwrap().as_string::<i32>();
+    assert_eq!([5, 6, 7].map(|row| port.value(row)), ["h1>sw0", "sw0>h1", "sw0>h1"]);
+    assert_eq!(label_column(&batch, "class_name")[6..9], ["control", "data", "control"]);
+    let class = batch.column_by_name("class").unwrap().as_primitive::<UInt32Type>();
+    assert_eq!((class.value(6), class.value(7)), (0, 1));
+    let lossless = batch.column_by_name("lossless").unwrap().as_boolean();
+    assert_eq!((lossless.value(6), lossless.value(7)), (false, true));
+    let row = |name| u64_column(&batch, name)[7];
+    assert_eq!([row("marked_packets"), row("dropped_packets"), row("pauses")], [Some(4), Some(5), Some(2)]);
+    assert_eq!((row("peak_queue_bytes"), row("paused_ps")), (Some(9000), Some(3_000_000)));
+}
+
+#[test]
 fn parallel_links_have_ports_of_their_own() {
     let mut graph = example().graph;
     let again = graph.links[0].clone();
@@ -171,6 +193,9 @@ fn parts_that_do_not_fit_are_refused() {
     let mut run = example();
     run.ports.pop();
     assert!(tables::ports(&run).unwrap_err().to_string().contains("5 ports, but the network has 6"));
+    let mut run = example();
+    run.class_counters.pop();
+    assert!(tables::classes(&run).unwrap_err().to_string().contains("11 counters by class, but the network has 6"));
     let mut run = example();
     run.series[0].port = PortId(6);
     assert!(tables::series(&run).unwrap_err().to_string().contains("port 6 of 6"));

@@ -368,19 +368,23 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
     let without: Vec<&str> = classes.iter().filter(|c| c.share.is_none()).map(|c| c.name.as_str()).collect();
     let Some(path) = last else { return checker.problems.len() == before };
     let left = all as f64 * (1.0 - sum);
+    // As it would be written by hand.
+    let shown = (sum * 1e6).round() / 1e6;
     // A sum of decimal fractions may miss 1 by its rounding.
     if sum > 1.0 + 1e-9 {
-        checker.fail(&path, format!("the shares of all classes add up to {sum}"), "together they are at most 1");
+        checker.fail(&path, format!("the shares of all classes add up to {shown}"), "together they are at most 1");
     } else if !without.is_empty() && left < wire as f64 {
         let problem = format!(
-            "the shares add up to {sum} and leave less than one packet for {} that has none: \"{}\"",
+            "the shares add up to {shown} and leave less than one packet for {} that has none: \"{}\"",
             if without.len() == 1 { "the class" } else { "each class" },
             without.join("\", \"")
         );
         checker.fail(&path, problem, "give that class a share too, or make the shares smaller");
     } else if without.is_empty() && left >= wire as f64 {
         let unused = Bytes(left as u64);
-        checker.warnings.push(format!("network.classes: the shares add up to {sum}; no class uses the other {unused}"));
+        checker
+            .warnings
+            .push(format!("network.classes: the shares add up to {shown}; no class uses the other {unused}"));
     }
     checker.problems.len() == before
 }

@@ -49,6 +49,7 @@ fn a_folder_holds_everything_and_reads_back() {
         fs::read_dir(&target).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let wanted = [
+        "classes.arrow",
         "events.arrow",
         "flows.arrow",
         "histograms.arrow",

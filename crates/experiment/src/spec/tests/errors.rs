@@ -193,6 +193,96 @@ fn thresholds_that_no_queue_reaches() {
     assert!(checked(&text.replace("above = \"50 KB\"", "above = \"49 KB\"")).is_ok());
 }
 
+/// The example's second class with another marking.
+#[track_caller]
+fn refused_marking(marking: &str, key: &str, tells: &[&str]) {
+    let red = "{ kind = \"red\", min = \"5 KB\", max = \"200 KB\", probability = 0.01 }";
+    refused(red, marking, &format!("network.classes[1].marking.{key}"), tells);
+}
+
+#[test]
+fn impossible_queue_management() {
+    let red = |rest: &str| format!("{{ kind = \"red-average\", {rest} }}");
+    refused_marking(&red("min = \"50 KB\", max = \"50 KB\""), "min", &["not below max = 50 KB", "larger max"]);
+    refused_marking(&red("min = \"225 KB\""), "min", &["holds more than 225 KB: 225 KB never marks", "lower"]);
+    refused_marking(&red("min = \"5 KB\", probability = 0.0"), "probability", &["0 is not possible", "like 0.1"]);
+    refused_marking(&red("min = \"5 KB\", weight = 1.5"), "weight", &["1.5 is not possible", "like 0.002"]);
+    refused_marking(
+        &red("min = \"5 KB\", mean_packet = \"0 B\", idle_packet = \"9 B\""),
+        "mean_packet",
+        &["1 to 65535 B"],
+    );
+    refused_marking(&red("min = \"5 KB\", idle_packet = \"1 MB\""), "idle_packet", &["no packet has this size"]);
+    let pi = |rest: &str| format!("{{ kind = \"pi\", {rest} }}");
+    refused_marking(&pi("target = \"225 KB\""), "target", &["225 KB never marks", "lower the target"]);
+    refused_marking(&pi("a = 0.0, b = 0.0"), "a", &["0 is no gain", "like 1.822e-5"]);
+    refused_marking(&pi("b = 0.1"), "b", &["0.1 is not below a", "stays too long"]);
+    refused_marking(&pi("every = \"1 ps\""), "every", &["1 ps is too short", "at least 1 ns"]);
+    refused_marking(&pi("mean_packet = \"1 MB\", target = \"1 KB\""), "mean_packet", &["no packet has this size"]);
+}
+
+#[test]
+fn impossible_shares() {
+    let bulk = "lossless = false";
+    let with = |keys: &str| format!("{bulk}\n{keys}");
+    let on = |keys: &str, key: &str, tells: &[&str]| {
+        refused_at(bulk, &with(keys), keys, &format!("network.classes[1].{key}"), tells);
+    };
+    on("share = 0.0", "share", &["0 is no part", "like 0.5"]);
+    on("share = 1.5", "share", &["1.5 is no part", "at most 1"]);
+    on("share = 0.001", "share", &["0.001 of 225 KB is less than one packet of 1.5 KB", "larger share"]);
+    on("share = 1.0", "share", &["leave less than one packet for the class that has none: \"data\"", "a share too"]);
+    on("alpha = 0.5", "alpha", &["only a pool", "leave it out"]);
+    let of = |text: &str| checked(text).unwrap_err().to_string();
+    let both = EXAMPLE.replace(bulk, &with("share = 0.7")).replace("name = \"data\"", "name = \"data\"\nshare = 0.4");
+    assert!(
+        of(&both).contains("network.classes[1].share: the shares of all classes add up to 1.1; together"),
+        "{}",
+        of(&both)
+    );
+    let none = EXAMPLE
+        .replace(bulk, &with("share = 0.7"))
+        .replace("{ per_port = \"225 KB\", policy = \"lossless\" }", "{ policy = \"unlimited\" }");
+    assert!(of(&none).contains("network.classes[1].share: a buffer without limit has no parts"), "{}", of(&none));
+    let pool = EXAMPLE.replace(bulk, &with("alpha = 0.0")).replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
+    assert!(of(&pool).contains("network.classes[1].alpha: 0 is no factor"), "{}", of(&pool));
+}
+
+#[test]
+fn shares_too_small_for_what_they_promise() {
+    // Headroom of 17,063 B a port comes out of the class's own part: 0.05 of 225 KB are 11.25 KB.
+    let data = "name = \"data\"";
+    let on = |share: &str, key: &str, tells: &[&str]| {
+        refused_at(data, &format!("{data}\nshare = {share}"), "share = 0.", key, tells);
+    };
+    let own = "network.classes[0].share";
+    on("0.05", own, &["an ingress has 11.25 KB for class \"data\"", "needs 17.063 KB of headroom"]);
+    // What is left of the port for the lossy class limits its thresholds: 225 KB less 0.98 of it.
+    let red = "network.classes[1].marking.min";
+    let text = EXAMPLE.replace(data, &format!("{data}\nshare = 0.98"));
+    let shown = checked(&text).unwrap_err().to_string();
+    assert!(shown.contains(red) && shown.contains("holds more than 4.5 KB: 5 KB never marks"), "{shown}");
+    // The same for a pool: 6 ports of a ToR need 102,378 B.
+    let pool = |share: &str| {
+        let text = EXAMPLE.replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
+        checked(&text.replace(data, &format!("{data}\nshare = {share}")))
+    };
+    let shown = pool("0.1").unwrap_err().to_string();
+    assert!(shown.contains(own) && shown.contains("need 102378 B of headroom alone"), "{shown}");
+    assert!(pool("0.2").is_ok());
+    // Two lossless classes without a share have the rest in equal parts: 0.15 of 225 KB are 33.75 KB.
+    let two = EXAMPLE.replace("lossless = false", "lossless = true");
+    let rest = format!("{data}\n[[network.classes]]\nname = \"own\"\nlossless = false\nshare = 0.85");
+    let shown = checked(&two.replace(data, &rest)).unwrap_err().to_string();
+    let tells = "network.buffer.per_port: an ingress has 16.875 KB for each of 2 lossless classes";
+    assert!(shown.contains(tells), "{shown}");
+    // A queue that settles below its threshold because of its own factor.
+    let text = EXAMPLE.replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
+    let text = text.replace("lossless = false", "lossless = false\nalpha = 0.001");
+    let shown = checked(&text).unwrap_err().to_string();
+    assert!(shown.contains(red) && shown.contains("holds more than 999 B"), "{shown}");
+}
+
 #[test]
 fn impossible_traffic() {
     refused("degree = 5", "degree = 16", "traffic[0].pattern.degree", &["16 different senders", "1 to 15"]);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::built::Series;
 use document::{Buffer, Size, Topology, Transport};
+use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
 use fanin_fabric::{BufferPolicy, Chain, HostFifo, MarkAt, Marking, TcpConfig};
 use fanin_units::{Bytes, PortId, Rate};
@@ -51,6 +52,61 @@ fn a_spec_becomes_what_it_says() {
     let every = Time::from_us(10);
     let named = Series { place: "tor0>h3, h3>tor0".into(), ports: vec![PortId(7), PortId(6)], every, zeros: true };
     assert_eq!(measure.series[1], named);
+}
+
+/// The example with its second class in other words.
+fn with_bulk(bulk: &str) -> String {
+    let marking =
+        "lossless = false\nmarking = { kind = \"red\", min = \"5 KB\", max = \"200 KB\", probability = 0.01 }";
+    assert_eq!(EXAMPLE.matches(marking).count(), 1);
+    EXAMPLE.replace(marking, &format!("lossless = false\n{bulk}"))
+}
+
+#[test]
+fn queues_that_remember_have_the_defaults_of_ns_2() {
+    let read = |marking: &str| {
+        let spec = checked(&with_bulk(&format!("marking = {marking}"))).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(checked(&spec.to_toml()).unwrap(), spec, "{}", spec.to_toml());
+        spec.build().network.classes[1].marking
+    };
+    let red = red::Config::new(30_000, 1500);
+    assert_eq!(read("{ kind = \"red-average\", min = \"30 KB\" }"), Marking::RedAverage(red));
+    // DCTCP section 4: weight 9, thresholds of 50 and 150 packets; ns-2 can decay by small packets.
+    let all = "{ kind = \"red-average\", min = \"75 KB\", max = \"200 KB\", probability = 0.2, weight = 0.001953125, gentle = \
+               false, wait = false, mean_packet = \"1 KB\", idle_packet = \"100 B\" }";
+    let expected = red::Config {
+        min: 75_000,
+        max: 200_000,
+        max_probability: 0.2,
+        weight: 1.0 / 512.0,
+        gentle: false,
+        wait: false,
+        mean_packet: 1000,
+        idle_packet: 100,
+    };
+    assert_eq!(read(all), Marking::RedAverage(expected));
+    assert_eq!(read("{ kind = \"pi\" }"), Marking::Pi(pi::Config::new(1500)));
+    let all = "{ kind = \"pi\", target = \"60 KB\", a = 0.01, b = 0.009, every = \"20 us\", mean_packet = \"1 KB\" }";
+    let expected = pi::Config { a: 0.01, b: 0.009, target: 60_000, every: Time::from_us(20), mean_packet: 1000 };
+    assert_eq!(read(all), Marking::Pi(expected));
+}
+
+#[test]
+fn classes_may_have_parts_of_the_buffer() {
+    let spec = checked(&with_bulk("share = 0.25")).unwrap();
+    let shares: Vec<_> = spec.network().classes.iter().map(|class| (class.share, class.alpha)).collect();
+    assert_eq!(shares, [(None, None), (Some(0.25), None)]);
+    assert_eq!(checked(&spec.to_toml()).unwrap(), spec);
+    let pool = with_bulk("share = 0.25\nalpha = 0.5").replace("per_port = \"225 KB\"", "pool = \"2 MB\"");
+    let pool = checked(&pool).unwrap();
+    assert_eq!(pool.network().classes[1].alpha, Some(0.5));
+    assert_eq!(checked(&pool.to_toml()).unwrap(), pool);
+    // Decimal fractions that make a whole, and a part that nobody has.
+    let both = with_bulk("share = 0.9").replace("name = \"data\"", "name = \"data\"\nshare = 0.1");
+    assert!(checked(&both).unwrap().build().warnings.is_empty());
+    let half = both.replace("share = 0.9", "share = 0.4");
+    let warnings = checked(&half).unwrap().build().warnings;
+    assert!(warnings.iter().any(|w| w.contains("add up to 0.5; no class uses the other 112.5 KB")), "{warnings:?}");
 }
 
 #[test]
