@@ -126,6 +126,13 @@ impl<S: Scheme> Pool<S> {
         self.with_sender(slot, now, |_, _| {})
     }
 
+    /// See [`Sender::watch`].
+    pub fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64)) {
+        if let Some((sender, _)) = &self.senders[slot as usize] {
+            sender.watch(see);
+        }
+    }
+
     /// Whether shared state changed since the last call, so that other flows of the pair must be asked again.
     #[inline(always)]
     pub fn take_shared_changed(&mut self) -> bool {

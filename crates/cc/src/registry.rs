@@ -129,6 +129,8 @@ macro_rules! schemes {
             fn close(&mut self, slot: u32, now: Time);
             /// See [`Pool::control`].
             fn control(&mut self, slot: u32, now: Time) -> Control;
+            /// See [`Sender::watch`].
+            fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64));
             /// See [`Pool::take_shared_changed`].
             fn take_shared_changed(&mut self) -> bool;
             /// See [`Sender::on_send`].

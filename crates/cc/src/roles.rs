@@ -176,6 +176,8 @@ pub trait Sender: Sized {
     fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time asked for in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// What of its state a curious reader may watch, by name, beside window and rate: DCTCP's alpha.
+    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// The flow ends.
     fn close(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
 }

@@ -694,6 +694,19 @@ impl<Q: EventQueue> Simulation<Q> {
         pools.into_iter().chain(ingresses).collect()
     }
 
+    /// What can be seen of a message's sender now: `window_bytes`, `rate_bps` and what its scheme shows; nothing when it is
+    /// not sending.
+    pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
+        let Some(flow) = self.slots.get(message as usize).and_then(|s| self.senders.get(s.send as usize)) else {
+            return Vec::new();
+        };
+        let scheme = &self.schemes[flow.scheme as usize];
+        let mut seen =
+            vec![("window_bytes", flow.pacer.window() as f64), ("rate_bps", flow.pacer.rate().as_bps() as f64)];
+        scheme.watch(flow.cc, &mut |name, value| seen.push((name, value)));
+        seen
+    }
+
     /// Data bytes queued at a port.
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {

@@ -224,6 +224,10 @@ impl Sender for Flow {
         self.reno.on_ack(ack, ack.ecn_echo, &p.window, cx);
     }
 
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("alpha", self.estimate.alpha);
+    }
+
     // DCTCP 3.1 (3), RFC 8257 section 3.5: losses are TCP's
 
     fn on_loss(&mut self, loss: &Loss, cx: &mut Cx<'_, Params>) {
