@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from fanin import measures as of
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, points, pooled, strict
@@ -58,6 +58,13 @@ def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
     """One cumulative curve."""
     rising = np.sort(np.asarray(values))
     axes.step(rising, np.arange(1, rising.size + 1) / max(rising.size, 1), where="post", label=label, **style(scheme))
+
+
+def for_people(axes: Axes) -> None:
+    """A logarithmic axis that reads 10, 20, 50, 100."""
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 # Fig. 14: queue length and throughput of long flows
@@ -180,11 +187,12 @@ def draw_18(measures: Measures) -> Figure:
         colour = style(scheme)["color"]
         axes.bar(places, heights, 0.34, color=colour, label=f"{scheme} ({timeouts:.0f} timeouts)")
         for place, height in zip(places, heights, strict=True):
-            axes.annotate(f"{height:.1f}", (place, height), ha="center", va="bottom", fontsize=9)
+            axes.annotate(f"{height:.1f}", (place, height * 0.97), ha="center", va="top", fontsize=9, color="white")
     for place, (paper, *_) in enumerate(GROUPS.values()):
         axes.plot([place - 0.4, place + 0.4], [paper, paper], color="black", linewidth=1.2, linestyle=":")
     axes.plot([], [], color="black", linewidth=1.2, linestyle=":", label="DCTCP in the paper")
     axes.set_yscale("log")
+    for_people(axes)
     axes.set_ylim(20, 1000)
     axes.set_xticks(range(len(GROUPS)), ["S1 to R1\n(both bottlenecks)", "S3 to R1\n(1 Gb/s)", "S2 to R2\n(10 Gb/s)"])
     dress(axes, "DCTCP Fig. 18: two bottlenecks", "", "goodput per sender (Mb/s, log scale)")
@@ -303,30 +311,38 @@ def curves(axes: Axes, measures: Measures, names: dict[str, tuple[str, str]], va
         found = points(measures, name)
         if found:
             shown = style(scheme) | {"linestyle": line}
-            axes.plot(found, [value((name, n)) for n in found], marker="o", markersize=3.5, label=name, **shown)
+            axes.plot(
+                found,
+                [value((name, n)) for n in found],
+                marker="o",
+                markersize=3.5,
+                label=name.partition(",")[0],
+                **shown,
+            )
 
 
 def draw_incast(
-    measures: Measures, names: dict[str, tuple[str, str]], title: str, pairs: Sequence[Sequence[Axes]]
+    left: Axes, right: Axes, measures: Measures, names: dict[str, tuple[str, str]], title: str, log: bool
 ) -> None:
-    """Completion time and timeouts over the number of servers, for one row of axes."""
-    for left, right in pairs:
-        curves(left, measures, names, lambda key: mean(pooled(measures, key, "completion_ms")))
-        curves(right, measures, names, lambda key: mean(pooled(measures, key, "timed_out")))
+    """Completion time and timeouts over the number of servers."""
+    curves(left, measures, names, lambda key: mean(pooled(measures, key, "completion_ms")))
+    curves(right, measures, names, lambda key: mean(pooled(measures, key, "timed_out")))
+    if log:
         left.set_yscale("log")
-        right.set_ylim(-0.02, 1.02)
-        right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-        dress(left, title, "servers", "mean query completion (ms, log scale)")
-        dress(right, title, "servers", "queries with a timeout")
+        for_people(left)
+    right.set_ylim(-0.02, 1.02)
+    right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+    dress(left, title, "servers", "mean query completion (ms, log scale)" if log else "mean query completion (ms)")
+    dress(right, title, "servers", "queries with a timeout")
 
 
 def draw_19(measures: Measures) -> Figure:
     """The paper's two panels, for each reading of the buffer."""
     figure = Figure(figsize=(11, 9), layout="constrained")
-    for row, buffer in zip(figure.subplots(len(BUFFERS), 2), BUFFERS, strict=True):
+    for (left, right), buffer in zip(figure.subplots(len(BUFFERS), 2), BUFFERS, strict=True):
         lines = {10: "-", 300: "--"}
         names = {f"{variant}, {buffer}": (scheme, lines[rto]) for variant, (scheme, rto) in VARIANTS.items()}
-        draw_incast(measures, names, f"static buffer of {buffer}", [row])
+        draw_incast(left, right, measures, names, f"static buffer of {buffer}", log=True)
     figure.suptitle("DCTCP Fig. 19: 1 MB from n servers, 1 Gb/s, static buffers", fontsize=11)
     return figure
 
@@ -335,7 +351,8 @@ def draw_20(measures: Measures) -> Figure:
     """Completion time and timeouts."""
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     names = {scheme: (scheme, "-") for scheme in SCHEMES}
-    draw_incast(measures, names, "dynamic buffer", [figure.subplots(1, 2)])
+    left, right = figure.subplots(1, 2)
+    draw_incast(left, right, measures, names, "dynamic buffer", log=False)
     figure.suptitle("DCTCP Fig. 20: 1 MB from n servers, 1 Gb/s, dynamic buffers, minimum timeout 10 ms", fontsize=11)
     return figure
 

@@ -20,7 +20,7 @@
 //!   ended; the first one ends with the first ACK.
 //! * Cut: a marked ACK sets ssthresh = max(cwnd (1 - alpha/2), `min_window` MSS) and cwnd = min(cwnd, ssthresh), unless the window
 //!   was reduced (by a mark, loss or timeout) since the last byte that it acknowledges was sent. So slow start ends with the first mark.
-//! * Marked ACKs do not grow the window. All else is TCP's: slow start, growth, loss, timeout. A loss is halved even
+//! * Marked ACKs do not grow the window, unless `grow_when_marked`. All else is TCP's: slow start, growth, loss, timeout. A loss is halved even
 //!   right after a cut.
 //!
 //! Receiver, by `echo`:
@@ -40,6 +40,7 @@
 //! | `g` | gain of alpha | 0.0625 | 1/16: DCTCP 4, below the bound of eq. (7) |
 //! | `initial_alpha` | 0 to 1 | 1 | RFC 8257 4.2: a flow that knows nothing halves; the paper is silent; from 0 the first marks cut next to nothing |
 //! | `echo` | `two-state`, `per-packet` or `rcc` | two-state | DCTCP 3.1 (2), Fig. 11; RCC 3.2, footnote 3 |
+//! | `grow_when_marked` | true or false | false | RFC 3168 6.1.2: marked ACKs add nothing; the analysis of DCTCP 3.3 lets windows grow in every round trip |
 //! | `initial_window` | segments | 10 | RFC 6928; DCTCP's authors count 2 |
 //! | `initial_ssthresh` | bytes or `unlimited` | unlimited | as in `newreno` |
 //! | `growth_limit` | segments an ACK | 1 | as in `newreno` |
@@ -96,6 +97,8 @@ pub struct Params {
     pub initial_alpha: f64,
     /// How the receiver tells which packets were marked.
     pub echo: EchoMode,
+    /// Whether ACKs that echo a mark still grow the window.
+    pub grow_when_marked: bool,
     /// TCP's window.
     #[cfg_attr(feature = "spec", serde(flatten))]
     pub window: WindowParams,
@@ -110,7 +113,13 @@ impl Scheme for Dctcp {
     const PRESETS: &'static [&'static str] = &["dctcp"];
 
     fn preset(_: &str) -> Params {
-        Params { g: 1.0 / 16.0, initial_alpha: 1.0, echo: EchoMode::TwoState, window: WindowParams::default() }
+        Params {
+            g: 1.0 / 16.0,
+            initial_alpha: 1.0,
+            echo: EchoMode::TwoState,
+            grow_when_marked: false,
+            window: WindowParams::default(),
+        }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -221,7 +230,7 @@ impl Sender for Flow {
             let to = self.estimate.cut(self.reno.cwnd());
             self.reno.cut(to, ack.sent_to, &p.window, cx);
         }
-        self.reno.on_ack(ack, ack.ecn_echo, &p.window, cx);
+        self.reno.on_ack(ack, ack.ecn_echo && !p.grow_when_marked, &p.window, cx);
     }
 
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
