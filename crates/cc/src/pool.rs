@@ -63,6 +63,11 @@ impl<S: Scheme> Pool<S> {
         S::Switch::ACTIVE
     }
 
+    /// Whether a host's flows to the same receiver share anything.
+    pub fn shares(&self) -> bool {
+        size_of::<<S::Sender as Sender>::Shared>() > 0
+    }
+
     /// Runs one sender hook and asks for the control after it.
     #[inline(always)]
     fn with_sender(

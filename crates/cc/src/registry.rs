@@ -121,6 +121,8 @@ macro_rules! schemes {
             fn add_switch(&mut self, switch: &SwitchInfo<'_>);
             /// See [`Pool::switch_active`].
             fn switch_active(&self) -> bool;
+            /// See [`Pool::shares`].
+            fn shares(&self) -> bool;
             /// See [`Pool::actions`].
             fn actions(&self) -> &Actions;
             /// See [`Pool::open`].

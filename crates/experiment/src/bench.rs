@@ -56,6 +56,12 @@ pub const CASES: &[Case] = &[
         spec: include_str!("../bench/e.toml"),
         length: ("traffic[0].size.fixed", Length::Bytes(10_000_000)),
     },
+    Case {
+        id: "f",
+        about: "the network and mix of (c) for 10 ms, DCTCP over TCP, a connection per message",
+        spec: include_str!("../bench/f.toml"),
+        length: ("measure.window", Length::Time(Time::from_ms(10))),
+    },
 ];
 
 /// What a case measured.

@@ -101,8 +101,12 @@ impl<Q: EventQueue> Simulation<Q> {
         path: &PathInfo,
     ) -> u32 {
         let scheme = self.traffics[traffic as usize].scheme;
-        let pairs = self.pairs.len() as u32;
-        let pair = *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs);
+        let pair = if self.schemes[scheme as usize].shares() {
+            let pairs = self.pairs.len() as u32;
+            *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs)
+        } else {
+            0
+        };
         let opened = self.schemes[scheme as usize].open(pair, path, self.now);
         let slot = match self.free_senders.pop() {
             Some(slot) => slot,
@@ -468,6 +472,14 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         flow.timer_at = at;
+        self.wake_flow(slot, at);
+    }
+
+    /// Makes sure that a flow's timers are looked at again at `at`. One event serves all of a flow's timers; one that has
+    /// moved back is found too early and set anew.
+    #[inline(always)]
+    pub(crate) fn wake_flow(&mut self, slot: u32, at: Time) {
+        let flow = &mut self.senders[slot as usize];
         if at < flow.timer_event {
             let at = at.max(self.now);
             flow.timer_event = at;
@@ -482,16 +494,21 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         flow.timer_event = Time::NEVER;
-        let at = flow.timer_at;
-        flow.timer_at = Time::NEVER;
-        if at > self.now {
-            self.arm_flow(slot, at);
-            return;
+        if flow.timer_at <= self.now {
+            flow.timer_at = Time::NEVER;
+            let (scheme, cc) = (flow.scheme as usize, flow.cc);
+            let control = self.schemes[scheme].on_timer(cc, self.now);
+            debug_assert!(control.wake_at > self.now, "a scheme asked to be woken in the past");
+            self.apply(slot, &control);
         }
-        let (scheme, cc) = (flow.scheme as usize, flow.cc);
-        let control = self.schemes[scheme].on_timer(cc, self.now);
-        debug_assert!(control.wake_at > self.now, "a scheme asked to be woken in the past");
-        self.apply(slot, &control);
+        let flow = &self.senders[slot as usize];
+        let at = flow.timer_at;
+        if flow.tcp != NO_SLOT {
+            self.tcp_timer(slot);
+        }
+        if self.senders[slot as usize].flow != FlowId::NONE && at != Time::NEVER {
+            self.wake_flow(slot, at);
+        }
     }
 
     #[inline(always)]
@@ -531,10 +548,6 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn time_out(&mut self, slot: u32) {
         let now = self.now;
-        if self.senders[slot as usize].tcp != NO_SLOT {
-            self.tcp_deadline(slot);
-            return;
-        }
         self.totals.timeouts += 1;
         let flow = &mut self.senders[slot as usize];
         self.records[flow.flow.ix()].timeouts += 1;

@@ -9,7 +9,7 @@ use crate::sim::{Simulation, Slots};
 use fanin_cc::{AckFields, Data, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{FlowId, NodeId, PortId};
 use std::collections::VecDeque;
 
 /// One end of a connection.
@@ -331,7 +331,7 @@ impl<Q: EventQueue> Simulation<Q> {
         match notice {
             _ if vanished => {
                 if notice.is_none() && segment.flags & bits::RST == 0 && segment.end() > segment.seq {
-                    self.refuse(node, &head, &segment, opener);
+                    self.answer_late(node, &head, &segment, opener);
                 }
             }
             Some(notice) => {
@@ -343,16 +343,17 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// RFC 9293 section 3.10.7.1: whoever sends to an end that is gone is told so.
-    fn refuse(&mut self, node: NodeId, to: &Header, segment: &Segment, opener: bool) {
+    /// A segment for an end that is done. RFC 9293 section 3.10.7.8: in TIME-WAIT a repeated FIN is acknowledged again,
+    /// and its own numbers say how. Section 3.10.7.1: anything else is refused.
+    fn answer_late(&mut self, node: NodeId, to: &Header, segment: &Segment, opener: bool) {
         let record = &self.records[to.flow.ix()];
         let name = match self.tcp_config(record.traffic).persistent {
             true => (record.src as u64) << 32 | record.dst as u64,
             false => self.slots[to.flow.ix()].name,
         };
         let seed = if opener { self.streams.seed() } else { !self.streams.seed() };
-        let reply =
-            Segment { seq: segment.ack, ack: segment.end(), flags: bits::RST | bits::ACK, ..Segment::default() };
+        let answer = if segment.has(bits::FIN) { bits::ACK } else { bits::RST | bits::ACK };
+        let reply = Segment { seq: segment.ack, ack: segment.end(), flags: answer, ..Segment::default() };
         let head = Header {
             seq: reply.seq,
             flow: to.flow,
@@ -486,10 +487,14 @@ impl<Q: EventQueue> Simulation<Q> {
         self.apply(slot, &control);
     }
 
-    /// A timer of a connection's end.
-    pub(crate) fn tcp_deadline(&mut self, slot: u32) {
+    /// The flow's timer event came: one of its connection's timers may be due.
+    pub(crate) fn tcp_timer(&mut self, slot: u32) {
         let flow = &self.senders[slot as usize];
         let (scheme, cc, tcp) = (flow.scheme as usize, flow.cc, flow.tcp as usize);
+        if self.tcp[tcp].connection.deadline() > self.now {
+            self.tcp_arm(slot);
+            return;
+        }
         let expired = self.tcp[tcp].connection.on_deadline(self.now);
         if expired.timeout.is_some() || expired.control_timeout {
             self.totals.timeouts += 1;
@@ -513,7 +518,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// After anything that happened to an end: its timer, its turn at the NIC, its end.
     fn tcp_settle(&mut self, slot: u32) {
         let tcp = self.senders[slot as usize].tcp as usize;
-        if self.tcp[tcp].connection.state() == State::Closed {
+        // What an end in TIME-WAIT would still say needs none of its state: see `answer_late`.
+        if matches!(self.tcp[tcp].connection.state(), State::Closed | State::TimeWait) {
             self.free_end(slot);
             return;
         }
@@ -521,15 +527,12 @@ impl<Q: EventQueue> Simulation<Q> {
         self.activate(slot);
     }
 
+    /// Sets the timer of an end to what its connection wants.
     #[inline(always)]
     fn tcp_arm(&mut self, slot: u32) {
-        let flow = &mut self.senders[slot as usize];
-        let deadline = self.tcp[flow.tcp as usize].connection.deadline();
-        flow.deadline = deadline;
-        if deadline != Time::NEVER {
-            let host = self.ports[flow.port.ix()].node.0;
-            self.arm_host(host, deadline);
-        }
+        let tcp = self.senders[slot as usize].tcp as usize;
+        let deadline = self.tcp[tcp].connection.deadline();
+        self.wake_flow(slot, deadline);
     }
 
     /// An end is gone: its places are free.
