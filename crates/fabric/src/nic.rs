@@ -203,9 +203,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
             Turn::Idle => {
-                let (port, next_at) = (flow.port, flow.pacer.next_at());
-                if self.can_send(slot) {
-                    if next_at <= self.now {
+                let flow = &self.senders[slot as usize];
+                if self.can_send(flow) {
+                    let port = flow.port;
+                    if flow.pacer.next_at() <= self.now {
                         self.ready(slot);
                     } else {
                         self.pace(slot);
@@ -218,12 +219,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether a flow has something that its window lets go.
     #[inline(always)]
-    fn can_send(&self, slot: u32) -> bool {
-        let flow = &self.senders[slot as usize];
-        if flow.tcp != NO_SLOT {
-            return self.tcp[flow.tcp as usize].connection.can_transmit(self.now, flow.pacer.window());
+    fn can_send(&self, flow: &SendFlow) -> bool {
+        if flow.tcp == NO_SLOT {
+            flow.half.has_data() && flow.pacer.open(flow.half.in_flight())
+        } else {
+            self.tcp[flow.tcp as usize].connection.can_transmit(self.now, flow.pacer.window())
         }
-        flow.half.has_data() && flow.pacer.open(flow.half.in_flight())
     }
 
     #[inline(always)]
@@ -347,11 +348,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.free_sender(slot);
                 continue;
             }
-            let (is_tcp, next_at) = (flow.tcp != NO_SLOT, flow.pacer.next_at());
-            if !self.can_send(slot) {
+            let flow = &self.senders[slot as usize];
+            if !self.can_send(flow) {
                 continue;
             }
-            if next_at > self.now {
+            let is_tcp = flow.tcp != NO_SLOT;
+            if flow.pacer.next_at() > self.now {
                 self.pace(slot);
                 continue;
             }
@@ -422,8 +424,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// After a packet: the flow goes back to the end of its ring, into the heap, or to rest.
     #[inline(always)]
     pub(crate) fn take_turn_again(&mut self, slot: u32, line_time: Time) {
-        if self.can_send(slot) {
-            let flow = &self.senders[slot as usize];
+        let flow = &self.senders[slot as usize];
+        if self.can_send(flow) {
             // Without a queue behind the pacers a flow at line rate is due again just when the port is free.
             let free = if self.config.host_fifo.is_some() { self.now } else { self.now + line_time };
             if flow.pacer.next_at() <= free && self.config.host_fifo.is_none() {
