@@ -71,6 +71,8 @@ impl<P, S> Cx<'_, P, S> {
 pub struct PathInfo {
     /// Line rate C: the smaller of the sender's and the receiver's NIC rate.
     pub line_rate: Rate,
+    /// Rate of the sender's NIC: what leaves it when nothing paces it.
+    pub nic_rate: Rate,
     /// Round-trip time of a full packet and its ACK on an idle network.
     pub base_rtt: Time,
     /// Largest payload of a packet in bytes.

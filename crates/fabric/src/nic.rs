@@ -151,6 +151,7 @@ impl<Q: EventQueue> Simulation<Q> {
         });
         PathInfo {
             line_rate: first.min(last),
+            nic_rate: first,
             base_rtt: rtt,
             payload: self.config.packet.payload as u32,
             wire,

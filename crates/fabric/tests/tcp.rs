@@ -250,3 +250,15 @@ fn a_message_knows_its_size_in_bytes_however_the_stream_is_cut() {
     // 4,380 bytes are three full segments.
     assert_eq!(flows.iter().map(|f| f.packets_sent).sum::<u32>(), 3);
 }
+
+#[test]
+fn nothing_but_its_window_holds_a_sender_back_not_even_a_slow_receiver() {
+    // 10 Gb/s into 1 Gb/s: the first window leaves as a burst and waits at the last hop.
+    let links = [(0, 2, gbps(10), us(5)), (1, 2, gbps(1), us(5))];
+    let mut sim =
+        simulation(network(graph(2, 1, &links)), vec![over_tcp("newreno")], vec![message(us(0), 0, 1, 10 * PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    // Ten packets come within 10.8 us, while the first takes 12 us to leave.
+    assert_eq!(counters(&sim, 2, 1).peak_queue, 9 * WIRE);
+}

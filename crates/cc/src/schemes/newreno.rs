@@ -178,7 +178,7 @@ pub(crate) struct Reno {
     by_mark: bool,
     acked_to: u64,
     last_sent: Time,
-    line_rate: Rate,
+    nic_rate: Rate,
 }
 
 impl Reno {
@@ -202,13 +202,13 @@ impl Reno {
             by_mark: false,
             acked_to: 0,
             last_sent: Time::NEVER,
-            line_rate: path.line_rate,
+            nic_rate: path.nic_rate,
         }
     }
 
     #[inline(always)]
     pub(crate) fn control(&self) -> Control {
-        Control { window: self.cwnd, rate: self.line_rate, wake_at: Time::NEVER, retime: false }
+        Control { window: self.cwnd, rate: self.nic_rate, wake_at: Time::NEVER, retime: false }
     }
 
     pub(crate) fn cwnd(&self) -> u64 {
