@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchai
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fmt bench clean
+.PHONY: help setup demo test lint test-rust test-python soak fmt bench papers clean
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -72,6 +72,9 @@ fmt: $(BIN)/.packages ## format Rust and Python
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
+
+papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers
+	$(BIN)/fanin paper all --out docs/papers
 
 clean: ## remove everything that can be made again
 	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

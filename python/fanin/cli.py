@@ -147,9 +147,10 @@ def paper(
     if not names:
         _stdout().print(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
         return
+    names = list(known) if names == ["all"] else names
     for name in names:
         if name not in known:
-            _fail(f"no experiment {name}; the experiments are {', '.join(known)}", WRONG_SPEC)
+            _fail(f"no experiment {name}; the experiments are {', '.join(known)}, and all", WRONG_SPEC)
     for name in names:
         studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
         if not studied.complete:

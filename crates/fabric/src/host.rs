@@ -112,6 +112,20 @@ impl Default for RecvFlow {
     }
 }
 
+/// Puts an item into a table with free places and returns its slot.
+pub fn place<T>(table: &mut Vec<T>, free: &mut Vec<u32>, item: T) -> u32 {
+    match free.pop() {
+        Some(slot) => {
+            table[slot as usize] = item;
+            slot
+        }
+        None => {
+            table.push(item);
+            table.len() as u32 - 1
+        }
+    }
+}
+
 /// A ring of sending flows through [`SendFlow::next_ready`].
 #[derive(Clone, Copy)]
 pub struct Ring {

@@ -1,6 +1,6 @@
 //! The receiving half of a host: data arrives, ACKs and notifications go back.
 
-use crate::host::{NO_SLOT, RecvFlow};
+use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
 use crate::results::DropCause;
 use crate::routing::key;
@@ -138,16 +138,7 @@ impl<Q: EventQueue> Simulation<Q> {
             scheme,
             ..RecvFlow::default()
         };
-        let slot = match self.free_receivers.pop() {
-            Some(slot) => {
-                self.receivers[slot as usize] = flow;
-                slot
-            }
-            None => {
-                self.receivers.push(flow);
-                self.receivers.len() as u32 - 1
-            }
-        };
+        let slot = place(&mut self.receivers, &mut self.free_receivers, flow);
         self.slots[head.flow.ix()].recv = slot;
         self.slots[first.ix()].recv = slot;
         let info = FlowInfo {

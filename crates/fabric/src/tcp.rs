@@ -2,7 +2,7 @@
 //! packets. What a segment says stands beside its packet's header in the slab.
 
 use crate::config::{Message, TcpConfig};
-use crate::host::{NO_SLOT, RecvFlow};
+use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, Slots};
@@ -164,16 +164,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let path = self.path(from, to, key);
         let slot = self.open_sender(FlowId(number), traffic, from, to, key, port, &path);
         let end = TcpEnd::new(connection);
-        let tcp = match self.free_tcp.pop() {
-            Some(tcp) => {
-                self.tcp[tcp as usize] = end;
-                tcp
-            }
-            None => {
-                self.tcp.push(end);
-                self.tcp.len() as u32 - 1
-            }
-        };
+        let tcp = place(&mut self.tcp, &mut self.free_tcp, end);
         self.senders[slot as usize].tcp = tcp;
         self.senders[slot as usize].passive = passive;
         slot
@@ -398,16 +389,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let sender = &self.senders[slot as usize];
         let (traffic, scheme, key, tcp) = (sender.traffic, sender.scheme, sender.key, sender.tcp as usize);
         let flow = RecvFlow { flow: head.flow, from: head.src, key, traffic, scheme, tcp: slot, ..RecvFlow::default() };
-        let receiver = match self.free_receivers.pop() {
-            Some(receiver) => {
-                self.receivers[receiver as usize] = flow;
-                receiver
-            }
-            None => {
-                self.receivers.push(flow);
-                self.receivers.len() as u32 - 1
-            }
-        };
+        let receiver = place(&mut self.receivers, &mut self.free_receivers, flow);
         self.tcp[tcp].receiver = receiver;
         let size = self.tcp[tcp].incoming.messages.front().map(|m| m.2 - m.1).filter(|b| *b < Message::ENDLESS);
         let info = FlowInfo { flow: ReceiverFlow(receiver), id: head.flow, from: head.src, size };
