@@ -138,3 +138,13 @@ def test_a_drop_in_a_lossless_class_fails_the_run_unless_allowed(command: Comman
     assert "lossless" in failed.stderr
     assert "messages started" in failed.stdout
     assert command("run", tiny, "--scheme", "none", *starved, "--set", "measure.allow_drops=true").returncode == 0
+
+
+def test_a_warning_of_the_spec_is_told_once(command: Command, root: Path) -> None:
+    spec = root / "papers" / "dctcp" / "fig20-incast-dynamic.toml"
+    slow = "traffic.queries.tcp.ack_delay=20 ms"
+    done = command(
+        "compare", spec, "--schemes", "dctcp,newreno", "--set", slow, "--set", "traffic.queries.pattern.rounds=2"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: traffic[0].tcp: an ACK may wait for ack_delay = 20 ms") == 1

@@ -226,6 +226,8 @@ def _report(compared: Comparison, folder: Path) -> None:
     """Prints what came out and where it lies; exits as it went."""
     _print(compared)
     _stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
+    for warning in compared.warnings:
+        _stderr().print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     for error in compared.errors:
         _stderr().print(f"error: {error}", highlight=False, markup=False, soft_wrap=True)
     if compared.cancelled:

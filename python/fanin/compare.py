@@ -79,6 +79,15 @@ class Comparison:
         """Why single runs are not to be trusted."""
         return [f"{result.label}: {error}" for result in self.results for error in result.summary["errors"]]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the numbers should know, each thing once: of the spec, and of single runs."""
+        told: dict[str, None] = {}
+        for result in self.results:
+            for row in result.events().filter(pl.col("kind") == "warning").iter_rows(named=True):
+                told[row["detail"] if row["where"] == "spec" else f"{result.label}: {row['detail']}"] = None
+        return list(told)
+
     def table(self) -> RenderableType:
         """The comparison as a table for a terminal."""
         from fanin import table
