@@ -4,7 +4,7 @@ use crate::topology::Graph;
 use fanin_cc::Settings;
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
 /// Everything about the network but its traffic.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ pub struct ClassConfig {
     pub lossless: bool,
     /// How its queues mark.
     pub marking: Marking,
+    /// How they mark on ports of these rates instead, each rate once.
+    pub marking_by_rate: Vec<(Rate, Marking)>,
     /// The part of the switch buffer that is its own, above 0 and at most 1. Classes without a part use what is left
     /// together.
     pub share: Option<f64>,

@@ -34,6 +34,8 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
+    /// Which of the markings of its rate it has.
+    pub marking: u8,
     /// Bytes sent.
     pub bytes: u64,
     /// Most data bytes ever queued.
@@ -75,6 +77,7 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
+            marking: 0,
             peak_queue: 0,
             rate,
             node,

@@ -126,6 +126,7 @@ mod tests {
             name: String::new(),
             lossless,
             marking: Marking::Off,
+            marking_by_rate: Vec::new(),
             share,
             alpha,
         };

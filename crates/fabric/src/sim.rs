@@ -1,7 +1,7 @@
 //! A network that runs: its state, its events, and what it knows when it stops.
 
 use crate::chain::{Gate, NO_GATE};
-use crate::config::{BufferPolicy, Message, NetworkConfig, Release, TrafficConfig};
+use crate::config::{BufferPolicy, ClassConfig, Marking, Message, NetworkConfig, Release, TrafficConfig};
 use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
@@ -96,6 +96,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) port_draws: Vec<Stream>,
     /// What the packet on each port's wire holds of its switch, with release at the last bit.
     pub(crate) leaving: Vec<Option<Queued>>,
+    /// How queues mark, by the row of the port and the class.
+    pub(crate) markings: Vec<Marking>,
     /// Kept for switch programs.
     pub(crate) views: Vec<PortView>,
     pub(crate) classes: usize,
@@ -160,6 +162,24 @@ impl Simulation<CalendarQueue> {
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
         Self::with_queue(config, traffics, messages, queue)
     }
+}
+
+/// How queues mark: one row of classes for each rate that has markings of its own, after the row of all others. Tells each
+/// port its row.
+fn markings(config: &NetworkConfig, ports: &mut [Port]) -> Vec<Marking> {
+    let mut rates: Vec<Rate> = config.classes.iter().flat_map(|c| c.marking_by_rate.iter().map(|(r, _)| *r)).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    assert!(rates.len() < 256, "a port tells its row in a byte");
+    for port in ports {
+        port.marking = rates.binary_search(&port.rate).map_or(0, |row| row as u8 + 1);
+    }
+    let of = |class: &ClassConfig, rate: Option<Rate>| {
+        let own = class.marking_by_rate.iter().find(|(r, _)| Some(*r) == rate);
+        own.map_or(class.marking, |(_, marking)| *marking)
+    };
+    let rows = std::iter::once(None).chain(rates.into_iter().map(Some));
+    rows.flat_map(|rate| config.classes.iter().map(move |class| of(class, rate))).collect()
 }
 
 /// The time between neighbouring events of a busy network, and how far ahead most of them lie.
@@ -231,8 +251,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
             }
         }
+        let markings = markings(&config, &mut ports);
         let memory = |port: &Port, class: usize| match class.checked_sub(1) {
-            Some(class) if port.nic == u32::MAX => ecn::memory(&config.classes[class].marking, port.rate),
+            Some(class) if port.nic == u32::MAX => {
+                ecn::memory(&markings[port.marking as usize * (classes - 1) + class], port.rate)
+            }
             _ => Aqm::Off,
         };
         let mut aqms: Vec<Aqm> = ports.iter().flat_map(|p| (0..classes).map(move |c| memory(p, c))).collect();
@@ -299,6 +322,7 @@ impl<Q: EventQueue> Simulation<Q> {
             paused_since: vec![Time::NEVER; ports.len() * classes],
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
             leaving: vec![None; ports.len()],
+            markings,
             views: Vec::new(),
             classes,
             lossless,

@@ -211,7 +211,8 @@ impl<Q: EventQueue> Simulation<Q> {
             };
             &of_nic
         } else {
-            &self.config.classes[class - 1].marking
+            let of_rate = self.ports[out.ix()].marking as usize;
+            &self.markings[of_rate * (self.classes - 1) + class - 1]
         };
         let place = out.ix() * self.classes + class;
         let queue = self.queues[place].bytes;

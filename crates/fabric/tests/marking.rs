@@ -266,3 +266,19 @@ proptest! {
         prop_assert_eq!(counters(&sim, 0, 4).marked, sim.traffic_counters()[0].packets_marked);
     }
 }
+
+#[test]
+fn a_port_of_a_rate_of_its_own_has_a_marking_of_its_own() {
+    // Two senders each into 1 Gb/s and into 10 Gb/s, at those rates: the queue of either port grows to 40 packets.
+    let links: Vec<_> = [10, 10, 10, 10, 1, 10].iter().zip(0..).map(|(r, host)| (host, 6, gbps(*r), us(1))).collect();
+    let step = |packets: u64| Marking::Step { above: packets * WIRE, at: MarkAt::Enqueue };
+    let classes = vec![ClassConfig { marking_by_rate: vec![(gbps(10), step(30))], ..class(false, step(5)) }];
+    let config = NetworkConfig { classes, ..network(graph(6, 1, &links)) };
+    let messages = (0..4).map(|host| message(Time::ZERO, host, 4 + host / 2, 40 * PAYLOAD)).collect();
+    let mut sim = simulation(config, vec![traffic("none")], messages);
+    finish(&mut sim);
+    let marked = |host: u32| counters(&sim, 6, host).marked;
+    // Of 80 packets the queue grows by one with every second.
+    assert!((64..=70).contains(&marked(4)), "{}", marked(4));
+    assert!((14..=20).contains(&marked(5)), "{}", marked(5));
+}

@@ -17,6 +17,8 @@ use std::collections::HashMap;
 
 /// Most data classes beside control.
 const MAX_CLASSES: usize = 7;
+/// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
+const MAX_RATES: usize = 16;
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports stay far from overflow.
@@ -62,8 +64,16 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
     let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
     room.check_headroom(&classes, checker);
     for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
-        let path = if inherits { "network.marking".to_string() } else { format!("network.classes[{i}].marking") };
-        room.check_marking(i, class, &path, checker);
+        let of = if inherits { "network".to_string() } else { format!("network.classes[{i}]") };
+        room.check_marking(i, class, &class.marking, &format!("{of}.marking"), checker);
+        // A class may have its own list beside the network's marking.
+        let listed = network.classes.iter().flatten().nth(i).map(|class| &class.marking_by_rate);
+        let of = if listed == Some(&network.marking_by_rate) { of } else { format!("network.classes[{i}]") };
+        for (j, (rate, marking)) in class.marking_by_rate.iter().enumerate() {
+            let path = format!("{of}.marking_by_rate[{j}]");
+            room.check_rate(*rate, &class.marking_by_rate[..j], &path, checker);
+            room.check_marking(i, class, marking, &format!("{path}.marking"), checker);
+        }
     }
     let host_fifo = network
         .host_queue
@@ -252,15 +262,29 @@ fn fill_marking(marking: &mut Marking, wire: u64) {
 /// Writes out the classes. Returns for each whether its marking is the network's.
 fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
     fill_marking(&mut network.marking, wire);
+    network.marking_by_rate.iter_mut().for_each(|of| fill_marking(&mut of.marking, wire));
     let lossless = match &network.buffer {
         Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy == Policy::Lossless,
         Buffer::Unlimited(_) => false,
     };
-    let default = || vec![Class { name: "data".into(), lossless: None, marking: None, share: None, alpha: None }];
+    let default = || {
+        vec![Class {
+            name: "data".into(),
+            lossless: None,
+            marking: None,
+            marking_by_rate: Vec::new(),
+            share: None,
+            alpha: None,
+        }]
+    };
     let classes = network.classes.get_or_insert_with(default);
     let inherits = classes.iter().map(|class| class.marking.is_none()).collect();
     for class in classes {
         class.lossless.get_or_insert(lossless);
+        if class.marking.is_none() && class.marking_by_rate.is_empty() {
+            class.marking_by_rate.clone_from(&network.marking_by_rate);
+        }
+        class.marking_by_rate.iter_mut().for_each(|of| fill_marking(&mut of.marking, wire));
         fill_marking(class.marking.get_or_insert_with(|| network.marking.clone()), wire);
     }
     inherits
@@ -282,6 +306,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         name: class.name.clone(),
         lossless: class.lossless.unwrap_or(false),
         marking: class.marking.as_ref().map_or(fanin_fabric::Marking::Off, marking),
+        marking_by_rate: class.marking_by_rate.iter().map(|of| (of.rate, marking(&of.marking))).collect(),
         share: class.share,
         alpha: class.alpha,
     };
@@ -606,7 +631,30 @@ impl Room<'_> {
         }
     }
 
-    fn check_marking(&self, number: usize, class: &ClassConfig, path: &str, checker: &mut Checker<'_>) {
+    /// Whether a rate that has a marking of its own is that of some port, and has no other one.
+    fn check_rate(&self, rate: Rate, before: &[(Rate, fanin_fabric::Marking)], path: &str, checker: &mut Checker<'_>) {
+        let path = format!("{path}.rate");
+        let mut rates: Vec<Rate> = self.graph.links.iter().map(|link| link.rate).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        if !rates.contains(&rate) {
+            let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
+            checker.fail(&path, format!("no link has {rate}"), format!("links have {}", known.join(", ")));
+        } else if before.iter().any(|(other, _)| *other == rate) {
+            checker.fail(&path, format!("{rate} is there twice"), "give each rate one marking");
+        } else if before.len() >= MAX_RATES {
+            checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
+        }
+    }
+
+    fn check_marking(
+        &self,
+        number: usize,
+        class: &ClassConfig,
+        marking: &fanin_fabric::Marking,
+        path: &str,
+        checker: &mut Checker<'_>,
+    ) {
         let most = self.most_queued(number, class);
         let never = |bytes: u64| {
             format!(
@@ -616,7 +664,7 @@ impl Room<'_> {
                 Bytes(bytes)
             )
         };
-        match class.marking {
+        match *marking {
             fanin_fabric::Marking::Off => {}
             fanin_fabric::Marking::Step { above, .. } => {
                 if above >= most {

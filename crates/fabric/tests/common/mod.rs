@@ -75,7 +75,7 @@ pub fn class_with(lossless: bool, share: f64) -> ClassConfig {
 }
 
 pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
-    ClassConfig { name: "data".into(), lossless, marking, share: None, alpha: None }
+    ClassConfig { name: "data".into(), lossless, marking, marking_by_rate: Vec::new(), share: None, alpha: None }
 }
 
 /// Lossless ports of this many bytes.

@@ -19,6 +19,9 @@ pub struct Network {
     /// How queues mark, where a class does not say otherwise.
     #[serde(default)]
     pub marking: Marking,
+    /// How they mark instead on ports of certain rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marking_by_rate: Vec<MarkingOfRate>,
     /// Data classes, 1 to 7. Control (ACK, NACK, CNP) is a class of its own and strictly first. Default: one class
     /// "data".
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -410,6 +413,16 @@ pub enum MarkAt {
     Dequeue,
 }
 
+/// How queues mark on ports of one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MarkingOfRate {
+    /// The rate of the port's link.
+    pub rate: Rate,
+    /// How queues mark there.
+    pub marking: Marking,
+}
+
 /// One data class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -422,6 +435,9 @@ pub struct Class {
     /// How its queues mark. Default: `network.marking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
+    /// How they mark instead on ports of certain rates. Default: `network.marking_by_rate` where `marking` is the network's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marking_by_rate: Vec<MarkingOfRate>,
     /// The part of the buffer that is its own, like 0.5: of each port, or of the pool, headroom included. Default: it uses
     /// what is left together with the other classes that have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

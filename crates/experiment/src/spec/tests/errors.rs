@@ -193,6 +193,25 @@ fn thresholds_that_no_queue_reaches() {
     assert!(checked(&text.replace("above = \"50 KB\"", "above = \"49 KB\"")).is_ok());
 }
 
+#[test]
+fn impossible_markings_by_rate() {
+    let list = "[{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]";
+    let of = "network.marking_by_rate[0]";
+    let known = ["no link has 25 Gbps", "links have 10 Gbps"];
+    refused("rate = \"10000 Mbps\"", "rate = \"25 Gbps\"", &format!("{of}.rate"), &known);
+    let twice = list.replace("[{", "[{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }, {");
+    refused(list, &twice, "network.marking_by_rate[1].rate", &["there twice"]);
+    let high = list.replace("\"off\"", "\"step\", above = \"9 MB\"");
+    refused(list, &high, &format!("{of}.marking.above"), &["9 MB never marks", "lower"]);
+    // A class with a marking of its own has a list of its own.
+    let own = "lossless = false\nmarking_by_rate = [{ rate = \"1 Gbps\", marking = { kind = \"off\" } }]";
+    let at = |text: &str| line_of(text, "marking_by_rate = [{ rate = \"1 Gbps\"");
+    refused_on("lossless = false", own, at, "network.classes[1].marking_by_rate[0].rate", &["no link has 1 Gbps"]);
+    let built = checked(EXAMPLE).unwrap().build();
+    let listed: Vec<usize> = built.network.classes.iter().map(|c| c.marking_by_rate.len()).collect();
+    assert_eq!(listed, [1, 0]);
+}
+
 /// The example's second class with another marking.
 #[track_caller]
 fn refused_marking(marking: &str, key: &str, tells: &[&str]) {

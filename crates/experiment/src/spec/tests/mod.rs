@@ -15,6 +15,7 @@ topology = { kind = "clos", pods = 2, tors = 2, hosts = 4, uplinks = 2, link = "
 packet = { payload = "1460 B", header = "40 B", ack = "64 B", cnp = "64 B", pause = "64 B" }
 buffer = { per_port = "225 KB", policy = "lossless" }
 marking = { kind = "step", above = "22.5 KB", at = "dequeue" }
+marking_by_rate = [{ rate = "10000 Mbps", marking = { kind = "off" } }]
 host_queue = { capacity = "64 KB", mark_above = "22.5 KB" }
 release = "last-bit"
 links = [{ between = ["tor0", "h3"], error_rate = 0.001, down = [["1 ms", "2 ms"], ["3 ms", "4 ms"]] }]
