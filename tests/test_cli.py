@@ -8,7 +8,7 @@ import pytest
 import fanin
 from conftest import Command
 
-COMMANDS = ("run", "compare", "bench", "explain", "schemes", "schema", "check", "show", "version")
+COMMANDS = ("run", "compare", "paper", "bench", "explain", "schemes", "schema", "check", "show", "version")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

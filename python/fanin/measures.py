@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fanin import spec
 from fanin.result import Result
 
 if TYPE_CHECKING:
@@ -44,23 +45,28 @@ def reported(result: Result) -> pl.DataFrame:
 
 
 def queries(result: Result) -> pl.DataFrame:
-    """One row per query, incast or other group of messages of which at least one is measured.
+    """One row per query whose first request was posted in the measured window, as in the summary's queries, and one per
+    incast or other group without requests of which at least one message is measured.
 
-    `completion_ps` runs from the first post of the group, a request where there are any, to the last byte of its last
-    message; null if some message did not arrive. `timeouts` are those of all its messages.
+    `completion_ps` runs from the first post of the group to the last byte of its last message; null if some message did
+    not arrive, or some answer was never posted. `timeouts` are those of all its messages.
     """
+    begun = pl.col("start_ps").min()
     end = pl.col("start_ps") + pl.col("completion_ps")
-    answers = pl.col("request").not_()
+    requests, answers = pl.col("request"), pl.col("request").not_()
+    # An answer that its server still thinks about when the run stops is not in the table.
+    whole = (end.null_count() == 0) & (answers.sum() >= requests.sum())
+    in_window = begun.is_between(*spec.window_ps(result.spec), closed="left")
     groups = (
         result.flows().filter(pl.col("group").is_not_null()).group_by("traffic", "scheme", "group", maintain_order=True)
     )
     table = groups.agg(
-        pl.col("start_ps").min(),
+        begun,
         answers.sum().cast(pl.UInt32).alias("messages"),
         pl.col("bytes").filter(answers).sum(),
-        pl.when(end.null_count() == 0).then(end.max() - pl.col("start_ps").min()).alias("completion_ps"),
+        pl.when(whole).then(end.max() - begun).alias("completion_ps"),
         pl.col("timeouts").sum(),
-        pl.col("measured").any(),
+        pl.when(requests.any()).then(in_window).otherwise(pl.col("measured").any()).alias("measured"),
     )
     return table.filter(pl.col("measured")).drop("measured")
 

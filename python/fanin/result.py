@@ -43,6 +43,18 @@ class SizeRange(TypedDict):
     max: int
 
 
+class QuerySummary(TypedDict):
+    """Queries whose first request was posted in the measured window; times run from there to the last answer's last byte.
+
+    Those that `timed_out` had a retransmission timeout in some message.
+    """
+
+    started: int
+    finished: int
+    timed_out: int
+    completion_us: Percentiles
+
+
 class TrafficSummary(TypedDict):
     """One entry of the spec's list of traffics. Messages count if they were posted in the measured window."""
 
@@ -57,6 +69,7 @@ class TrafficSummary(TypedDict):
     sized_unfinished: int
     completion_us: Percentiles
     slowdown: Percentiles
+    queries: QuerySummary | None
     long_goodput_gbps: float
     marked_share: float | None
     packets_resent: int
@@ -95,6 +108,7 @@ class NetworkSummary(TypedDict):
 class Summary(TypedDict):
     """The run in numbers; `errors` says why it is not to be trusted."""
 
+    slowdown_ideal: str
     errors: list[str]
     traffics: list[TrafficSummary]
     network: NetworkSummary

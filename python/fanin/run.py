@@ -152,8 +152,10 @@ def map_jobs(
             return watch
 
         def one(index: int) -> T:
-            taken = take(jobs[index].run(flows, watcher(index)))
-            display.finished(index)
+            result = jobs[index].run(flows, watcher(index))
+            taken = take(result)
+            if not result.cancelled:
+                display.finished(index)
             return taken
 
         # Runs are in threads of their own even if there is one: Python gives Ctrl-C to the main thread, which waits.
@@ -178,7 +180,8 @@ def map_jobs(
 
 def _stop(futures: Sequence[Future[T]], stop: threading.Event) -> None:
     stop.set()
-    for future in futures:
+    # From the end, so that what has run are the first jobs: a worker that falls free meanwhile takes the next one.
+    for future in reversed(futures):
         future.cancel()
 
 

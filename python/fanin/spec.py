@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import cast
 
 Spec = Mapping[str, object]
@@ -26,6 +27,23 @@ def traffics(spec: Spec) -> list[Spec]:
 def traffics_with(spec: Spec, pattern: str) -> list[str]:
     """The names of the traffics with this kind of pattern."""
     return [str(traffic["name"]) for traffic in traffics(spec) if kind(traffic.get("pattern")) == pattern]
+
+
+def window_ps(spec: Spec) -> tuple[int, int]:
+    """The measured window in picoseconds, its end excluded. Where it ends earlier, nothing was left to post."""
+    measure = section(spec, "measure")
+    warm_up = time_ps(str(measure["warm_up"]))
+    return warm_up, warm_up + time_ps(str(measure["window"]))
+
+
+PS_OF_TIME = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
+
+
+def time_ps(text: str) -> int:
+    """A time of a resolved spec, such as `1.5 ms`, in picoseconds."""
+    number, _, unit = text.partition(" ")
+    # Exact: as a binary fraction, 1.1 ms would not be a whole number of picoseconds.
+    return int(Fraction(number) * PS_OF_TIME[unit])
 
 
 def kind(choice: object) -> str:

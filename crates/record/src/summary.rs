@@ -195,6 +195,18 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
     Summary { slowdown_ideal: "store-and-forward", errors, traffics, network }
 }
 
+/// What is collected of a query's messages.
+#[derive(Default)]
+struct Query {
+    /// First post of a request.
+    begun: Time,
+    /// Last byte of an answer.
+    ended: Time,
+    /// Requests whose answers have not arrived.
+    unanswered: i64,
+    timeouts: u64,
+}
+
 /// What is collected of one traffic's flows, in one pass over all flows.
 #[derive(Default)]
 struct Collected {
@@ -209,34 +221,38 @@ struct Collected {
     marked: u64,
     resent: u64,
     timeouts: u64,
-    /// By group: the first post of a request, the last end of an answer, retransmission timeouts of all of them.
-    queries: BTreeMap<u32, (Time, Time, u64)>,
+    /// By group.
+    queries: BTreeMap<u32, Query>,
 }
 
 impl Collected {
-    /// A message of a query: a request or an answer. One that never arrived ends at [`Time::NEVER`], after all others.
+    /// A message of a query: a request or an answer.
     fn add_to_query(&mut self, flow: &FlowRecord) {
         if !flow.request && !self.queries.contains_key(&flow.group) {
             // Groups without a request are no queries; a query's first request is its first message.
             return;
         }
-        let (begun, ended, timeouts) = self.queries.entry(flow.group).or_insert((Time::NEVER, Time::ZERO, 0));
-        *timeouts += u64::from(flow.timeouts);
+        let query = self.queries.entry(flow.group).or_insert(Query { begun: Time::NEVER, ..Query::default() });
+        query.timeouts += u64::from(flow.timeouts);
         if flow.request {
-            *begun = flow.start.min(*begun);
+            query.begun = flow.start.min(query.begun);
+            query.unanswered += 1;
+        } else if flow.finished.is_some() {
+            query.ended = flow.finished.max(query.ended);
+            query.unanswered -= 1;
         }
-        *ended = flow.finished.max(*ended);
     }
 
     fn sum_up_queries(&self, run: &Run) -> Option<QuerySummary> {
         let window = run.measured_from..run.measured_to;
-        let begun: Vec<_> = self.queries.values().filter(|(begun, ..)| window.contains(begun)).collect();
-        let whole = begun.iter().filter(|(_, ended, _)| ended.is_some());
-        let times: Vec<f64> = whole.map(|(begun, ended, _)| us(ended.saturating_sub(*begun))).collect();
+        let begun: Vec<&Query> = self.queries.values().filter(|query| window.contains(&query.begun)).collect();
+        // An answer that its server still thinks about when the run stops is no row of its own.
+        let whole = begun.iter().filter(|query| query.unanswered <= 0);
+        let times: Vec<f64> = whole.map(|query| us(query.ended.saturating_sub(query.begun))).collect();
         (!self.queries.is_empty()).then(|| QuerySummary {
             started: begun.len() as u64,
             finished: times.len() as u64,
-            timed_out: begun.iter().filter(|(.., timeouts)| *timeouts > 0).count() as u64,
+            timed_out: begun.iter().filter(|query| query.timeouts > 0).count() as u64,
             completion_us: Percentiles::of(times),
         })
     }

@@ -110,7 +110,7 @@ pub enum Pattern {
         hosts: Option<Vec<String>>,
     },
     /// A standing set of long flows, each from a sender of its own. As many as the load divided by a host's rate, or
-    /// `count`, or one per sender.
+    /// `count`; one to one there are as many as senders.
     Long {
         /// How pairs are drawn.
         #[serde(default)]

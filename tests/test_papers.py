@@ -1,0 +1,276 @@
+"""The papers' experiments: the command, verdicts, and the analysis of sawteeth."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from conftest import Command
+from fanin import cli, papers
+from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Study, band, order, strict
+from fanin.papers.sawtooth import PATHS, amplitude, period_rtts, q_max, sawtooth
+from fanin.papers.sawtooth import Path as Bottleneck
+from fanin.result import Result
+from fanin.run import Job
+
+IDS = (
+    "dctcp-eq",
+    "dctcp-eq6",
+    "dctcp-fig13",
+    "dctcp-fig14",
+    "dctcp-fig18",
+    "dctcp-fig19",
+    "dctcp-fig20",
+    "dctcp-fig22",
+)
+
+
+def rows(measures: Measures) -> list[Row]:
+    """One row that tells how many runs there were."""
+    return [Row("claim", "runs", "3", str(len(measures)), "3", strict(len(measures) == 3))]
+
+
+SMALL = Experiment(
+    "small",
+    "a sweep over seeds",
+    "tiny.toml",
+    lambda quick: {("point", 0, seed): Change("none") for seed in ((1,) if quick else (1, 2, 3))},
+    lambda result: {"seed": [float(result.manifest["seed"])]},
+    lambda _: Figure(),
+    rows,
+)
+"""An experiment on a spec of these tests."""
+
+
+# The command
+
+
+def test_without_an_id_the_command_lists_all(command: Command) -> None:
+    listed = command("paper")
+    assert listed.returncode == 0, listed.stderr
+    for name in IDS:
+        assert f" {name} " in f" {listed.stdout.replace(chr(10), ' ')} "
+    assert "incast with static buffers" in listed.stdout
+
+
+def test_an_unknown_id_is_an_error_before_anything_runs(command: Command, root: Path, tmp_path: Path) -> None:
+    failed = command("paper", "dctcp-fig14", "dctcp-fig99", "--quick", "--specs", root / "papers")
+    assert failed.returncode == 2
+    assert failed.stderr == f"error: no experiment dctcp-fig99; the experiments are {', '.join(IDS)}, and all\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_specs_that_are_not_there_are_named(command: Command) -> None:
+    failed = command("paper", "dctcp-fig14")
+    assert failed.returncode == 2
+    assert failed.stderr == "error: papers/dctcp/fig14-queue.toml: No such file or directory\n"
+
+
+def test_a_quick_version_leaves_a_picture_and_rows(command: Command, root: Path, tmp_path: Path) -> None:
+    done = command("paper", "dctcp-fig20", "dctcp-fig22", "--quick", "--specs", root / "papers", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    for name in ("dctcp-fig20", "dctcp-fig22"):
+        assert f"written: out/{name}.png\n" in done.stdout
+        assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        record = json.loads((tmp_path / "out" / f"{name}.json").read_text())
+        assert record["experiment"] == name
+        assert record["rows"]
+        for row in record["rows"]:
+            assert row.keys() == {"claim", "what", "paper", "ours", "accept", "verdict"}
+            assert row["claim"].startswith(name)
+            assert row["verdict"] in ("holds", "close", "differs")
+            assert row["ours"] not in ("", "nan")
+    assert len(list((tmp_path / "out").iterdir())) == 4
+
+
+def test_each_run_of_each_experiment_has_a_spec_that_can_run(root: Path) -> None:
+    assert tuple(papers.experiments()) == IDS
+    for experiment in papers.experiments().values():
+        base = Job.of(root / "papers" / experiment.spec)
+        for quick in (False, True):
+            sweep = experiment.sweep(quick)
+            assert sweep
+            for key, change in sweep.items():
+                assert papers.job(base, key, change).resolve()["seed"] == key[-1]
+
+
+# Studies
+
+
+def test_a_study_measures_each_run_of_the_sweep(root: Path) -> None:
+    study = papers.study(SMALL, root / "tests" / "data", workers=2, progress=False)
+    assert study.complete
+    assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)}
+    assert [row.verdict for row in study.rows()] == ["holds"]
+    quick = papers.study(SMALL, root / "tests" / "data", quick=True, progress=False)
+    assert quick.complete
+    assert list(quick.measures) == [("point", 0, 1)]
+
+
+@pytest.mark.parametrize(("begun", "stopped"), [(3, 2), (2, 1), (1, 0), (0, 0)])
+def test_after_ctrl_c_a_study_is_not_complete(
+    begun: int, stopped: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some(jobs: Sequence[Job], take: Callable[[Result], Measured | None], **_: object) -> list[Measured | None]:
+        """As `map_jobs` does after Ctrl-C: of the jobs that had begun, the later ones were stopped."""
+        made = [SimpleNamespace(cancelled=at >= stopped, manifest={"seed": job.seed}) for at, job in enumerate(jobs)]
+        return [take(cast("Result", result)) for result in made[:begun]]
+
+    monkeypatch.setattr(papers, "map_jobs", some)
+    study = papers.study(SMALL, root / "tests" / "data")
+    assert not study.complete
+    assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)[:stopped]}
+
+
+def test_of_a_study_that_was_stopped_nothing_is_written(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def part(experiment: Experiment, *_: object, **__: object) -> Study:
+        return Study(experiment, {}, complete=False)
+
+    monkeypatch.setattr(papers, "study", part)
+    with pytest.raises(SystemExit) as left:
+        cli.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "error: dctcp-eq: stopped; nothing was written\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_is_saved_with_its_rows(tmp_path: Path) -> None:
+    measured: dict[Key, Measured] = {("point", 0, seed): {"seed": [seed]} for seed in (1, 2)}
+    picture, table = Study(replace(SMALL, id="half"), measured, complete=True).save(tmp_path / "new" / "folder")
+    assert picture.name == "half.png"
+    assert json.loads(table.read_text()) == {
+        "experiment": "half",
+        "rows": [
+            {"claim": "claim", "what": "runs", "paper": "3", "ours": "2", "accept": "3", "verdict": "differs"},
+        ],
+    }
+
+
+def test_seeds_of_a_point_are_pooled() -> None:
+    measures: Mapping[Key, Measured] = {
+        ("a", 2, 1): {"x": [1.0, 2.0], "y": [9.0]},
+        ("b", 2, 1): {"x": [8.0]},
+        ("a", 10, 1): {"x": [7.0]},
+        ("a", 2, 2): {"x": [3.0]},
+    }
+    assert papers.pooled(measures, ("a", 2), "x") == [1.0, 2.0, 3.0]
+    assert papers.pooled(measures, ("c", 2), "x") == []
+    assert papers.points(measures, "a") == [2, 10]
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (10.0, "holds"),
+        (14.0, "holds"),
+        (12.0, "holds"),
+        (9.9, "close"),
+        (8.0, "close"),
+        (16.0, "close"),
+        (7.9, "differs"),
+        (16.1, "differs"),
+        (float("nan"), "differs"),
+    ],
+)
+def test_a_band_is_close_for_half_its_width_around(value: float, verdict: str) -> None:
+    assert band(value, 10, 14) == verdict
+
+
+def test_an_order_is_close_with_one_point_in_ten_out_of_it() -> None:
+    assert order([True] * 5) == "holds"
+    assert order([True] * 9 + [False]) == "close"
+    assert order([False] + [True] * 8) == "differs"
+    assert order([True] * 18 + [False] * 2) == "close"
+    assert order([True] * 18 + [False] * 3) == "differs"
+    assert order([False]) == "differs"
+
+
+def test_a_claim_without_a_margin_holds_or_differs() -> None:
+    assert (strict(True), strict(False)) == ("holds", "differs")
+
+
+# The sawtooth
+
+
+@pytest.mark.parametrize("phase", [0, 40, 130])
+@pytest.mark.parametrize("noise", [0, 2])
+def test_teeth_of_known_period_and_height_are_found(phase: int, noise: int) -> None:
+    # It rises from 30 to 70 packets in 160 samples and falls at once; packets that come in pairs make it flicker.
+    at = np.arange(160 * 12) + phase
+    queue = 30 + 40 * (at % 160) / 160 + noise * (at % 2)
+    begins, tops, bottoms = sawtooth(queue.astype(np.float64))
+    assert (np.abs(np.diff(begins) - 160) <= 2 * noise * 4).all()
+    assert 11 <= begins.size <= 12
+    assert tops.size == bottoms.size == begins.size - 1
+    assert tops == pytest.approx(70, abs=0.5 + noise)
+    assert bottoms == pytest.approx(30, abs=0.5 + noise)
+    assert tops.mean() - bottoms.mean() == pytest.approx(40, abs=0.5 + noise)
+
+
+def test_a_tooth_begins_in_the_middle_of_its_rise() -> None:
+    queue = np.tile(np.arange(100.0), 3)
+    begins, _, _ = sawtooth(queue)
+    assert begins.tolist() == [50, 150, 250]
+
+
+def test_ripples_that_stay_above_the_lower_third_are_no_teeth() -> None:
+    # Once per tooth the queue falls from 60 to 45 on its way up, through the middle at 50.
+    rise = np.concatenate([np.linspace(20, 60, 81), np.linspace(60, 45, 31), np.linspace(45, 80, 71)])
+    begins, tops, bottoms = sawtooth(np.tile(rise, 5))
+    assert np.diff(begins).tolist() == [rise.size] * 4
+    assert tops == pytest.approx(80)
+    assert bottoms == pytest.approx(20)
+
+
+@pytest.mark.parametrize("queue", [np.full(1000, 20.0), np.linspace(0, 50, 1000), np.linspace(50, 0, 1000)])
+def test_a_queue_that_does_not_swing_has_no_teeth(queue: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> None:
+    _, tops, bottoms = sawtooth(queue)
+    assert tops.size == bottoms.size == 0
+
+
+# DCTCP's equations, with the numbers of its section 3.3: 10 Gb/s, 100 us, K = 65 packets of 1,500 B
+
+PAPER = Bottleneck(10, 100, 65)
+
+
+def test_the_papers_path_is_among_those_that_are_run() -> None:
+    assert PATHS["10 Gb/s, 100 us"] == PAPER
+    assert PAPER.bdp == pytest.approx(83.3, abs=0.05)
+    assert PAPER.packet_us == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize(("n", "packets"), [(2, 12.2), (10, 27.2), (40, 54.5)])
+def test_eq_4_gives_the_papers_amplitudes(n: int, packets: float) -> None:
+    assert amplitude(PAPER, n) == pytest.approx(packets, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "rtts"), [(2, 6.1), (10, 2.7)])
+def test_eq_5_gives_the_papers_periods(n: int, rtts: float) -> None:
+    assert period_rtts(PAPER, n) == pytest.approx(rtts, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "packets"), [(2, 67), (10, 75), (40, 105)])
+def test_eq_3_gives_the_highest_queue(n: int, packets: int) -> None:
+    assert q_max(PAPER, n) == packets
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
+def test_the_delay_makes_the_base_round_trip(path: Bottleneck) -> None:
+    changes = dict(change.split("=") for change in path.changes())
+    delay, bottleneck_delay = (changes[f"network.topology.{name}"] for name in ("delay", "bottleneck_delay"))
+    assert delay == bottleneck_delay
+    # Host, bottleneck, host: data of 1,500 B one way and an ACK of 64 B the other; hosts are four times as fast.
+    links_us = sum((1500 + 64) * 8 / (gbps * 1e3) for gbps in (4 * path.gbps, path.gbps, 4 * path.gbps))
+    assert 6 * int(delay.removesuffix(" ps")) / 1e6 + links_us == pytest.approx(path.rtt_us, abs=1e-5)
+    assert changes["network.marking.above"] == f"{path.k * 1500} B"
