@@ -37,8 +37,10 @@ struct Boundaries {
 
 impl Boundaries {
     fn push(&mut self, message: u32, bytes: u64) {
-        self.messages.push_back((message, self.end, self.end + bytes));
-        self.end += bytes;
+        // Nothing behind a message without end is ever sent, so where it would be does not matter.
+        let end = self.end.saturating_add(bytes);
+        self.messages.push_back((message, self.end, end));
+        self.end = end;
     }
 
     /// The message that holds the byte at `offset`, with its bounds.

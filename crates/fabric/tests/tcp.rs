@@ -250,3 +250,13 @@ fn a_message_knows_its_size_in_bytes_however_the_stream_is_cut() {
     // 4,380 bytes are three full segments.
     assert_eq!(flows.iter().map(|f| f.packets_sent).sum::<u32>(), 3);
 }
+
+#[test]
+fn flows_without_end_may_share_a_connection() {
+    let mut traffic = over_tcp("newreno");
+    traffic.tcp.as_mut().unwrap().persistent = true;
+    let messages = (0..20).map(|at| message(us(at), 0, 1, Message::ENDLESS)).collect();
+    let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+    run_to(&mut sim, us(300));
+    assert!(sim.flows()[0].delivered > 0);
+}
