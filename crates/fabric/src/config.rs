@@ -201,7 +201,8 @@ pub struct Chain {
     pub after: Option<u32>,
     /// How long after that; without a gate, how long after its start.
     pub delay: Time,
-    /// Whether it goes back on the connection of the message that opened its gate.
+    /// Whether it goes back on the connection of the message that opened its gate, where an earlier answer has not
+    /// closed that.
     pub answers: bool,
     /// The gate that its arrival counts towards.
     pub counts: Option<u32>,

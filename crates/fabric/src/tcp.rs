@@ -103,7 +103,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 Some(Slots { send: slots.recv, recv: slots.send, ..slots })
             }
         };
-        let alive = |k: &Slots| k.send != NO_SLOT && self.are_peers(k.send, k.recv);
+        let alive = |k: &Slots| k.send != NO_SLOT && k.recv != NO_SLOT && self.can_take_more(k.send, k.recv);
         let ends = match known.filter(alive) {
             Some(known) => (known.send, known.recv),
             None => match self.open_connection(number) {
@@ -121,10 +121,10 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tcp_settle(ends.0);
     }
 
-    /// Whether these senders are the two ends of one connection now.
-    fn are_peers(&self, one: u32, other: u32) -> bool {
-        let end = |slot: u32| self.tcp.get(self.senders[slot as usize].tcp as usize);
-        end(one).is_some_and(|end| end.peer == other)
+    /// Whether these senders are the two ends of one connection now, and the first has not been closed.
+    fn can_take_more(&self, one: u32, other: u32) -> bool {
+        let end = self.tcp.get(self.senders[one as usize].tcp as usize);
+        end.is_some_and(|end| end.peer == other && !end.closed)
     }
 
     /// Both ends of a new connection, the other one waiting for a SYN; `None` without a way between the hosts.

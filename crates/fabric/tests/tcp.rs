@@ -260,3 +260,22 @@ fn flows_without_end_may_share_a_connection() {
     run_to(&mut sim, us(300));
     assert!(sim.flows()[0].delivered > 0);
 }
+
+#[test]
+fn a_request_may_have_several_answers() {
+    for persistent in [false, true] {
+        for apart in [us(0), us(2), us(30), Time::from_ms(3)] {
+            let mut traffic = over_tcp("newreno");
+            traffic.tcp.as_mut().unwrap().persistent = persistent;
+            let answer = |delay| Chain { after: Some(0), delay, answers: true, ..Chain::default() };
+            let messages = vec![
+                chained(message(us(0), 0, 1, 100), Chain { counts: Some(0), ..Chain::default() }),
+                chained(message(us(0), 1, 0, PAYLOAD), answer(us(0))),
+                chained(message(us(0), 1, 0, PAYLOAD), answer(apart)),
+            ];
+            let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+            finish(&mut sim);
+            check_all_arrived(&sim);
+        }
+    }
+}
