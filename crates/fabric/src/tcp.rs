@@ -432,8 +432,9 @@ impl<Q: EventQueue> Simulation<Q> {
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
         }
-        // The application reads what is in order at once, so the window that the ACK advertises is whole.
-        end.connection.read(arrived.delivered);
+        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that may
+        // be short of it is told at once: it could not send the segments that a delayed ACK waits for.
+        let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),
             from: head.src,
@@ -445,7 +446,7 @@ impl<Q: EventQueue> Simulation<Q> {
             start: head.has(flags::START),
             end: head.has(flags::END),
             in_order: arrived.in_order,
-            ack_due: arrived.ack_due,
+            ack_due: arrived.ack_due || window_update,
             pending: arrived.pending,
             due_alone: arrived.due_alone,
             stamp: head.stamp,

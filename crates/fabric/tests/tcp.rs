@@ -279,3 +279,17 @@ fn a_request_may_have_several_answers() {
         }
     }
 }
+
+#[test]
+fn a_window_that_is_used_up_is_opened_again_at_once() {
+    let mut traffic = over_tcp("newreno");
+    let connection = &mut traffic.tcp.as_mut().unwrap().connection;
+    // Two segments fill the window, and only four would be acknowledged by their number.
+    connection.receive_buffer = 2 * PAYLOAD;
+    connection.ack_every = 4;
+    let mut sim = simulation(tcp_star(2), vec![traffic], vec![message(us(0), 0, 1, 20 * PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flow = sim.flows()[0];
+    assert!(flow.finished - flow.start < Time::from_ms(1), "{}", flow.finished - flow.start);
+}
