@@ -69,7 +69,7 @@ impl<P, S> Cx<'_, P, S> {
 /// What is known of a flow's way when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathInfo {
-    /// Line rate C: the smaller of the sender's and the receiver's NIC rate.
+    /// Line rate C: the smaller of the sender's and the receiver's NIC rate; over TCP the sender's own.
     pub line_rate: Rate,
     /// Round-trip time of a full packet and its ACK on an idle network.
     pub base_rtt: Time,

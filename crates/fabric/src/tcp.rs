@@ -6,7 +6,7 @@ use crate::host::{NO_SLOT, RecvFlow};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, Slots};
-use fanin_cc::{AckFields, Data, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
+use fanin_cc::{AckFields, Data, FlowInfo, Header, Kind, Notice, PathInfo, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId};
@@ -163,7 +163,8 @@ impl<Q: EventQueue> Simulation<Q> {
         passive: bool,
     ) -> u32 {
         let traffic = self.records[number as usize].traffic;
-        let path = self.path(from, to, key);
+        // TCP sends as fast as its own link does, which may be faster than the receiver's.
+        let path = PathInfo { line_rate: self.ports[port.ix()].rate, ..self.path(from, to, key) };
         let slot = self.open_sender(FlowId(number), traffic, from, to, key, port, &path);
         let end = TcpEnd::new(connection);
         let tcp = match self.free_tcp.pop() {

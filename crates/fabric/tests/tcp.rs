@@ -293,3 +293,15 @@ fn a_window_that_is_used_up_is_opened_again_at_once() {
     let flow = sim.flows()[0];
     assert!(flow.finished - flow.start < Time::from_ms(1), "{}", flow.finished - flow.start);
 }
+
+#[test]
+fn a_window_sent_by_a_fast_host_is_a_burst_on_a_slow_link() {
+    let mut graph = star(2, us(5));
+    graph.links[1].rate = gbps(1);
+    let mut sim = simulation(network(graph), vec![over_tcp("newreno")], vec![message(us(0), 0, 1, 10 * PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    // Ten packets come within the time of one.
+    let peak = counters(&sim, 2, 1).peak_queue / WIRE;
+    assert!(peak >= 8, "{peak} packets: TCP does not pace");
+}
