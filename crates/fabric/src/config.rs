@@ -178,7 +178,7 @@ pub struct TcpConfig {
     pub connection: tcp::Config,
     /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
     pub persistent: bool,
-    /// Class of segments without payload: the data class, or 0 for control.
+    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with data.
     pub ack_class: u8,
 }
 
@@ -203,7 +203,8 @@ pub struct Chain {
     pub after: Option<u32>,
     /// How long after that; without a gate, how long after its start.
     pub delay: Time,
-    /// Whether it goes back on the connection of the message that opened its gate.
+    /// Whether it goes back on the connection of the message that opened its gate, where an earlier answer has not
+    /// closed that.
     pub answers: bool,
     /// The gate that its arrival counts towards.
     pub counts: Option<u32>,

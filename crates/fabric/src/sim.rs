@@ -17,7 +17,7 @@ use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
-use fanin_units::{NodeId, PortId, Rate, Time};
+use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
@@ -724,6 +724,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(flow) = self.slots.get(message as usize).and_then(|s| self.senders.get(s.send as usize)) else {
             return Vec::new();
         };
+        // The slot of a TCP message may be another connection's by now.
+        if flow.flow == FlowId::NONE || self.tcp.get(flow.tcp as usize).is_some_and(|end| !end.sends(message)) {
+            return Vec::new();
+        }
         let scheme = &self.schemes[flow.scheme as usize];
         let mut seen =
             vec![("window_bytes", flow.pacer.window() as f64), ("rate_bps", flow.pacer.rate().as_bps() as f64)];

@@ -37,8 +37,10 @@ struct Boundaries {
 
 impl Boundaries {
     fn push(&mut self, message: u32, bytes: u64) {
-        self.messages.push_back((message, self.end, self.end + bytes));
-        self.end += bytes;
+        // Nothing behind a message without end is ever sent, so where it would be does not matter.
+        let end = self.end.saturating_add(bytes);
+        self.messages.push_back((message, self.end, end));
+        self.end = end;
     }
 
     /// The message that holds the byte at `offset`, with its bounds.
@@ -73,6 +75,11 @@ impl TcpEnd {
         }
     }
 
+    /// Whether a message is being sent, or waits for it.
+    pub fn sends(&self, message: u32) -> bool {
+        self.outgoing.messages.iter().any(|m| m.0 == message)
+    }
+
     /// The message that arrives now, and how much of it has.
     pub fn under_way(&self) -> Option<(u32, u64)> {
         let (message, from, _) = *self.incoming.messages.front()?;
@@ -101,7 +108,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 Some(Slots { send: slots.recv, recv: slots.send, ..slots })
             }
         };
-        let alive = |k: &Slots| k.send != NO_SLOT && self.are_peers(k.send, k.recv);
+        let alive = |k: &Slots| k.send != NO_SLOT && k.recv != NO_SLOT && self.can_take_more(k.send, k.recv);
         let ends = match known.filter(alive) {
             Some(known) => (known.send, known.recv),
             None => match self.open_connection(number) {
@@ -119,10 +126,10 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tcp_settle(ends.0);
     }
 
-    /// Whether these senders are the two ends of one connection now.
-    fn are_peers(&self, one: u32, other: u32) -> bool {
-        let end = |slot: u32| self.tcp.get(self.senders[slot as usize].tcp as usize);
-        end(one).is_some_and(|end| end.peer == other)
+    /// Whether these senders are the two ends of one connection now, and the first has not been closed.
+    fn can_take_more(&self, one: u32, other: u32) -> bool {
+        let end = self.tcp.get(self.senders[one as usize].tcp as usize);
+        end.is_some_and(|end| end.peer == other && !end.closed)
     }
 
     /// Both ends of a new connection, the other one waiting for a SYN; `None` without a way between the hosts.
@@ -412,8 +419,9 @@ impl<Q: EventQueue> Simulation<Q> {
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
         }
-        // The application reads what is in order at once, so the window that the ACK advertises is whole.
-        end.connection.read(arrived.delivered);
+        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that may
+        // be short of it is told at once: it could not send the segments that a delayed ACK waits for.
+        let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),
             from: head.src,
@@ -425,7 +433,7 @@ impl<Q: EventQueue> Simulation<Q> {
             start: head.has(flags::START),
             end: head.has(flags::END),
             in_order: arrived.in_order,
-            ack_due: arrived.ack_due,
+            ack_due: arrived.ack_due || window_update,
             pending: arrived.pending,
             due_alone: arrived.due_alone,
             stamp: head.stamp,

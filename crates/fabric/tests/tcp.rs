@@ -252,6 +252,49 @@ fn a_message_knows_its_size_in_bytes_however_the_stream_is_cut() {
 }
 
 #[test]
+fn flows_without_end_may_share_a_connection() {
+    let mut traffic = over_tcp("newreno");
+    traffic.tcp.as_mut().unwrap().persistent = true;
+    let messages = (0..20).map(|at| message(us(at), 0, 1, Message::ENDLESS)).collect();
+    let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+    run_to(&mut sim, us(300));
+    assert!(sim.flows()[0].delivered > 0);
+}
+
+#[test]
+fn a_request_may_have_several_answers() {
+    for persistent in [false, true] {
+        for apart in [us(0), us(2), us(30), Time::from_ms(3)] {
+            let mut traffic = over_tcp("newreno");
+            traffic.tcp.as_mut().unwrap().persistent = persistent;
+            let answer = |delay| Chain { after: Some(0), delay, answers: true, ..Chain::default() };
+            let messages = vec![
+                chained(message(us(0), 0, 1, 100), Chain { counts: Some(0), ..Chain::default() }),
+                chained(message(us(0), 1, 0, PAYLOAD), answer(us(0))),
+                chained(message(us(0), 1, 0, PAYLOAD), answer(apart)),
+            ];
+            let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+            finish(&mut sim);
+            check_all_arrived(&sim);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_used_up_is_opened_again_at_once() {
+    let mut traffic = over_tcp("newreno");
+    let connection = &mut traffic.tcp.as_mut().unwrap().connection;
+    // Two segments fill the window, and only four would be acknowledged by their number.
+    connection.receive_buffer = 2 * PAYLOAD;
+    connection.ack_every = 4;
+    let mut sim = simulation(tcp_star(2), vec![traffic], vec![message(us(0), 0, 1, 20 * PAYLOAD)]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flow = sim.flows()[0];
+    assert!(flow.finished - flow.start < Time::from_ms(1), "{}", flow.finished - flow.start);
+}
+
+#[test]
 fn nothing_but_its_window_holds_a_sender_back_not_even_a_slow_receiver() {
     // 10 Gb/s into 1 Gb/s: the first window leaves as a burst and waits at the last hop.
     let links = [(0, 2, gbps(10), us(5)), (1, 2, gbps(1), us(5))];

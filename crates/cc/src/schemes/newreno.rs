@@ -46,8 +46,7 @@
 //! * Congestion avoidance counts bytes, so that delayed ACKs do not slow it (RFC 5681 3.1 recommends this).
 //! * The threshold may be passed by less than `growth_limit` MSS, as the RFC has it; Linux stops at it.
 //! * The ACK that ends a repair does not grow the window: it acknowledges what was sent before the loss.
-//! * A receiver ignores marks on data that it has already acknowledged (RFC 3168 6.1.5). Packets that are sent again may
-//!   be marked like others, which RFC 3168 forbids and RFC 8257 does not.
+//! * A receiver ignores marks on data that it has already acknowledged (RFC 3168 6.1.5).
 //!
 //! ## References
 //! * RFC 5681 (TCP congestion control), RFC 6582 (NewReno), RFC 6928 (initial window), RFC 3465 (byte counting).

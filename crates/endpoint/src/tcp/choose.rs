@@ -35,9 +35,10 @@ impl SendHalf {
             return None;
         }
         if self.repair_first {
-            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window.
+            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window, but only what was sent. More might be
+            // behind the receiver's window, where a timeout would find no room and no timer would be left.
             let (_, stop) = self.scoreboard.hole_from(self.una);
-            return Some(self.segment(self.una, stop.unwrap_or(u64::MAX), Why::Repair));
+            return Some(self.segment(self.una, stop.unwrap_or(self.high), Why::Repair));
         }
         if self.recovering && self.sack {
             return self.choose_by_sack(window);

@@ -2,7 +2,7 @@
 
 use crate::wire::*;
 use fanin_cc::Loss;
-use fanin_endpoint::tcp::{Config, Covers, Segment};
+use fanin_endpoint::tcp::{Config, Connection, Covers, Segment, bits};
 use fanin_units::Time;
 
 fn ms(ms: u64) -> Time {
@@ -127,4 +127,27 @@ fn duplicates_with_data_or_another_window_do_not_count() {
     wire.run();
     assert!(wire.repaired().is_empty());
     assert!(wire.losses().0.is_empty());
+}
+
+#[test]
+fn a_repair_stays_within_the_window_of_the_receiver() {
+    let mut end = Connection::connect(&Config { sack: false, window_scaling: false, ..config() });
+    let window = 10 * MSS;
+    end.write(3 * MSS);
+    end.transmit(ms(0), window).unwrap();
+    let syn = Segment { ack: 1, window: 1500, flags: bits::SYN | bits::ACK, ..Segment::default() };
+    end.on_segment(ms(10), &syn);
+    assert_eq!(end.transmit(ms(10), window).unwrap().len, 1000);
+    // Half a segment fits behind the first one.
+    let ack = Segment { seq: 1, ack: 1 + MSS, window: 500, flags: bits::ACK, ..Segment::default() };
+    end.on_segment(ms(20), &ack);
+    assert_eq!(end.transmit(ms(20), window).unwrap().len, 500);
+    for _ in 0..3 {
+        end.on_segment(ms(30), &ack);
+    }
+    let repair = end.transmit(ms(30), window).unwrap();
+    assert_eq!((repair.seq, repair.len), (1 + MSS, 500));
+    // Where the window closes behind it, a probe asks when it opens.
+    end.on_segment(ms(40), &Segment { ack: 1 + MSS + 500, window: 0, ..ack });
+    assert!(end.transmit(ms(40), window).is_none() && end.deadline().is_some());
 }

@@ -327,7 +327,7 @@ pub struct Tcp {
     /// Whether each pair of hosts has one connection that is opened once and stays open, instead of one per message and
     /// its answer.
     pub persistent: bool,
-    /// Class of segments without payload.
+    /// Class of ACKs without payload. Segments that open or close a connection are in that of the data.
     pub ack_class: AckClass,
     /// Time that a message spends in its sending host before TCP has it.
     pub overhead: Time,
@@ -358,7 +358,7 @@ impl Default for Tcp {
     }
 }
 
-/// Class of segments without payload.
+/// Class of ACKs without payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckClass {
