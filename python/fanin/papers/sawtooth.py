@@ -177,6 +177,17 @@ def rows_eq(measures: Measures) -> list[Row]:
         for n in FLOWS:
             run = measures[(name, n, 1)]
             if not run["tops"]:
+                highest = f"{run['max'][0]:.0f} at most, no teeth"
+                rows.append(
+                    Row(
+                        "dctcp-eq3-qmax",
+                        f"{name}, N = {n}: highest queue",
+                        f"{q_max(path, n):g}",
+                        highest,
+                        "teeth",
+                        "differs",
+                    )
+                )
                 continue
             at = f"{name}, N = {n}"
             top, told = float(np.mean(run["tops"])), q_max(path, n)
