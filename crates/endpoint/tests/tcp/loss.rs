@@ -4,21 +4,11 @@ use crate::wire::*;
 use fanin_cc::Loss;
 use fanin_units::Time;
 
-fn ms(ms: u64) -> Time {
-    Time::from_ms(ms)
-}
-
 fn open(window: Window) -> (Wire, Time) {
     let mut wire = Wire::open(&config());
     wire.window[CLIENT] = window;
     let start = wire.now;
     (wire, start)
-}
-
-/// When the client sent each segment again, after `start`.
-fn repairs(wire: &Wire, start: Time) -> Vec<(u64, Time)> {
-    let again = wire.trace.iter().filter(|s| s.from == CLIENT && s.is_data() && s.segment.again);
-    again.map(|s| (s.offset(), s.at - start)).collect()
 }
 
 #[test]

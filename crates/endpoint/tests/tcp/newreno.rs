@@ -5,20 +5,11 @@ use fanin_cc::Loss;
 use fanin_endpoint::tcp::{Config, Connection, Covers, Segment, bits};
 use fanin_units::Time;
 
-fn ms(ms: u64) -> Time {
-    Time::from_ms(ms)
-}
-
 fn open(window: Window) -> (Wire, Time) {
     let mut wire = Wire::open(&Config { sack: false, ..config() });
     wire.window[CLIENT] = window;
     let start = wire.now;
     (wire, start)
-}
-
-fn repairs(wire: &Wire, start: Time) -> Vec<(u64, Time)> {
-    let again = wire.trace.iter().filter(|s| s.from == CLIENT && s.is_data() && s.segment.again);
-    again.map(|s| (s.offset(), s.at - start)).collect()
 }
 
 #[test]

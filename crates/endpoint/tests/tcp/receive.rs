@@ -4,10 +4,6 @@ use crate::wire::*;
 use fanin_endpoint::tcp::{Arrived, Config, Connection, Covers, Segment, bits};
 use fanin_units::Time;
 
-fn ms(ms: u64) -> Time {
-    Time::from_ms(ms)
-}
-
 /// A server whose peer is the test itself.
 fn server(config: &Config) -> Connection {
     let mut server = Connection::listen(config);

@@ -4,10 +4,6 @@ use crate::wire::*;
 use fanin_endpoint::tcp::{Config, Covers};
 use fanin_units::Time;
 
-fn ms(ms: u64) -> Time {
-    Time::from_ms(ms)
-}
-
 /// Timeouts of the client with data in flight, after `start`, and whether the same byte had timed out before.
 fn timeouts(wire: &Wire, start: Time) -> Vec<(Time, bool)> {
     wire.expired[CLIENT].iter().filter_map(|(at, e)| Some((*at - start, e.timeout?.again))).collect()

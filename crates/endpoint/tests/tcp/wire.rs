@@ -370,3 +370,13 @@ impl Wire {
         assert_eq!((self.delivered[SERVER], self.ends[CLIENT].acked_to()), (bytes, bytes));
     }
 }
+
+pub fn ms(ms: u64) -> Time {
+    Time::from_ms(ms)
+}
+
+/// What the client sent again, and when after `start`.
+pub fn repairs(wire: &Wire, start: Time) -> Vec<(u64, Time)> {
+    let again = wire.trace.iter().filter(|s| s.from == CLIENT && s.is_data() && s.segment.again);
+    again.map(|s| (s.offset(), s.at - start)).collect()
+}
