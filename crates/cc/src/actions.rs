@@ -52,6 +52,50 @@ actions! {
     MarkedWindow = "marked_windows",
     /// The mark that the receiver echoes changed.
     EchoFlip = "echo_flips",
+    /// Nanoseconds, summed over hosts, in Dart's state without congestion while data arrived.
+    NoCongestion = "no_congestion_ns",
+    /// Nanoseconds in Dart's state of receiver congestion.
+    ReceiverCongestion = "receiver_congestion_ns",
+    /// Nanoseconds in Dart's state of non-receiver congestion.
+    NonReceiverCongestion = "non_receiver_congestion_ns",
+    /// Dart's state changed.
+    StateChange = "state_changes",
+    /// An ACK told a sender its share.
+    ShareTold = "shares_told",
+    /// The sender counts n of those ACKs, added up.
+    CountTold = "counts_told",
+    /// The share that a sender holds changed.
+    ShareChange = "share_changes",
+    /// A receiver kept a congestion mark to itself.
+    MarkSuppressed = "marks_suppressed",
+    /// A receiver let a congestion mark through.
+    MarkPassed = "marks_passed",
+    /// A list of an incast's senders was counted ahead.
+    LookAheadUsed = "look_aheads_used",
+    /// A later copy of a list that had been seen.
+    LookAheadRepeated = "look_aheads_repeated",
+    /// A list was refused: too many lists, or too many senders that have not sent.
+    LookAheadRefused = "look_aheads_refused",
+    /// A sender was forgotten because nothing came from it for long.
+    SenderExpired = "senders_expired",
+    /// A message was deflected by a switch.
+    MessageDeflected = "messages_deflected",
+    /// A packet was deflected: it spent a token.
+    TokenSpent = "tokens_spent",
+    /// A message was not deflected because the table was full.
+    TableFull = "table_full_refusals",
+    /// A message was not deflected because no port was fit.
+    NoPortFit = "no_port_refusals",
+    /// An entry of a deflected flow table was freed by an end packet.
+    EntryFreed = "entries_freed",
+    /// An entry was flushed by a failure.
+    EntryFlushed = "entries_flushed",
+    /// An entry was reclaimed because nothing came for long.
+    EntryReclaimed = "entries_reclaimed",
+    /// Nanoseconds that entries of deflected flow tables lived, summed over entries.
+    EntryTime = "table_entry_ns",
+    /// A message moved to the escape lane.
+    Escaped = "escapes",
 }
 
 /// One counter per [`Action`].
@@ -69,6 +113,11 @@ impl Actions {
     #[inline(always)]
     pub fn count(&mut self, action: Action) {
         self.0[action as usize] += 1;
+    }
+    /// Counts an action `times` times; of a duration, its length.
+    #[inline(always)]
+    pub fn add_up(&mut self, action: Action, times: u64) {
+        self.0[action as usize] += times;
     }
     /// How often `action` happened.
     pub fn get(&self, action: Action) -> u64 {

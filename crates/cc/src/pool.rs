@@ -3,7 +3,7 @@
 use crate::roles::*;
 use crate::{Actions, Header};
 use alloc::vec::Vec;
-use fanin_units::Time;
+use fanin_units::{FlowId, Time};
 
 /// A sender that was opened: its slot, and what it may send.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,12 @@ impl<S: Scheme> Pool<S> {
 
     /// Whether its switch program does anything.
     pub fn switch_active(&self) -> bool {
-        S::Switch::ACTIVE
+        S::Switch::active(&self.params)
+    }
+
+    /// Whether its switch program watches queues.
+    pub fn switch_watches(&self) -> bool {
+        S::Switch::WATCHES && self.switch_active()
     }
 
     /// Whether a host's flows to the same receiver share anything.
@@ -194,6 +199,19 @@ impl<S: Scheme> Pool<S> {
         self.flows[slot] = Default::default();
         self.with_receiver(host, now, |r, flows, cx| r.on_open(flow, &mut flows[slot], cx));
     }
+    /// See [`Receiver::on_message_start`].
+    pub fn receiver_message_start(&mut self, host: usize, now: Time, message: &MessageStart<'_>) {
+        let slot = message.flow.0 as usize;
+        self.with_receiver(host, now, |r, flows, cx| r.on_message_start(message, &mut flows[slot], cx));
+    }
+    /// See [`Receiver::on_message_end`].
+    pub fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: FlowId) {
+        self.with_receiver(host, now, |r, flows, cx| r.on_message_end(flow, id, &mut flows[flow.0 as usize], cx));
+    }
+    /// See [`Receiver::watch`].
+    pub fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64)) {
+        self.receivers[host].watch(see);
+    }
     /// See [`Receiver::on_data`].
     #[inline(always)]
     pub fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan {
@@ -208,8 +226,8 @@ impl<S: Scheme> Pool<S> {
         self.with_receiver(host, now, |r, flows, cx| r.on_close(flow, &mut flows[flow.0 as usize], cx));
     }
     /// See [`Receiver::on_timer`].
-    pub fn receiver_timer(&mut self, host: usize, now: Time) {
-        self.with_receiver(host, now, |r, _, cx| r.on_timer(cx));
+    pub fn receiver_timer(&mut self, host: usize, now: Time, received: u64) {
+        self.with_receiver(host, now, |r, _, cx| r.on_timer(received, cx));
     }
     /// See [`Receiver::poll_transmit`].
     #[inline(always)]
@@ -235,14 +253,15 @@ impl<S: Scheme> Pool<S> {
     }
 
     /// See [`SwitchProgram::route`].
-    pub fn switch_route(
+    #[inline]
+    pub fn switch_route<P: Ports + ?Sized>(
         &mut self,
         switch: usize,
         now: Time,
         packet: &mut Header,
         ingress: u16,
         minimal: u16,
-        ports: &[PortView],
+        ports: &P,
     ) -> u16 {
         self.with_switch(switch, now, |s, cx| s.route(packet, ingress, minimal, ports, cx))
     }
@@ -262,8 +281,20 @@ impl<S: Scheme> Pool<S> {
         self.with_switch(switch, now, |s, cx| s.on_dequeue(port, packet, view, cx));
     }
     /// See [`SwitchProgram::on_timer`].
-    pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &[PortView]) {
+    pub fn switch_timer<P: Ports + ?Sized>(&mut self, switch: usize, now: Time, ports: &P) {
         self.with_switch(switch, now, |s, cx| s.on_timer(ports, cx));
+    }
+    /// See [`SwitchProgram::on_drop`].
+    pub fn switch_drop(&mut self, switch: usize, now: Time, packet: &Header) {
+        self.with_switch(switch, now, |s, cx| s.on_drop(packet, cx));
+    }
+    /// See [`SwitchProgram::on_link_down`].
+    pub fn switch_link_down(&mut self, switch: usize, now: Time, port: u16) {
+        self.with_switch(switch, now, |s, cx| s.on_link_down(port, cx));
+    }
+    /// See [`SwitchProgram::watch`].
+    pub fn switch_watch(&self, switch: usize, see: &mut dyn FnMut(&'static str, f64)) {
+        self.switches[switch].watch(see);
     }
     /// See [`SwitchProgram::wake_at`].
     pub fn switch_wake_at(&self, switch: usize) -> Time {

@@ -4,7 +4,7 @@ use crate::roles::*;
 use crate::schemes::*;
 use crate::{Actions, Header, Opened, Pool};
 use alloc::string::String;
-use fanin_units::Time;
+use fanin_units::{FlowId, Time};
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,20 @@ macro_rules! schemes {
             pub fn wants_ecn(&self) -> bool {
                 match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::wants_ecn(params),)* }
             }
+            /// See [`Scheme::lanes`].
+            pub fn lanes(&self) -> Lanes {
+                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::lanes(params),)* }
+            }
+            /// See [`Scheme::launch`].
+            pub fn launch(&self, bytes: u64, senders: usize) -> Launch {
+                match self {
+                    $(Self::$variant(_, params) => <$file::$variant as Scheme>::launch(params, bytes, senders),)*
+                }
+            }
+            /// See [`Scheme::extra`].
+            pub fn extra(&self) -> Extra {
+                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::extra(params),)* }
+            }
             /// Refuses impossible parameters.
             pub fn check(&self) -> Result<(), &'static str> {
                 match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::check(params),)* }
@@ -121,6 +135,8 @@ macro_rules! schemes {
             fn add_switch(&mut self, switch: &SwitchInfo<'_>);
             /// See [`Pool::switch_active`].
             fn switch_active(&self) -> bool;
+            /// See [`Pool::switch_watches`].
+            fn switch_watches(&self) -> bool;
             /// See [`Pool::shares`].
             fn shares(&self) -> bool;
             /// See [`Pool::actions`].
@@ -149,6 +165,12 @@ macro_rules! schemes {
             fn on_timer(&mut self, slot: u32, now: Time) -> Control;
             /// See [`Receiver::on_open`].
             fn receiver_open(&mut self, host: usize, now: Time, flow: &FlowInfo);
+            /// See [`Receiver::on_message_start`].
+            fn receiver_message_start(&mut self, host: usize, now: Time, message: &MessageStart<'_>);
+            /// See [`Receiver::on_message_end`].
+            fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: FlowId);
+            /// See [`Receiver::watch`].
+            fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64));
             /// See [`Receiver::on_data`].
             fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan;
             /// See [`Receiver::ack_fields`].
@@ -156,21 +178,27 @@ macro_rules! schemes {
             /// See [`Receiver::on_close`].
             fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow);
             /// See [`Receiver::on_timer`].
-            fn receiver_timer(&mut self, host: usize, now: Time);
+            fn receiver_timer(&mut self, host: usize, now: Time, received: u64);
             /// See [`Receiver::poll_transmit`].
             fn receiver_poll(&mut self, host: usize, now: Time) -> Option<Emit>;
             /// See [`Receiver::wake_at`].
             fn receiver_wake_at(&self, host: usize) -> Time;
             /// See [`SwitchProgram::route`].
             fn switch_route(&mut self, switch: usize, now: Time, packet: &mut Header, ingress: u16, minimal: u16,
-                            ports: &[PortView]) -> u16;
+                            ports: &(impl Ports + ?Sized)) -> u16;
             /// See [`SwitchProgram::on_enqueue`].
             fn switch_enqueue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header,
                               view: &PortView) -> Verdict;
             /// See [`SwitchProgram::on_dequeue`].
             fn switch_dequeue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header, view: &PortView);
             /// See [`SwitchProgram::on_timer`].
-            fn switch_timer(&mut self, switch: usize, now: Time, ports: &[PortView]);
+            fn switch_timer(&mut self, switch: usize, now: Time, ports: &(impl Ports + ?Sized));
+            /// See [`SwitchProgram::on_drop`].
+            fn switch_drop(&mut self, switch: usize, now: Time, packet: &Header);
+            /// See [`SwitchProgram::on_link_down`].
+            fn switch_link_down(&mut self, switch: usize, now: Time, port: u16);
+            /// See [`SwitchProgram::watch`].
+            fn switch_watch(&self, switch: usize, see: &mut dyn FnMut(&'static str, f64));
             /// See [`SwitchProgram::wake_at`].
             fn switch_wake_at(&self, switch: usize) -> Time;
         }
@@ -213,6 +241,21 @@ pub enum SettingsError {
     Value(String),
 }
 
+/// Puts a value in. A table changes only the keys it names, as the parameters of a scheme that another is built on.
+#[cfg(feature = "spec")]
+fn merge(into: &mut serde_json::Map<String, serde_json::Value>, key: &str, value: &serde_json::Value) {
+    match (into.get_mut(key), value) {
+        (Some(serde_json::Value::Object(old)), serde_json::Value::Object(new)) => {
+            for (key, value) in new {
+                merge(old, key, value);
+            }
+        }
+        _ => {
+            into.insert(key.into(), value.clone());
+        }
+    }
+}
+
 /// A preset with some of its parameters changed.
 ///
 /// # Errors
@@ -229,7 +272,7 @@ pub fn settings(id: &str, overrides: &serde_json::Map<String, serde_json::Value>
             if !known.contains_key(key) {
                 return Err(SettingsError::UnknownParameter(key.clone(), known.keys().cloned().collect()));
             }
-            known.insert(key.clone(), value.clone());
+            merge(known, key, value);
         }
     }
     let settings = preset.with(values).map_err(SettingsError::Value)?;
@@ -245,4 +288,5 @@ schemes! {
     newreno::NewReno,
     dctcp::Dctcp,
     dctcp_rate::DctcpRate,
+    dart::Dart,
 }

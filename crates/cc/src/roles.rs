@@ -28,10 +28,60 @@ pub trait Scheme: 'static {
         true
     }
 
+    /// The lanes that its messages use within their data class.
+    fn lanes(_params: &Self::Params) -> Lanes {
+        Lanes::One
+    }
+
+    /// How a message of so many bytes sets out. `senders` is the size of the incast that it belongs to, 0 for none.
+    fn launch(_params: &Self::Params, _bytes: u64, _senders: usize) -> Launch {
+        Launch::default()
+    }
+
+    /// What it adds to every packet.
+    fn extra(_params: &Self::Params) -> Extra {
+        Extra::default()
+    }
+
     /// Refuses impossible parameters with a sentence that names the parameter and says what would be right.
     fn check(_params: &Self::Params) -> Result<(), &'static str> {
         Ok(())
     }
+}
+
+/// How many lanes a scheme's messages use within their data class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Lanes {
+    /// One: all messages share the queues of their class.
+    #[default]
+    One,
+    /// Two, served in turn: lane 1 for what may be deflected, lane 0 to escape to.
+    Escape,
+    /// Two: lane 1 is served before lane 0.
+    Strict,
+}
+
+/// How a message sets out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// Deflections it may take.
+    pub tokens: u8,
+    /// The lane it starts in.
+    pub lane: u8,
+    /// Bytes of the list of its incast's senders in its first packet; 0 is no list. The packet carries that much less
+    /// payload.
+    pub list: u16,
+    /// Whether after a loss the whole message is sent again, and not only what is missing.
+    pub whole: bool,
+}
+
+/// Bytes that a scheme adds to packets on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// To each data packet.
+    pub data: u16,
+    /// To each ACK.
+    pub ack: u16,
 }
 
 /// The reliable endpoint that carries a flow.
@@ -64,6 +114,11 @@ impl<P, S> Cx<'_, P, S> {
     pub fn count(&mut self, action: Action) {
         self.actions.count(action);
     }
+    /// The same for a scheme that this one is built on.
+    #[inline(always)]
+    pub fn inner<'b, Q>(&'b mut self, params: &'b Q, shared: &'b mut ()) -> Cx<'b, Q> {
+        Cx { now: self.now, params, shared, shared_changed: false, actions: self.actions }
+    }
 }
 
 /// What is known of a flow's way when it opens.
@@ -93,8 +148,11 @@ pub struct Control {
     pub rate: Rate,
     /// When `on_timer` is to be called, or [`Time::NEVER`].
     pub wake_at: Time,
-    /// Whether a change of rate also moves a packet that already waits for its time (HPCC, Dart: yes; DCQCN: no).
+    /// Whether a change of rate also moves a packet that already waits for its time (HPCC: yes; DCQCN: no).
     pub retime: bool,
+    /// Nothing is sent before this, whatever the rate says; [`Time::ZERO`] where the scheme has no such limit (Dart: the
+    /// bucket that a host's messages to one receiver share).
+    pub not_before: Time,
 }
 
 /// A data packet that left.
@@ -216,6 +274,32 @@ pub struct FlowInfo {
     pub size: Option<u64>,
 }
 
+/// A message whose first packet arrived in order: RDMA only, once per message.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageStart<'a> {
+    /// Its flow.
+    pub flow: ReceiverFlow,
+    /// Its run-wide number.
+    pub id: FlowId,
+    /// The sending host.
+    pub from: NodeId,
+    /// The tenant it belongs to.
+    pub tenant: u8,
+    /// Its weight among the messages of others.
+    pub weight: u16,
+    /// The incast that its first packet announces.
+    pub incast: Option<Incast<'a>>,
+}
+
+/// An incast as a message of it announces it (Dart III-D).
+#[derive(Clone, Copy, Debug)]
+pub struct Incast<'a> {
+    /// Its number, the same in all its messages.
+    pub id: u32,
+    /// The hosts that will send.
+    pub senders: &'a [u32],
+}
+
 /// A data packet that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
@@ -247,6 +331,8 @@ pub struct Data {
     pub due_alone: bool,
     /// The sender's scheme-defined field.
     pub stamp: u32,
+    /// Bytes on the wire that have entered this host so far, whatever they carried, this packet included.
+    pub received: u64,
 }
 
 /// What a receiver puts on an ACK.
@@ -298,6 +384,23 @@ pub trait Receiver: Sized {
     fn new(params: &Self::Params, nic: &NicInfo) -> Self;
     /// A flow opens: its first packet, or its handshake, arrived.
     fn on_open(&mut self, _flow: &FlowInfo, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
+    /// A message starts. Comes before `on_data` of its first packet.
+    fn on_message_start(
+        &mut self,
+        _message: &MessageStart<'_>,
+        _state: &mut Self::Flow,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) {
+    }
+    /// A message has arrived whole. Comes before `on_data` of its last packet. RDMA only, once per message.
+    fn on_message_end(
+        &mut self,
+        _flow: ReceiverFlow,
+        _id: FlowId,
+        _state: &mut Self::Flow,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) {
+    }
     /// Data arrived. The default sends each ACK that is due and echoes the packet's mark.
     fn on_data(&mut self, data: &Data, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) -> AckPlan {
         let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
@@ -315,8 +418,8 @@ pub trait Receiver: Sized {
     }
     /// A flow ends.
     fn on_close(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The time of [`Receiver::wake_at`] has come.
-    fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The time of [`Receiver::wake_at`] has come. `received` is as in [`Data::received`].
+    fn on_timer(&mut self, _received: u64, _cx: &mut Cx<'_, Self::Params>) {}
     /// The next packet to send, asked after every hook until it is `None`.
     fn poll_transmit(&mut self, _cx: &mut Cx<'_, Self::Params>) -> Option<Emit> {
         None
@@ -325,6 +428,8 @@ pub trait Receiver: Sized {
     fn wake_at(&self) -> Time {
         Time::NEVER
     }
+    /// What of its state a curious reader may watch, by name: Dart's n.
+    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// What a switch is.
@@ -347,6 +452,36 @@ pub struct PortView {
     pub to_switch: bool,
     /// Bytes queued in its data classes.
     pub queued: u64,
+    /// Whether its link is up.
+    pub up: bool,
+}
+
+/// The ports of a switch, as its program may ask about them. Numbered from 0 within the switch.
+pub trait Ports {
+    /// How many there are.
+    fn count(&self) -> u16;
+    /// One of them.
+    fn view(&self, port: u16) -> PortView;
+    /// Bytes that wait in `lane` of the class that `packet` belongs to.
+    fn queued(&self, port: u16, packet: &Header, lane: u8) -> u64;
+    /// Whether the peer has paused `lane` of the class that `packet` belongs to.
+    fn paused(&self, port: u16, packet: &Header, lane: u8) -> bool;
+}
+
+/// Ports as a slice of views, for tests: every lane holds what the port does, and none is paused.
+impl Ports for [PortView] {
+    fn count(&self) -> u16 {
+        self.len() as u16
+    }
+    fn view(&self, port: u16) -> PortView {
+        self[port as usize]
+    }
+    fn queued(&self, port: u16, _: &Header, _: u8) -> u64 {
+        self[port as usize].queued
+    }
+    fn paused(&self, _: u16, _: &Header, _: u8) -> bool {
+        false
+    }
 }
 
 /// What a switch does with a packet that is about to join a queue.
@@ -362,20 +497,26 @@ pub enum Verdict {
 
 /// What runs in a switch. One value per switch; ports are numbered from 0 within it.
 pub trait SwitchProgram: Sized {
-    /// Whether it does anything at all; a switch asks no program that does not.
-    const ACTIVE: bool = true;
     /// The scheme's parameters.
     type Params;
+    /// Whether it watches queues: [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] of all packets, whatever
+    /// their scheme.
+    const WATCHES: bool = false;
 
+    /// Whether it does anything at all with these parameters; a switch asks no program that does not.
+    fn active(_params: &Self::Params) -> bool {
+        true
+    }
     /// A switch comes up.
     fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self;
-    /// A packet came in at `ingress` and would leave at `minimal`; the answer is where it leaves.
-    fn route(
+    /// A data packet of this scheme came in at `ingress` and would leave at `minimal`; the answer is where it leaves. A new
+    /// [`Header::lane`] holds from this port's queue on.
+    fn route<P: Ports + ?Sized>(
         &mut self,
         _packet: &mut Header,
         _ingress: u16,
         minimal: u16,
-        _ports: &[PortView],
+        _ports: &P,
         _cx: &mut Cx<'_, Self::Params>,
     ) -> u16 {
         minimal
@@ -392,12 +533,18 @@ pub trait SwitchProgram: Sized {
     }
     /// A packet leaves the queue of `port`; `view` no longer counts it.
     fn on_dequeue(&mut self, _port: u16, _packet: &mut Header, _view: &PortView, _cx: &mut Cx<'_, Self::Params>) {}
+    /// A data packet of this scheme was dropped at this switch because of a failure.
+    fn on_drop(&mut self, _packet: &Header, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The link of `port` went down.
+    fn on_link_down(&mut self, _port: u16, _cx: &mut Cx<'_, Self::Params>) {}
     /// The time of [`SwitchProgram::wake_at`] has come.
-    fn on_timer(&mut self, _ports: &[PortView], _cx: &mut Cx<'_, Self::Params>) {}
+    fn on_timer<P: Ports + ?Sized>(&mut self, _ports: &P, _cx: &mut Cx<'_, Self::Params>) {}
     /// When `on_timer` is to be called.
     fn wake_at(&self) -> Time {
         Time::NEVER
     }
+    /// What of its state a curious reader may watch, by name: entries of Dart's table.
+    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// The receiver of a scheme that needs none: every ACK that is due goes out and echoes its packet's mark.
@@ -415,8 +562,10 @@ impl<P> Receiver for NoReceiver<P> {
 pub struct NoSwitch<P>(core::marker::PhantomData<P>);
 
 impl<P> SwitchProgram for NoSwitch<P> {
-    const ACTIVE: bool = false;
     type Params = P;
+    fn active(_: &P) -> bool {
+        false
+    }
     fn new(_: &P, _: &SwitchInfo<'_>) -> Self {
         Self(core::marker::PhantomData)
     }

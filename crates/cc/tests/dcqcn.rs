@@ -38,7 +38,7 @@ impl Notifier {
     fn at(&mut self, t: Time) -> &mut Self {
         while self.pool.receiver_wake_at(0) <= t {
             self.now = self.pool.receiver_wake_at(0);
-            self.pool.receiver_timer(0, self.now);
+            self.pool.receiver_timer(0, self.now, 0);
             self.poll();
         }
         self.now = t;

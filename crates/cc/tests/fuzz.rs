@@ -116,7 +116,7 @@ impl World {
     fn new(settings: &Settings) -> Self {
         let mut scheme = settings.build();
         scheme.add_host(&nic(10));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0 };
+        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
         scheme.add_switch(&SwitchInfo { node: NodeId(2), seed: 1, ports: &[port, port] });
         Self { scheme, now: us(1), flows: Vec::new(), opened: 0, answers: Vec::new() }
     }
@@ -198,7 +198,7 @@ impl World {
             match who {
                 Some(at) => self.sender(at, |s, slot, now| s.on_timer(slot, now)),
                 None => {
-                    self.scheme.receiver_timer(0, self.now);
+                    self.scheme.receiver_timer(0, self.now, 0);
                     self.poll();
                 }
             }
@@ -261,9 +261,9 @@ impl World {
             flow.forward.push_back((packet, self.now));
             return;
         }
-        let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64 };
+        let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64, up: true };
         let mut header = Header { flow: FlowId(flow.id), wire: WIRE as u16, stamp, ..Header::default() };
-        let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view]);
+        let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
         match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
             Verdict::Drop => flow.dropped += 1,
             verdict => {
@@ -393,7 +393,7 @@ impl World {
             Op::StrayTimer(f) => {
                 if let Some(at) = self.pick(f) {
                     self.sender(at, |s, slot, now| s.on_timer(slot, now));
-                    self.scheme.receiver_timer(0, self.now);
+                    self.scheme.receiver_timer(0, self.now, 0);
                     self.poll();
                 }
             }

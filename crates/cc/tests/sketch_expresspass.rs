@@ -57,7 +57,7 @@ impl Sender for Credited {
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let rate = if self.0.is_empty() { Rate::ZERO } else { LINE };
-        Control { window: u64::MAX, rate, wake_at: Time::NEVER, retime: false }
+        Control { window: u64::MAX, rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
     }
     fn on_notice(&mut self, notice: Notice, _: &mut Cx<'_, Params>) {
         if let Notice::Credit(number) = notice {
@@ -133,7 +133,7 @@ impl Receiver for Crediter {
         self.flows.retain(|f| f.flow != flow);
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
+    fn on_timer(&mut self, _: u64, cx: &mut Cx<'_, Params>) {
         self.grant(cx);
     }
 
@@ -193,6 +193,7 @@ impl Granted {
 struct CreditLimit(Vec<Time>);
 
 impl SwitchProgram for CreditLimit {
+    const WATCHES: bool = true;
     type Params = Params;
     fn new(_: &Params, switch: &SwitchInfo<'_>) -> Self {
         Self(vec![Time::ZERO; switch.ports.len()])

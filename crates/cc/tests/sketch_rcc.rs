@@ -46,7 +46,7 @@ impl Sender for Advertised {
         Self(SEGMENT)
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: self.0, rate: LINE, wake_at: Time::NEVER, retime: false }
+        Control { window: self.0, rate: LINE, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
     }
     fn on_ack(&mut self, ack: &Ack, _: &mut Cx<'_, Params>) {
         self.0 = (ack.share as u64).max(1) * SEGMENT;
@@ -190,7 +190,7 @@ impl Receiver for AckScheduler {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
+    fn on_timer(&mut self, _: u64, cx: &mut Cx<'_, Params>) {
         let now = cx.now;
         let mut late = Vec::new();
         for e in self.entries.iter_mut().filter(|e| e.timeout_at <= now) {

@@ -9,6 +9,7 @@ pub struct Pacer {
     window: u64,
     rate: Rate,
     next_at: Time,
+    not_before: Time,
     last_sent: Time,
     last_wire: u32,
 }
@@ -16,7 +17,14 @@ pub struct Pacer {
 impl Pacer {
     /// A flow that may send at once.
     pub fn new(control: &Control) -> Self {
-        Self { window: control.window, rate: control.rate, next_at: Time::ZERO, last_sent: Time::ZERO, last_wire: 0 }
+        Self {
+            window: control.window,
+            rate: control.rate,
+            next_at: Time::ZERO,
+            not_before: control.not_before,
+            last_sent: Time::ZERO,
+            last_wire: 0,
+        }
     }
 
     /// Takes a new answer of the congestion control. If it asks for that, the packet that already waits is moved to
@@ -24,6 +32,7 @@ impl Pacer {
     #[inline]
     pub fn set(&mut self, control: &Control) {
         self.window = control.window;
+        self.not_before = control.not_before;
         if control.rate != self.rate {
             let silent = self.rate == Rate::ZERO;
             self.rate = control.rate;
@@ -57,7 +66,7 @@ impl Pacer {
     /// The earliest time of the next packet.
     #[inline(always)]
     pub fn next_at(&self) -> Time {
-        self.next_at
+        self.next_at.max(self.not_before)
     }
 
     /// The rate now.

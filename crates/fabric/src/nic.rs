@@ -708,7 +708,7 @@ impl SendFlow {
 
     /// An empty slot.
     pub(crate) fn free() -> Self {
-        let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false };
+        let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO };
         Self {
             flow: FlowId::NONE,
             half: rc::SendHalf::default(),

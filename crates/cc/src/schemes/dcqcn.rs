@@ -23,7 +23,8 @@
 //! * A timer that is due at the instant of a CNP acts before it.
 //! * `window`: bytes in flight < max(1, floor(W_max RC/C)), where W_max is the network's largest bandwidth-delay product.
 //!
-//! Presets: `dcqcn` is the paper's with what Dart states; `dcqcn-win` has `window` on.
+//! Presets: `dcqcn` is the paper's with what Dart states; `dcqcn-win` has `window` on; `dcqcn-priq` is Dart VI-C's Pri-Q:
+//! messages up to `urgent_up_to` go in a lane of their class that is served before all others.
 //!
 //! ## Parameters
 //! A rate is written as such ("40 Mbps") or as a share of the line rate C (0.001).
@@ -44,6 +45,7 @@
 //! | `min_rate` | rate or share of C | 0.001 | not printed; ours, 10 Mb/s at 10 Gb/s |
 //! | `clamp_target` | true or false | true | whether a CNP before any increase step sets RT too: DCQCN 3.1 (the authors' simulator has it as an option) |
 //! | `window` | true or false | false | HPCC 5.1 ("DCQCN+win") |
+//! | `urgent_up_to` | bytes | null | Dart VI-C, Pri-Q; null is no such lane, 8 KB in `dcqcn-priq` |
 //!
 //! ## Where we differ from the paper and why
 //! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow gets back to exactly C and
@@ -154,6 +156,8 @@ pub struct Params {
     pub clamp_target: bool,
     /// Whether a window of the network's bandwidth-delay product times RC/C holds as well.
     pub window: bool,
+    /// Messages up to this size are served before all others; null is no such priority.
+    pub urgent_up_to: Option<Bytes>,
 }
 
 impl Scheme for Dcqcn {
@@ -161,7 +165,7 @@ impl Scheme for Dcqcn {
     type Sender = Flow;
     type Receiver = NotificationPoint;
     type Switch = NoSwitch<Params>;
-    const PRESETS: &'static [&'static str] = &["dcqcn", "dcqcn-win"];
+    const PRESETS: &'static [&'static str] = &["dcqcn", "dcqcn-win", "dcqcn-priq"];
 
     fn preset(id: &str) -> Params {
         Params {
@@ -179,7 +183,17 @@ impl Scheme for Dcqcn {
             min_rate: RateOrShare::Share(0.001),
             clamp_target: true,
             window: id.ends_with("-win"),
+            urgent_up_to: id.ends_with("-priq").then_some(Bytes(8000)),
         }
+    }
+
+    fn lanes(p: &Params) -> Lanes {
+        if p.urgent_up_to.is_some() { Lanes::Strict } else { Lanes::One }
+    }
+
+    fn launch(p: &Params, bytes: u64, _senders: usize) -> Launch {
+        // Dart VI-C: two priority levels, short messages over long ones
+        Launch { lane: p.urgent_up_to.is_some_and(|most| bytes <= most.get()) as u8, ..Launch::default() }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -362,7 +376,7 @@ impl Sender for Flow {
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let rate = Rate::from_bps(self.rate);
-        Control { window: self.window, rate, wake_at: self.increase_at, retime: false }
+        Control { window: self.window, rate, wake_at: self.increase_at, retime: false, not_before: Time::ZERO }
     }
 
     #[inline(always)]
@@ -432,7 +446,7 @@ impl Receiver for NotificationPoint {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
+    fn on_timer(&mut self, _: u64, cx: &mut Cx<'_, Params>) {
         while let Some(&(end, flow)) = self.later.first()
             && end <= cx.now
         {

@@ -66,7 +66,7 @@ impl Sender for Window {
         Self { window: cx.params.packets as u64 * path.payload as u64, rate: path.line_rate, sent_to: 0, acked_to: 0 }
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: self.window, rate: self.rate, wake_at: Time::NEVER, retime: false }
+        Control { window: self.window, rate: self.rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
     }
     fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params>) -> u32 {
         self.sent_to = sent.sent_to;

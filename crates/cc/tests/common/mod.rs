@@ -53,5 +53,6 @@ pub fn data(flow: u32, n: u64, ce: bool) -> Data {
         pending: false,
         due_alone: true,
         stamp: 0,
+        received: 0,
     }
 }

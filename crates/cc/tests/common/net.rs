@@ -74,7 +74,7 @@ impl<S: Scheme> Net<S> {
     pub fn new(params: S::Params, hosts: usize) -> Self {
         let mut pool = Pool::new(params);
         (0..hosts as u64).for_each(|seed| pool.add_host(&NicInfo { seed, ..nic(10) }));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0 };
+        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
         pool.add_switch(&SwitchInfo { node: NodeId(0), seed: 1, ports: &[port] });
         Self {
             log: Vec::new(),
@@ -188,7 +188,7 @@ impl<S: Scheme> Net<S> {
             }
             Event::ReceiverTimer(host) => {
                 if self.pool.receiver_wake_at(host) == self.now {
-                    self.pool.receiver_timer(host, self.now);
+                    self.pool.receiver_timer(host, self.now, 0);
                     self.poll(host, None);
                 }
             }
@@ -250,7 +250,7 @@ impl<S: Scheme> Net<S> {
                 Emit::Cnp(flow) => self.schedule(self.now + DELAY, Event::Notice(flow.0, Notice::Cnp)),
                 Emit::Credit { flow, number, wire } => {
                     self.cross(flow.0, Crossed::CreditSent(number));
-                    let view = PortView { rate: LINE, to_switch: false, queued: 0 };
+                    let view = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
                     let mut header = Header { kind: Kind::Credit, wire: wire as u16, ..Header::default() };
                     if self.pool.switch_enqueue(0, self.now, 0, &mut header, &view) == Verdict::Drop {
                         self.cross(flow.0, Crossed::CreditDropped(number));

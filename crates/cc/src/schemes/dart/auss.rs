@@ -1,0 +1,1 @@
+//! The active unique sender set (Dart III-B, III-D, III-E).
