@@ -21,7 +21,7 @@
 //! | `apportion` | true or false | true | DASR, III-A |
 //! | `look_ahead` | true or false | true | III-D |
 //! | `deflect` | `off`, `message` or `packet` | `message` | IOFD, IV-A |
-//! | `window` | time | 0 s | A1 |
+//! | `window` | time | 0 ps | A1 |
 //! | `window_steps` | steps | 1 | A1 |
 //! | `full_rate` | share of the line | 0.95 | A2 |
 //! | `leave_after` | windows | 2 | A5 |
