@@ -179,6 +179,7 @@ fn each_header_has_the_bytes_of_its_layout() {
     assert!(list.senders.iter().eq([0, 0x1234, 0xFFFF]));
     assert_eq!(format!("{:?}", list.senders), "[0, 4660, 65535]");
     assert_ne!(list.senders, Senders::new(&[0, 0x1234]));
+    assert_ne!(list.senders, Senders::new(&[0, 0x1234, 0xFFFE]));
 
     // Each field of the first byte alone.
     let none = DartData { start: false, lane: 0, tokens: 0, ..PLAIN };
