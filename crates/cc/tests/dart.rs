@@ -362,7 +362,7 @@ fn dart_fig5_statemachine() {
 #[test]
 fn a1_the_window_is_the_base_rtt_unless_given() {
     // Marks at half the rate: the state is known when the first window ends, and not before.
-    for (window, ends) in [(None, us(10)), (Some(us(25)), us(25))] {
+    for (window, ends) in [(Time::ZERO, us(10)), (us(25), us(25))] {
         let mut d = Host::new(with("dart-dasr", |p| p.window = window));
         d.start(1, from(1));
         // The first packet was on the link since 832 ns before.
@@ -380,7 +380,7 @@ fn a1_the_window_is_the_base_rtt_unless_given() {
 #[test]
 fn a1_a_sliding_window_is_looked_at_in_each_step() {
     let run = |steps| {
-        let mut d = Host::new(with("dart-dasr", |p| (p.window, p.window_steps) = (Some(us(40)), steps)));
+        let mut d = Host::new(with("dart-dasr", |p| (p.window, p.window_steps) = (us(40), steps)));
         d.start(1, from(1));
         let begin = d.now - SLOT;
         // 30 us of line rate without marks, then 10 us at half the rate with them: of 40 us, 87 %.
@@ -405,7 +405,7 @@ fn a1_a_sliding_window_is_looked_at_in_each_step() {
 #[test]
 fn a2_line_rate_is_a_share_of_the_line() {
     let state_at = |gap: u64, full_rate| {
-        let mut d = Host::new(with("dart-dasr", |p| (p.window, p.full_rate) = (Some(us(200)), full_rate)));
+        let mut d = Host::new(with("dart-dasr", |p| (p.window, p.full_rate) = (us(200), full_rate)));
         d.start(1, from(1));
         d.stream(1, 500, Time::from_ns(gap), true);
         d.state()

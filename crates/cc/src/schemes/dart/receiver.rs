@@ -92,7 +92,7 @@ struct Seen {
 impl Meter {
     fn new(p: &Params, nic: &NicInfo) -> Self {
         // row A1
-        let window = p.window.unwrap_or(nic.network_rtt);
+        let window = if p.window == Time::ZERO { nic.network_rtt } else { p.window };
         let step = Time::from_ps((window.as_ps() / p.window_steps as u64).max(1));
         Self {
             line: nic.line_rate,
