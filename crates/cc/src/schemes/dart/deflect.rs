@@ -314,7 +314,10 @@ mod tests {
     #[test]
     fn random_is_splitmix() {
         let mut r = Random { state: 0 };
-        assert_eq!([r.bits(), r.bits(), r.bits()], [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]);
+        assert_eq!(
+            [r.bits(), r.bits(), r.bits()],
+            [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]
+        );
         assert!((0..100).all(|_| r.below(1) == 0));
     }
 }
