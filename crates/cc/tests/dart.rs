@@ -738,6 +738,9 @@ fn b10_weights() {
     assert_eq!(share(d.packet(1, false)), (1, 8));
     d.end(3);
     assert_eq!([1, 2].map(|flow| share(d.packet(flow, false))), [(1, 3), (2, 3)]);
+    // The last ACK of one that outweighs all who are left tells no more than the line.
+    d.start(5, heavy(5, 9));
+    assert_eq!(share(d.end(5)), (1, 1));
     // Announced members weigh what the message that names them does.
     let mut d = ahead(|_| {});
     d.start(1, from(1));
@@ -1061,6 +1064,17 @@ fn c2_the_debt_is_exact() {
 }
 
 #[test]
+fn c4_shares_towards_different_receivers_are_independent() {
+    let mut s = dasr();
+    let a = s.old(4);
+    let b = s.pool.open(1, &path(10, 25_000), s.now).slot;
+    s.told(b, 1, 2);
+    s.send(a);
+    s.send(b);
+    assert_eq!((s.free_at(a), s.free_at(b)), (s.now + SLOT.saturating_mul(4), s.now + SLOT.saturating_mul(2)));
+}
+
+#[test]
 fn c5_a_new_message_is_at_line_rate_until_its_first_ack_and_older_ones_pay() {
     let mut s = dasr();
     let old = s.old(4);
@@ -1117,6 +1131,11 @@ fn c7_another_n_moves_the_packet_that_waits() {
     assert_eq!(s.free_at(a), begin + SLOT + SLOT.saturating_mul(6));
     // 1 to 4, 4 to 2, 2 to 8.
     assert_eq!(s.pool.actions().get(Action::ShareChange), 3);
+    // C12: n = 1 releases all of them to RC at once, but for the packet that is under way.
+    s.now = begin + SLOT + SLOT.saturating_mul(6);
+    s.send(a);
+    s.told(b, 1, 1);
+    assert_eq!(s.free_at(a), s.now + SLOT);
     // A debt that is gone stays gone.
     s.now += us(100);
     s.told(a, 1, 100);
