@@ -217,7 +217,7 @@ fn dart_fig4_auss_counting() {
     for sequence in 0..100_000 {
         let mut d = Host::new(with("dart-dasr", |_| {}));
         let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut ended: Vec<u32> = Vec::new();
+        let mut ended: Vec<(u32, u32)> = Vec::new();
         // A sender that stays connected and has no message.
         d.open(0, 99);
         let mut next = 1;
@@ -231,20 +231,22 @@ fn dart_fig4_auss_counting() {
                     open.push((next, host));
                     next += 1;
                 }
-                // The start, or the end, arrives once more.
+                // The start, or the end, arrives once more; of a message that has ended, both.
                 (2, Some(at)) => {
                     d.start_again(open[at].0, from(open[at].1));
                 }
                 (3, _) if !ended.is_empty() => {
-                    d.end_again(ended[dice.below(ended.len())]);
+                    let (flow, host) = ended[dice.below(ended.len())];
+                    d.start_again(flow, from(host)).end_again(flow);
+                    d.start_again(flow, from(host));
                 }
                 (4, Some(at)) => {
                     let _ = d.packet(open[at].0, false);
                 }
                 (_, Some(at)) => {
-                    let (flow, _) = open.swap_remove(at);
+                    let (flow, host) = open.swap_remove(at);
                     d.end_again(flow);
-                    ended.push(flow);
+                    ended.push((flow, host));
                 }
             }
             let distinct: BTreeSet<u32> = open.iter().map(|&(_, host)| host).collect();
