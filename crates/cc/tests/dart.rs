@@ -751,7 +751,7 @@ fn b10_weights() {
 }
 
 #[test]
-fn b10_shares_that_do_not_fit_the_field_are_rounded_to_the_nearest_that_does() {
+fn b10_shares_that_do_not_fit_the_field_are_rounded_to_a_ratio_that_does() {
     let mut d = Host::new(with("dart-dasr", |_| {}));
     for k in 0..10 {
         d.start(k, Start { weight: 65_521 - k as u16 * 7, ..from(k) });

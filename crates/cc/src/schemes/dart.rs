@@ -118,9 +118,9 @@
 //!   are announced start at line rate and need not be told; `tell_ahead` sends an ACK to one flow of each active
 //!   sender.
 //! * B10: the share is a ratio of two 16-bit numbers and not in steps of 1/65,536, because C/n must be exact; one that
-//!   does not fit is rounded to the nearest that does. A sender weighs what its heaviest open message does; one that is
-//!   only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and what is left of
-//!   the line, at least 0.001. In non-receiver congestion all are told 1/1.
+//!   does not fit is rounded to a ratio near it that does. A sender weighs what its heaviest open message does; one
+//!   that is only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and what is
+//!   left of the line, at least 0.001. In non-receiver congestion all are told 1/1.
 //! * B11: nobody left is n = 1.
 //!
 //! The sender:
