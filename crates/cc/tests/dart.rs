@@ -217,7 +217,7 @@ fn dart_fig4_auss_counting() {
     for sequence in 0..100_000 {
         let mut d = Host::new(with("dart-dasr", |_| {}));
         let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut ended: Vec<u32> = Vec::new();
+        let mut ended: Vec<(u32, u32)> = Vec::new();
         // A sender that stays connected and has no message.
         d.open(0, 99);
         let mut next = 1;
@@ -231,20 +231,22 @@ fn dart_fig4_auss_counting() {
                     open.push((next, host));
                     next += 1;
                 }
-                // The start, or the end, arrives once more.
+                // The start, or the end, arrives once more; of a message that has ended, both.
                 (2, Some(at)) => {
                     d.start_again(open[at].0, from(open[at].1));
                 }
                 (3, _) if !ended.is_empty() => {
-                    d.end_again(ended[dice.below(ended.len())]);
+                    let (flow, host) = ended[dice.below(ended.len())];
+                    d.start_again(flow, from(host)).end_again(flow);
+                    d.start_again(flow, from(host));
                 }
                 (4, Some(at)) => {
                     let _ = d.packet(open[at].0, false);
                 }
                 (_, Some(at)) => {
-                    let (flow, _) = open.swap_remove(at);
+                    let (flow, host) = open.swap_remove(at);
                     d.end_again(flow);
-                    ended.push(flow);
+                    ended.push((flow, host));
                 }
             }
             let distinct: BTreeSet<u32> = open.iter().map(|&(_, host)| host).collect();
@@ -738,6 +740,9 @@ fn b10_weights() {
     assert_eq!(share(d.packet(1, false)), (1, 8));
     d.end(3);
     assert_eq!([1, 2].map(|flow| share(d.packet(flow, false))), [(1, 3), (2, 3)]);
+    // The last ACK of one that outweighs all who are left tells no more than the line.
+    d.start(5, heavy(5, 9));
+    assert_eq!(share(d.end(5)), (1, 1));
     // Announced members weigh what the message that names them does.
     let mut d = ahead(|_| {});
     d.start(1, from(1));
@@ -746,7 +751,7 @@ fn b10_weights() {
 }
 
 #[test]
-fn b10_shares_that_do_not_fit_the_field_are_rounded_to_the_nearest_that_does() {
+fn b10_shares_that_do_not_fit_the_field_are_rounded_to_a_ratio_that_does() {
     let mut d = Host::new(with("dart-dasr", |_| {}));
     for k in 0..10 {
         d.start(k, Start { weight: 65_521 - k as u16 * 7, ..from(k) });
@@ -1061,6 +1066,17 @@ fn c2_the_debt_is_exact() {
 }
 
 #[test]
+fn c4_shares_towards_different_receivers_are_independent() {
+    let mut s = dasr();
+    let a = s.old(4);
+    let b = s.pool.open(1, &path(10, 25_000), s.now).slot;
+    s.told(b, 1, 2);
+    s.send(a);
+    s.send(b);
+    assert_eq!((s.free_at(a), s.free_at(b)), (s.now + SLOT.saturating_mul(4), s.now + SLOT.saturating_mul(2)));
+}
+
+#[test]
 fn c5_a_new_message_is_at_line_rate_until_its_first_ack_and_older_ones_pay() {
     let mut s = dasr();
     let old = s.old(4);
@@ -1117,6 +1133,11 @@ fn c7_another_n_moves_the_packet_that_waits() {
     assert_eq!(s.free_at(a), begin + SLOT + SLOT.saturating_mul(6));
     // 1 to 4, 4 to 2, 2 to 8.
     assert_eq!(s.pool.actions().get(Action::ShareChange), 3);
+    // C12: n = 1 releases all of them to RC at once, but for the packet that is under way.
+    s.now = begin + SLOT + SLOT.saturating_mul(6);
+    s.send(a);
+    s.told(b, 1, 1);
+    assert_eq!(s.free_at(a), s.now + SLOT);
     // A debt that is gone stays gone.
     s.now += us(100);
     s.told(a, 1, 100);

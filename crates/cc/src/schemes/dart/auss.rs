@@ -297,12 +297,11 @@ impl Auss {
         ratio(own * set.share, all * MILLION)
     }
 
-    /// Senders of a set that have an open message, besides `host`.
+    /// Senders of a set besides `host`.
     pub fn others(&self, set: u16, host: NodeId) -> impl Iterator<Item = Ticket> + '_ {
-        self.slots.range((set, NodeId(0))..=(set, NodeId(u32::MAX))).filter_map(move |(&(_, who), &slot)| {
-            let entry = &self.entries[slot as usize];
-            (who != host && !entry.messages.is_empty()).then_some(Ticket { slot, generation: entry.generation })
-        })
+        let all = self.slots.range((set, NodeId(0))..=(set, NodeId(u32::MAX)));
+        all.filter(move |((_, who), _)| *who != host)
+            .map(|(_, &slot)| Ticket { slot, generation: self.entries[slot as usize].generation })
     }
 
     /// An open message of a sender: its flow, and the set and weight of the sender.

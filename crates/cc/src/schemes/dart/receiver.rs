@@ -265,7 +265,8 @@ impl roles::Receiver for Receiver {
 
     fn on_message_start(&mut self, start: &MessageStart<'_>, state: &mut Flow, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
-        if !p.apportion {
+        // Dart III-B: a message that has ended does not begin again, however late its start mark comes once more
+        if !p.apportion || (!state.open && state.message.is_some_and(|m| m.id == start.id)) {
             return;
         }
         let message = Message {

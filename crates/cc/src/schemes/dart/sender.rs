@@ -111,7 +111,7 @@ impl Sender for Flow {
         let p = cx.params;
         let mut control = self.dcqcn.allowed();
         // row C5: a message without an ACK sends at RC; row C9: then at the lower of RC and C times the share
-        if p.apportion && self.acked {
+        if self.acked {
             control.not_before = cx.shared.free_at();
         }
         if p.bdp_window {
