@@ -119,13 +119,19 @@ fn each_action_of_each_scheme_happens_where_it_must() {
         let expected: &[Action] = match *preset {
             "none" => &[],
             "fixed-window" => &[WindowLimited],
-            "dart-iofd"
-            | "dart-packet-deflection"
-            | "dcqcn"
-            | "dcqcn-win"
-            | "dcqcn-priq"
-            | "dcqcn-vendor"
-            | "dcqcn-vendor-win" => &dcqcn,
+            // Nothing to deflect around: DCQCN as it is.
+            "dart-iofd" | "dart-packet-deflection" => &[
+                Cut,
+                Increase,
+                MarkSeen,
+                CnpSent,
+                CnpReceived,
+                FastRecovery,
+                AdditiveIncrease,
+                HyperIncrease,
+                MarkPassed,
+            ],
+            "dcqcn" | "dcqcn-win" | "dcqcn-priq" | "dcqcn-vendor" | "dcqcn-vendor-win" => &dcqcn,
             "newreno" => &[Increase, MarkSeen],
             "newreno-ecn" => &[Cut, Increase, MarkSeen],
             "dctcp" => &[Cut, Increase, MarkSeen, MarkedWindow, EchoFlip],
