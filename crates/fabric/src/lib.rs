@@ -7,6 +7,7 @@
 
 mod chain;
 pub mod config;
+pub mod deadlock;
 pub mod ecn;
 pub mod failure;
 mod host;
