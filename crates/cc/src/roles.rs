@@ -73,6 +73,8 @@ pub struct Launch {
     pub list: u16,
     /// Whether after a loss the whole message is sent again, and not only what is missing.
     pub whole: bool,
+    /// Whether a failure on its way ends the attempt: its packets go on by no other way (Dart IV-C).
+    pub pinned: bool,
 }
 
 /// Bytes that a scheme adds to packets on the wire.

@@ -76,7 +76,7 @@ impl SendHalf {
     /// Bytes sent and not acknowledged.
     #[inline(always)]
     pub fn in_flight(&self) -> u64 {
-        self.next - self.acked
+        self.next.saturating_sub(self.acked)
     }
 
     /// Next byte to send.
@@ -142,10 +142,37 @@ impl SendHalf {
         newly
     }
 
+    /// The message that the next packet belongs to.
+    #[inline(always)]
+    pub fn next_message(&self) -> FlowId {
+        self.current.id
+    }
+
+    /// Whether the next packet is the first of its message.
+    #[inline(always)]
+    pub fn at_start(&self) -> bool {
+        self.next == self.current.start
+    }
+
+    /// The message that is being sent starts over, whatever of it has arrived.
+    pub fn restart(&mut self) {
+        self.next = self.current.start;
+    }
+
+    /// Like [`Self::go_back`], but the message that the first byte not acknowledged lies in is sent again from its start
+    /// (Dart IV-C).
+    pub fn go_back_whole(&mut self) -> bool {
+        let went_back = self.go_back();
+        if went_back {
+            self.restart();
+        }
+        went_back
+    }
+
     /// A NACK after its acknowledgement was taken, or a timeout: sends again from the first byte not acknowledged.
     /// Returns whether there was anything to send again.
     pub fn go_back(&mut self) -> bool {
-        if self.next == self.acked {
+        if self.next <= self.acked {
             return false;
         }
         self.next = self.acked;

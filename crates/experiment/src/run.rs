@@ -321,6 +321,8 @@ fn cause_text(cause: DropCause) -> &'static str {
         DropCause::LinkDown => "link down",
         DropCause::NoRoute => "no route",
         DropCause::Program => "by the scheme's switch program",
+        DropCause::Blocked => "of a message that a failure blocked",
+        DropCause::WrongHost => "at a host that it was not for",
     }
 }
 

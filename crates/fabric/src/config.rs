@@ -5,6 +5,7 @@ use fanin_cc::Settings;
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
 use fanin_units::{Rate, Time};
+use std::sync::Arc;
 
 /// Everything about the network but its traffic.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct NetworkConfig {
     pub buffer: BufferPolicy,
     /// When buffer space is given back.
     pub release: Release,
+    /// How long after a link went down its ends know, drop what waits for it and find new routes.
+    pub detection: Time,
     /// The queue between a host's pacers and its link; `None` is a NIC that pulls from its flows.
     pub host_fifo: Option<HostFifo>,
 }
@@ -56,6 +59,10 @@ pub struct ClassConfig {
     pub share: Option<f64>,
     /// Its own factor for the dynamic threshold of a pool; `None` is that of the buffer.
     pub alpha: Option<f64>,
+    /// It is lane 1 of this class, which is its lane 0: the two are marked by what both hold.
+    pub beside: Option<u8>,
+    /// Whether it is served before classes that are not.
+    pub urgent: bool,
 }
 
 /// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.
@@ -161,6 +168,12 @@ pub struct TrafficConfig {
     pub scheme: Settings,
     /// Its data class, 1 or above.
     pub class: u8,
+    /// The class of what it sends in lane 1; 0 where its scheme uses one lane.
+    pub lane_class: u8,
+    /// Its weight where a receiver divides its line among senders.
+    pub weight: u16,
+    /// The tenant it belongs to.
+    pub tenant: u8,
     /// Whether its data may be marked.
     pub ecn: bool,
     /// Its endpoint where that is RDMA-like.
@@ -211,7 +224,7 @@ pub struct Chain {
 }
 
 /// One message to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// When the application posts it.
     pub start: Time,
@@ -225,6 +238,8 @@ pub struct Message {
     pub traffic: u16,
     /// Which incast or collective it belongs to, or `u32::MAX`.
     pub group: u32,
+    /// All senders of its incast, where the application knows them ahead.
+    pub senders: Option<Arc<[u32]>>,
     /// What it waits for, and what waits for it.
     pub chain: Chain,
 }

@@ -7,7 +7,10 @@ use crate::sim::{Simulation, kind};
 use crate::topology::Link;
 use fanin_cc::Kind;
 use fanin_engine::{EventQueue, Stream, Streams};
-use fanin_units::{PortId, Time};
+use fanin_units::{FlowId, PortId, Time};
+
+/// The argument of a LINK event that changes the link; any other is the epoch that becomes known.
+const CHANGES: u32 = u32::MAX;
 
 /// What can go wrong with one link.
 pub struct LinkState {
@@ -46,45 +49,95 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn schedule_next_change(&mut self, link: usize) {
         if let Some(&(at, _)) = self.links[link].changes.last() {
-            self.schedule(at, kind::LINK, link as u32, 0);
+            self.schedule(at, kind::LINK, link as u32, CHANGES);
         }
     }
 
-    /// A link goes down or comes up. What is on the wire is lost by its epoch; what is queued for a dead link is
-    /// dropped; pauses across it are forgotten on both sides; routes are found anew at once.
-    pub(crate) fn link_changes(&mut self, link: u32) {
+    /// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across it
+    /// are forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a link
+    /// that comes up is used at once.
+    pub(crate) fn link_changes(&mut self, link: u32, step: u32) {
+        let ends = [PortId(2 * link), PortId(2 * link + 1)];
+        if step != CHANGES {
+            // Of a link that came up and went down again in between, only the last time counts.
+            if step == self.ports[ends[0].ix()].epoch {
+                self.link_is_known_dead(ends);
+            }
+            return;
+        }
         let Some((_, up)) = self.links[link as usize].changes.pop() else {
             return;
         };
         self.schedule_next_change(link as usize);
-        for port in [PortId(2 * link), PortId(2 * link + 1)] {
+        for port in ends {
             self.ports[port.ix()].up = up;
             self.ports[port.ix()].epoch += 1;
             self.far_ends[port.ix()].epoch += 1;
             if !up {
-                self.flush(port);
                 self.forget_pauses(port);
             }
         }
-        let nodes = self.config.graph.names.len() as u32;
-        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32;
-        self.routes = Routes::build(
-            &self.ports,
-            self.config.graph.hosts,
-            nodes,
-            &self.streams,
-            wire,
-            self.config.packet.ack as u32,
-        );
-        self.reroute_flows();
-        if up {
-            for port in [PortId(2 * link), PortId(2 * link + 1)] {
-                self.service(port);
-            }
+        if !up && self.config.detection > Time::ZERO {
+            let at = self.now.saturating_add(self.config.detection);
+            self.schedule(at, kind::LINK, link, self.ports[ends[0].ix()].epoch);
+        } else if !up {
+            self.link_is_known_dead(ends);
+        } else {
+            self.find_routes();
+            ends.into_iter().for_each(|port| self.service(port));
             for message in core::mem::take(&mut self.stranded) {
                 self.open_channel(message);
             }
         }
+    }
+
+    fn link_is_known_dead(&mut self, ends: [PortId; 2]) {
+        for port in ends {
+            self.tell_of_link(port);
+            self.flush(port);
+        }
+        self.find_routes();
+    }
+
+    /// Finds routes for the links that are up. A message that is pinned and would change its way, or that a switch has
+    /// deflected, so that its way is not known here, is blocked: its packets under way end at the next switch, and its
+    /// sender starts anew when it notices (Dart IV-C).
+    fn find_routes(&mut self) {
+        let nodes = self.config.graph.names.len() as u32;
+        let new = Routes::build(
+            &self.ports,
+            self.config.graph.hosts,
+            nodes,
+            &self.streams,
+            self.largest,
+            self.config.packet.ack as u32,
+        );
+        let old = core::mem::replace(&mut self.routes, new);
+        for at in 0..self.senders.len() {
+            let flow = &self.senders[at];
+            if flow.flow == FlowId::NONE || !flow.launch.pinned {
+                continue;
+            }
+            let from = self.ports[flow.port.ix()].node;
+            let way = |routes: &Routes| {
+                let mut way = Vec::new();
+                routes.walk(&self.ports, from, flow.to, flow.key, |port| way.push((port.node, port.peer)));
+                way
+            };
+            if self.slots[flow.message.ix()].deflected || way(&old) != way(&self.routes) {
+                self.slots[flow.message.ix()].first_attempt = flow.attempt.saturating_add(1);
+                self.rerouted = true;
+                let flow = &mut self.senders[at];
+                if flow.half.in_flight() == 0 {
+                    // Nothing is under way whose loss could tell the sender.
+                    flow.attempt = flow.attempt.saturating_add(1);
+                    if flow.launch.whole {
+                        flow.half.restart();
+                    }
+                }
+            }
+        }
+        self.reroute_flows();
     }
 
     fn flush(&mut self, port: PortId) {
@@ -96,6 +149,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for class in 0..self.classes {
             while let Some(queued) = self.take(port, class) {
                 self.give_back(&queued);
+                self.tell_of_drop(node, queued.ix);
                 self.drop_packet(node, port, queued.ix, DropCause::LinkDown);
             }
         }

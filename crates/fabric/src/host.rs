@@ -1,5 +1,6 @@
 //! Hosts: flows that send, flows that receive, and the NIC that takes turns between them.
 
+use fanin_cc::Launch;
 use fanin_endpoint::{Pacer, rc};
 use fanin_units::{FlowId, NodeId, PortId, Time};
 use std::cmp::Reverse;
@@ -40,6 +41,12 @@ pub struct SendFlow {
     pub to: NodeId,
     /// What ECMP hashes.
     pub key: u32,
+    /// The message that its next packet belongs to.
+    pub message: FlowId,
+    /// How that message sets out.
+    pub launch: Launch,
+    /// The class of its packets.
+    pub class: u8,
     /// Dense number of the (host, receiver) pair.
     pub pair: u32,
     /// Its place with the NIC.
@@ -91,6 +98,12 @@ pub struct RecvFlow {
     pub scheme: u16,
     /// When the data packet that an ACK answers left its sender.
     pub last_sent_at: Time,
+    /// The attempt that arrives, and the offset behind its furthest packet.
+    pub attempt: u16,
+    /// See `attempt`.
+    pub furthest: u64,
+    /// Data packets that arrived behind a later one of their attempt.
+    pub reordered: u32,
     /// The sending slot of its end of a TCP connection, or [`NO_SLOT`].
     pub tcp: u32,
 }
@@ -107,6 +120,9 @@ impl Default for RecvFlow {
             traffic: 0,
             scheme: 0,
             last_sent_at: Time::ZERO,
+            attempt: 0,
+            furthest: 0,
+            reordered: 0,
             tcp: NO_SLOT,
         }
     }
@@ -189,4 +205,6 @@ pub struct Host {
     pub flows: Vec<u32>,
     /// The one retransmission timer event that counts.
     pub timer_event: Time,
+    /// Bytes on the wire that have entered it.
+    pub received: u64,
 }

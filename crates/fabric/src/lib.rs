@@ -29,7 +29,7 @@ pub use config::{
     Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use results::{
-    BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Incident, Incidents, Ledger, PortCounters, Totals,
+    BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Hop, Incident, Incidents, Ledger, PortCounters, Totals,
     TrafficCounters, What,
 };
 pub use routing::route_entries;

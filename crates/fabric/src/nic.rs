@@ -5,7 +5,7 @@ use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{Control, Header, Kind, Loss, PathInfo, Sent, flags};
+use fanin_cc::{Control, Extra, Header, Kind, Launch, Loss, PathInfo, Sent, flags};
 use fanin_endpoint::{Pacer, rc};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
@@ -59,8 +59,10 @@ impl<Q: EventQueue> Simulation<Q> {
             self.slots[number as usize].recv = self.slots[first as usize].recv;
             let flow = &mut self.senders[slot as usize];
             flow.half.post(id, record.bytes);
+            self.set_out(slot);
+            let flow = &mut self.senders[slot as usize];
             let flow_key = flow.key;
-            let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
+            let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, self.extra[traffic].data);
             self.records[number as usize].ideal = ideal;
             self.records[number as usize].hops = hops;
             self.activate(slot);
@@ -78,14 +80,33 @@ impl<Q: EventQueue> Simulation<Q> {
             self.stranded.push(number);
             return;
         };
-        let path = self.path(from, to, flow_key);
-        let (ideal, hops) = self.lone(from, to, flow_key, record.bytes);
+        let extra = self.extra[traffic];
+        let path = self.path(from, to, flow_key, extra);
+        let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, extra.data);
         self.records[number as usize].ideal = ideal;
         self.records[number as usize].hops = hops;
         let slot = self.open_sender(id, record.traffic, from, to, flow_key, port, &path);
         self.senders[slot as usize].half.post(id, record.bytes);
+        self.set_out(slot);
         self.slots[number as usize].send = slot;
         self.activate(slot);
+    }
+
+    /// Looks at which message a flow sends next, and how that sets out.
+    fn set_out(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        let message = flow.half.next_message();
+        if message == flow.message || message == FlowId::NONE {
+            return;
+        }
+        flow.message = message;
+        let traffic = &self.traffics[flow.traffic as usize].config;
+        let senders = self.slots[message.ix()].senders.as_ref().map_or(0, |s| s.len());
+        flow.launch = traffic.scheme.launch(self.records[message.ix()].bytes, senders);
+        flow.class = match (flow.launch.lane, traffic.lane_class) {
+            (0, _) | (_, 0) => traffic.class,
+            (_, lane_class) => lane_class,
+        };
     }
 
     /// A sender of its traffic's scheme, with nothing to send yet. Returns its slot.
@@ -124,6 +145,7 @@ impl<Q: EventQueue> Simulation<Q> {
             half,
             pacer: Pacer::new(&opened.control),
             cc: opened.slot,
+            class: self.traffics[traffic as usize].config.class,
             scheme,
             traffic,
             port,
@@ -138,9 +160,9 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// What a sender is told of its way.
-    pub(crate) fn path(&self, from: NodeId, to: NodeId, key: u32) -> PathInfo {
-        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32;
-        let ack = self.config.packet.ack as u32;
+    pub(crate) fn path(&self, from: NodeId, to: NodeId, key: u32, extra: Extra) -> PathInfo {
+        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + extra.data as u32;
+        let ack = self.config.packet.ack as u32 + extra.ack as u32;
         let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
         self.routes.walk(&self.ports, from, to, key, |port| {
             rtt += port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
@@ -160,14 +182,14 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Completion time of a message alone on its path, store-and-forward, and the number of links.
-    pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64) -> (Time, u16) {
+    pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64, extra: u16) -> (Time, u16) {
         if bytes >= Message::ENDLESS {
             let mut hops = 0;
             self.routes.walk(&self.ports, from, to, key, |_| hops += 1);
             return (Time::NEVER, hops);
         }
         let payload = self.config.packet.payload as u64;
-        let header = self.config.packet.header as u64;
+        let header = self.config.packet.header as u64 + extra as u64;
         let full = (payload + header) as u32;
         let before_last = (bytes - 1) / payload;
         let last = (bytes - before_last * payload + header) as u32;
@@ -232,7 +254,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn ready(&mut self, slot: u32) {
         let flow = &mut self.senders[slot as usize];
         flow.turn = Turn::Ready;
-        let class = self.traffics[flow.traffic as usize].config.class;
+        let class = flow.class;
         let nic = self.ports[flow.port.ix()].nic as usize;
         self.nics[nic].ready[class as usize].push(&mut self.senders, slot);
         self.nics[nic].ready_mask |= 1 << class;
@@ -314,7 +336,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Pulls packets from flows that are due into the queues behind the pacers, until those are full. Each class has its
     /// own place, so that one that is paused holds back no other.
     fn fill_fifo(&mut self, out: PortId, nic: usize, capacity: u64) {
-        let full = self.config.packet.payload as u64 + self.config.packet.header as u64;
+        let full = self.largest as u64;
         let room = capacity.saturating_sub(full);
         // The turn is that of the link behind the queues; which of them is filled first changes nothing.
         let turn = self.ports[out.ix()].turn;
@@ -322,7 +344,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let only = 1u8 << class;
             while self.nics[nic].ready_mask & only != 0 && self.queues[out.ix() * self.classes + class].bytes <= room {
                 let Some(ix) = self.pull(nic, !only) else { break };
-                self.enqueue(out, ix, u32::MAX);
+                self.enqueue(out, ix, u32::MAX, class as u8);
             }
         }
         self.ports[out.ix()].turn = turn;
@@ -337,7 +359,7 @@ impl<Q: EventQueue> Simulation<Q> {
             if classes == 0 {
                 return None;
             }
-            let class = self.ports[port.ix()].choose(classes);
+            let class = self.ports[port.ix()].choose(classes, self.urgent);
             let ring = &mut self.nics[nic].ready[class as usize];
             let slot = ring.pop(&self.senders)?;
             if ring.is_empty() {
@@ -374,8 +396,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let now = self.now;
         let sizes = self.config.packet;
         let flow = &mut self.senders[slot as usize];
-        let segment = flow.half.take(sizes.payload as u32);
-        let wire = segment.len + sizes.header as u32;
+        // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
+        let list = if flow.launch.list > 0 && flow.half.at_start() { flow.launch.list as u32 } else { 0 };
+        let launch = flow.launch;
+        let segment = flow.half.take((sizes.payload as u32).saturating_sub(list).max(1));
+        let wire = segment.len + list + sizes.header as u32 + self.extra[flow.traffic as usize].data as u32;
         flow.sent += 1;
         flow.resent += segment.again as u32;
         let port = &self.ports[flow.port.ix()];
@@ -408,16 +433,25 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Data,
             class,
             flags: bits,
+            tokens: launch.tokens,
+            lane: launch.lane,
             ..Header::default()
         };
-        let packet = Packet::new(head, flow.key);
+        let packet = Packet { scheme: flow.scheme, ..Packet::new(head, flow.key) };
         if flow.deadline == Time::NEVER {
             let deadline = now.saturating_add(traffic.endpoint.timeout);
             flow.deadline = deadline;
             let host = port.node.0;
             self.arm_host(host, deadline);
         }
+        if segment.end {
+            self.set_out(slot);
+        }
         self.arm_flow(slot, control.wake_at);
+        let scheme = self.senders[slot as usize].scheme as usize;
+        if self.schemes[scheme].take_shared_changed() {
+            self.tell_pair(slot);
+        }
         self.take_turn_again(slot, line_time);
         self.new_packet(packet)
     }
@@ -444,13 +478,14 @@ impl<Q: EventQueue> Simulation<Q> {
         self.arm_flow(slot, control.wake_at);
         let scheme = self.senders[slot as usize].scheme as usize;
         if self.schemes[scheme].take_shared_changed() {
-            self.refresh_pair(slot);
+            self.tell_pair(slot).into_iter().for_each(|other| self.activate(other));
         }
         self.activate(slot);
     }
 
-    /// What a pair of hosts shares has changed: asks the control of its other flows again.
-    fn refresh_pair(&mut self, changed: u32) {
+    /// What a pair of hosts shares has changed: asks the control of its other flows again, and returns those.
+    fn tell_pair(&mut self, changed: u32) -> Vec<u32> {
+        let mut told = Vec::new();
         let (pair, host) = {
             let flow = &self.senders[changed as usize];
             (flow.pair, self.ports[flow.port.ix()].node.ix())
@@ -462,9 +497,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 let control = self.schemes[flow.scheme as usize].control(flow.cc, self.now);
                 self.senders[slot as usize].pacer.set(&control);
                 self.arm_flow(slot, control.wake_at);
-                self.activate(slot);
+                told.push(slot);
             }
         }
+        told
     }
 
     /// Sets when a flow's scheme wants to be woken.
@@ -555,12 +591,30 @@ impl<Q: EventQueue> Simulation<Q> {
         let flow = &mut self.senders[slot as usize];
         self.records[flow.flow.ix()].timeouts += 1;
         flow.deadline = Time::NEVER;
-        flow.attempt = flow.attempt.wrapping_add(1);
         let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
         let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
-        flow.half.go_back();
+        self.go_back(slot);
+        let flow = &mut self.senders[slot as usize];
         let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now, &loss);
         self.apply(slot, &control);
+    }
+
+    /// Sends again what was not acknowledged, as a new attempt. Answers whether there was anything.
+    fn go_back(&mut self, slot: u32) -> bool {
+        let flow = &mut self.senders[slot as usize];
+        let before = flow.message;
+        let went_back = if flow.launch.whole { flow.half.go_back_whole() } else { flow.half.go_back() };
+        if went_back {
+            flow.attempt = flow.attempt.wrapping_add(1);
+            flow.message = FlowId::NONE;
+            self.set_out(slot);
+            // Another message may be due now, and it may be whole although the one before was not.
+            let flow = &mut self.senders[slot as usize];
+            if flow.message != before && flow.launch.whole {
+                flow.half.go_back_whole();
+            }
+        }
+        went_back
     }
 
     /// Which of its host's links a flow leaves by now; the one it has if there is no way.
@@ -644,10 +698,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
                     let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
                     let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
-                    if flow.half.go_back() {
-                        control = scheme.on_loss(flow.cc, now, &loss);
+                    if self.go_back(slot) {
+                        let flow = &self.senders[slot as usize];
+                        control = self.schemes[flow.scheme as usize].on_loss(flow.cc, now, &loss);
                     }
                 }
+                let flow = &self.senders[slot as usize];
                 if flow.half.done() && !self.traffics[flow.traffic as usize].config.endpoint.connection {
                     self.close_sender(slot);
                     return;
@@ -671,7 +727,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let record = &mut self.records[id.ix()];
         record.packets_sent = flow.sent;
         record.packets_resent = flow.resent;
+        record.attempts = flow.attempt.saturating_add(1);
         self.slots[id.ix()].send = NO_SLOT;
+        self.slots[id.ix()].senders = None;
         self.release_sender(slot);
     }
 
@@ -708,7 +766,8 @@ impl SendFlow {
 
     /// An empty slot.
     pub(crate) fn free() -> Self {
-        let control = Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO };
+        let control =
+            Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO };
         Self {
             flow: FlowId::NONE,
             half: rc::SendHalf::default(),
@@ -719,6 +778,9 @@ impl SendFlow {
             port: PortId::NONE,
             to: NodeId::NONE,
             key: 0,
+            message: FlowId::NONE,
+            launch: Launch::default(),
+            class: 0,
             pair: 0,
             turn: Turn::Idle,
             dead: false,

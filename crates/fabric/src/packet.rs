@@ -21,6 +21,10 @@ pub struct Packet {
     pub key: u32,
     /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
     pub epoch: u32,
+    /// The scheme of its traffic.
+    pub scheme: u16,
+    /// Deflections so far.
+    pub deflected: u8,
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);

@@ -95,9 +95,10 @@ impl Port {
         }
     }
 
-    /// The next class of `classes` (a bit set without control) in turn after the one served last.
+    /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.
     #[inline(always)]
-    pub fn choose(&self, classes: u8) -> u8 {
+    pub fn choose(&self, classes: u8, urgent: u8) -> u8 {
+        let classes = if classes & urgent != 0 { classes & urgent } else { classes };
         let after = classes & (0xFEu8.checked_shl(self.turn as u32).unwrap_or(0));
         (if after != 0 { after } else { classes }).trailing_zeros() as u8
     }
@@ -112,10 +113,30 @@ pub struct Queued {
     pub ingress: u32,
     /// Its bytes on the wire.
     pub wire: u16,
-    /// Its class.
+    /// The class it leaves in.
     pub class: u8,
+    /// The class it came in, whose buffer it holds, and in bit 7 whether it may be marked and is not yet.
+    came_in: u8,
+}
+
+impl Queued {
+    /// A packet that came in in `came_in` and leaves in `class`.
+    #[inline(always)]
+    pub fn new(ix: PacketIx, ingress: u32, wire: u16, came_in: u8, class: u8, markable: bool) -> Self {
+        Self { ix, ingress, wire, class, came_in: came_in | (markable as u8) << 7 }
+    }
+
+    /// The class it came in, whose buffer it holds.
+    #[inline(always)]
+    pub fn came_in(&self) -> usize {
+        (self.came_in & 0x7F) as usize
+    }
+
     /// Whether it may be marked and is not yet.
-    pub markable: bool,
+    #[inline(always)]
+    pub fn markable(&self) -> bool {
+        self.came_in >> 7 != 0
+    }
 }
 
 /// A first-in first-out queue of packets.
@@ -166,10 +187,12 @@ mod tests {
         let mut port = Port::new(NodeId(0), NodeId(1), Rate::from_gbps(10), Time::ZERO);
         let mut order = Vec::new();
         for _ in 0..6 {
-            port.turn = port.choose(0b1000_1010);
+            port.turn = port.choose(0b1000_1010, 0);
             order.push(port.turn);
         }
         assert_eq!(order, [1, 3, 7, 1, 3, 7]);
+        assert_eq!(port.choose(0b1000_1010, 0b1010), 1, "urgent classes come first");
+        assert_eq!(port.choose(0b1000_0000, 0b1010), 7, "and hold back nothing where they are empty");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::packet::{Packet, PacketIx};
 use crate::results::DropCause;
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Kind, ReceiverFlow, flags};
+use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, flags};
 use fanin_endpoint::rc::{Arrival, ReceiveRules};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Time};
@@ -15,9 +15,14 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn host_receives(&mut self, node: NodeId, link: PortId, ix: PacketIx) {
         let head = &self.packets[ix].head;
+        self.hosts[node.ix()].received += head.wire as u64;
+        if !self.traced.is_empty() {
+            self.note_hop(None, node, ix);
+        }
+        let head = &self.packets[ix].head;
         if head.dst != node {
             // Hosts never forward.
-            self.drop_packet(node, link, ix, DropCause::NoRoute);
+            self.drop_packet(node, link, ix, DropCause::WrongHost);
         } else if head.has(flags::TCP) {
             self.tcp_arrives(node, ix);
         } else if head.kind == Kind::Data {
@@ -30,7 +35,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn data_arrives(&mut self, node: NodeId, ix: PacketIx) {
         let now = self.now;
-        let head = self.packets[ix].head;
+        let Packet { head, deflected, .. } = self.packets[ix];
         self.consume(ix);
         let message = head.flow;
         let mut slot = self.slots[message.ix()].recv;
@@ -48,6 +53,21 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.arrived += 1;
         flow.marked += ce as u32;
         flow.last_sent_at = head.sent_at;
+        if head.attempt != flow.attempt {
+            flow.attempt = head.attempt;
+            flow.furthest = 0;
+        }
+        if head.seq < flow.furthest {
+            flow.reordered += 1;
+            self.totals.reordered += 1;
+            self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
+        }
+        flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
+        if deflected > 0 {
+            self.records[message.ix()].deflections = self.records[message.ix()].deflections.max(deflected);
+            let shortest = self.records[message.ix()].hops;
+            self.totals.detour_bytes += (head.hops as u64).saturating_sub(shortest as u64) * head.wire as u64;
+        }
         let traffic = &mut self.traffics[flow.traffic as usize];
         traffic.counters.packets_arrived += 1;
         traffic.counters.packets_marked += ce as u64;
@@ -83,7 +103,15 @@ impl<Q: EventQueue> Simulation<Q> {
             pending,
             due_alone,
             stamp: head.stamp,
+            received: self.hosts[node.ix()].received,
         };
+        if in_order && head.has(flags::START) {
+            self.records[message.ix()].links = head.hops as u16;
+            self.tell_of_start(node, slot, &head);
+        }
+        if in_order && head.has(flags::END) {
+            self.schemes[scheme].receiver_message_end(node.ix(), now, ReceiverFlow(slot), message);
+        }
         let plan = self.schemes[scheme].receiver_data(node.ix(), now, &data);
         if let Some(fields) = plan.before {
             self.send_ack(node, slot, Kind::Ack, before.expected(), fields);
@@ -106,6 +134,28 @@ impl<Q: EventQueue> Simulation<Q> {
             self.message_arrived(node, slot, message);
             self.poll_receiver(node, scheme);
         }
+    }
+
+    /// The first packet of a message arrived in order.
+    fn tell_of_start(&mut self, node: NodeId, slot: u32, head: &Header) {
+        let record = &self.records[head.flow.ix()];
+        let traffic = &self.traffics[record.traffic as usize].config;
+        let scheme = self.traffics[record.traffic as usize].scheme as usize;
+        let senders = &self.slots[head.flow.ix()].senders;
+        let list = traffic.scheme.launch(record.bytes, senders.as_ref().map_or(0, |s| s.len())).list;
+        let message = MessageStart {
+            flow: ReceiverFlow(slot),
+            id: head.flow,
+            from: head.src,
+            tenant: traffic.tenant,
+            weight: traffic.weight,
+            incast: match senders {
+                // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
+                Some(senders) if list > 0 => Some(Incast { id: (record.traffic as u32) << 24 ^ record.group, senders }),
+                _ => None,
+            },
+        };
+        self.schemes[scheme].receiver_message_start(node.ix(), self.now, &message);
     }
 
     /// The first packet of a channel arrived.
@@ -161,6 +211,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         record.packets_arrived = flow.arrived;
         record.packets_marked = flow.marked;
+        record.reordered = flow.reordered;
         self.schemes[flow.scheme as usize].receiver_close(node.ix(), self.now, ReceiverFlow(slot));
         self.slots[message.ix()].recv = NO_SLOT;
         self.receivers[slot as usize].flow = FlowId::NONE;
@@ -206,7 +257,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.receiver_event[number as usize] = Time::NEVER;
         let (scheme, host) = (number as usize / self.hosts.len(), number as usize % self.hosts.len());
         if self.schemes[scheme].receiver_wake_at(host) <= self.now {
-            self.schemes[scheme].receiver_timer(host, self.now);
+            self.schemes[scheme].receiver_timer(host, self.now, self.hosts[host].received);
         }
         self.poll_receiver(NodeId(host as u32), scheme);
     }
@@ -228,7 +279,7 @@ impl<Q: EventQueue> Simulation<Q> {
             src: node,
             dst: flow.from,
             share: fields.share,
-            wire: self.config.packet.ack,
+            wire: self.config.packet.ack + if kind == Kind::Ack { self.extra[flow.traffic as usize].ack } else { 0 },
             kind,
             flags: bits,
             ..Header::default()
@@ -271,7 +322,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Packet { head, key, .. } = self.packets[ix];
         match self.routes.next(&self.ports, head.src, head.dst, key) {
             Some(port) => {
-                self.enqueue(port, ix, u32::MAX);
+                self.enqueue(port, ix, u32::MAX, 0);
                 self.service(port);
             }
             None => {

@@ -1,7 +1,7 @@
 //! What a simulation knows when it stops. The record crate makes tables of these.
 
 use fanin_cc::Actions;
-use fanin_units::{PortId, Time};
+use fanin_units::{NodeId, PortId, Time};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,14 @@ pub struct FlowRecord {
     pub traffic: u16,
     /// Links between its hosts.
     pub hops: u16,
+    /// Links that its first packet crossed; 0 before that arrived.
+    pub links: u16,
+    /// Most deflections that one of its packets took.
+    pub deflections: u8,
+    /// Times it set out, 1 or more once it began: each loss that is repaired is one more.
+    pub attempts: u16,
+    /// Data packets that arrived behind a later one of the same attempt.
+    pub reordered: u32,
     /// Whether it asks for an answer, which then is the message that somebody waits for.
     pub request: bool,
 }
@@ -91,12 +99,23 @@ pub struct Drops {
     pub no_route: u64,
     /// By a switch program.
     pub program: u64,
+    /// Of a message that a failure blocked: it may not go on by another way (Dart IV-C).
+    pub blocked: u64,
+    /// At a host that they were not for.
+    pub wrong_host: u64,
 }
 
 impl Drops {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.buffer + self.lossless + self.error + self.link_down + self.no_route + self.program
+        self.buffer
+            + self.lossless
+            + self.error
+            + self.link_down
+            + self.no_route
+            + self.program
+            + self.blocked
+            + self.wrong_host
     }
 }
 
@@ -115,6 +134,10 @@ pub enum DropCause {
     NoRoute,
     /// See [`Drops::program`].
     Program,
+    /// See [`Drops::blocked`].
+    Blocked,
+    /// See [`Drops::wrong_host`].
+    WrongHost,
 }
 
 impl Drops {
@@ -126,6 +149,8 @@ impl Drops {
             DropCause::LinkDown => self.link_down += 1,
             DropCause::NoRoute => self.no_route += 1,
             DropCause::Program => self.program += 1,
+            DropCause::Blocked => self.blocked += 1,
+            DropCause::WrongHost => self.wrong_host += 1,
         }
     }
 }
@@ -226,6 +251,37 @@ pub struct Totals {
     pub nacks: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
+    /// Data packets that arrived behind a later one of the same attempt of their message.
+    pub reordered: u64,
+    /// Most bytes by which one of them came behind.
+    pub reorder_distance: u64,
+    /// Bytes of packets on links beyond those of their shortest ways, by deflection.
+    pub detour_bytes: u64,
+}
+
+/// One hop of a packet of a message that is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// When it arrived at the node.
+    pub time: Time,
+    /// Its message.
+    pub message: u32,
+    /// Its offset in the message.
+    pub seq: u64,
+    /// Its attempt.
+    pub attempt: u16,
+    /// The node.
+    pub node: NodeId,
+    /// Where it leaves; `None` at its host.
+    pub port: Option<PortId>,
+    /// Bytes ahead of it there, in its lane.
+    pub queued: u64,
+    /// Deflections left to it when it leaves.
+    pub tokens: u8,
+    /// The lane it leaves in.
+    pub lane: u8,
+    /// Deflections so far.
+    pub deflected: u8,
 }
 
 /// What an account of a switch's buffer says, and what the queues that it is kept for hold. The two are always equal.

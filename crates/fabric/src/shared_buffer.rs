@@ -128,6 +128,8 @@ mod tests {
             marking: Marking::Off,
             marking_by_rate: Vec::new(),
             share,
+            beside: None,
+            urgent: false,
             alpha,
         };
         let classes: Vec<ClassConfig> = classes.iter().map(class).collect();

@@ -9,17 +9,18 @@ use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{
-    BufferUse, ClassCounters, DropCause, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters, What,
+    BufferUse, ClassCounters, DropCause, FlowRecord, Hop, Incidents, PortCounters, Totals, TrafficCounters, What,
 };
 use crate::routing::Routes;
 use crate::shared_buffer::{Limit, Plan, Pool};
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Instance, NicInfo, PortView, SwitchInfo};
+use fanin_cc::{Extra, Instance, NicInfo, PortView, SwitchInfo};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
+use std::sync::Arc;
 
 /// What an event is about: the upper three bits of its source.
 pub(crate) mod kind {
@@ -54,7 +55,7 @@ pub(crate) struct Traffic {
 }
 
 /// Where a message stands in the tables.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Slots {
     pub send: u32,
     pub recv: u32,
@@ -66,6 +67,12 @@ pub(crate) struct Slots {
     pub answers: u32,
     /// Whether it waited for a gate.
     pub waited: bool,
+    /// Attempts before this one are blocked: their packets may not go on (Dart IV-C).
+    pub first_attempt: u16,
+    /// Whether a switch deflected it.
+    pub deflected: bool,
+    /// All senders of its incast, until it is done.
+    pub senders: Option<Arc<[u32]>>,
 }
 
 /// What a switch program needs to find its ports.
@@ -98,9 +105,22 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) leaving: Vec<Option<Queued>>,
     /// How queues mark, by the row of the port and the class.
     pub(crate) markings: Vec<Marking>,
-    /// Kept for switch programs.
-    pub(crate) views: Vec<PortView>,
     pub(crate) classes: usize,
+    /// The other lane of each class, or 0: their queues are one to congestion marks.
+    pub(crate) beside: Vec<u8>,
+    /// Bit c: class c is served before others.
+    pub(crate) urgent: u8,
+    /// Largest data packet on the wire.
+    pub(crate) largest: u32,
+    /// What each traffic's scheme adds to its packets.
+    pub(crate) extra: Vec<Extra>,
+    /// Whether routes have changed: only then can a message be blocked.
+    pub(crate) rerouted: bool,
+    /// Messages whose packets are written down hop by hop.
+    pub(crate) traced: Vec<FlowId>,
+    pub(crate) hops: Vec<Hop>,
+    /// Whether a switch program watches all queues.
+    pub(crate) watching: bool,
     pub(crate) lossless: u8,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     pub(crate) at_once: u8,
@@ -202,7 +222,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let streams = Streams::new(config.seed);
         let graph = &config.graph;
         let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);
-        let wire = config.packet.payload as u32 + config.packet.header as u32;
+        let extra: Vec<Extra> = traffics.iter().map(|t| t.scheme.extra()).collect();
+        let most = extra.iter().map(|e| e.data).max().unwrap_or(0);
+        let wire = config.packet.payload as u32 + config.packet.header as u32 + most as u32;
         let classes = config.classes.len() + 1;
 
         let mut ports = Vec::with_capacity(graph.links.len() * 2);
@@ -299,14 +321,23 @@ impl<Q: EventQueue> Simulation<Q> {
                     .iter()
                     .map(|p| {
                         let port = &ports[p.ix()];
-                        PortView { rate: port.rate, to_switch: port.peer.0 >= hosts, queued: 0 }
+                        PortView { rate: port.rate, to_switch: port.peer.0 >= hosts, queued: 0, up: true }
                     })
                     .collect();
                 scheme.add_switch(&SwitchInfo { node, seed: streams.word("program", node.0 as u64), ports: &views });
             }
         }
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
-        let at_once = if config.release == Release::Dequeue && programs.is_empty() { u8::MAX } else { 0 };
+        let watching = schemes.iter().any(|s| s.switch_watches());
+        let at_once = if config.release == Release::Dequeue && !watching { u8::MAX } else { 0 };
+        let mut beside = vec![0; classes];
+        for (i, class) in config.classes.iter().enumerate() {
+            if let Some(other) = class.beside {
+                beside[i + 1] = other;
+                beside[other as usize] = i as u8 + 1;
+            }
+        }
+        let urgent = config.classes.iter().enumerate().filter(|(_, c)| c.urgent).fold(0u8, |m, (i, _)| m | 2 << i);
         let far_end =
             |(i, p): (usize, &Port)| FarEnd { node: p.peer, epoch: 0, lossy: graph.links[i / 2].error_rate > 0.0 };
         let far_ends = ports.iter().enumerate().map(far_end).collect();
@@ -323,8 +354,15 @@ impl<Q: EventQueue> Simulation<Q> {
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
             leaving: vec![None; ports.len()],
             markings,
-            views: Vec::new(),
             classes,
+            beside,
+            urgent,
+            largest: wire,
+            extra,
+            rerouted: false,
+            traced: Vec::new(),
+            hops: Vec::new(),
+            watching,
             lossless,
             at_once,
             plan,
@@ -334,7 +372,7 @@ impl<Q: EventQueue> Simulation<Q> {
             switches,
             port_number,
             links,
-            hosts: (0..hosts).map(|_| Host { flows: Vec::new(), timer_event: Time::NEVER }).collect(),
+            hosts: (0..hosts).map(|_| Host { flows: Vec::new(), timer_event: Time::NEVER, received: 0 }).collect(),
             nics,
             senders: Vec::new(),
             free_senders: Vec::new(),
@@ -435,6 +473,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 packets_arrived: 0,
                 traffic: message.traffic,
                 hops: 0,
+                links: 0,
+                deflections: 0,
+                attempts: 0,
+                reordered: 0,
                 request: false,
             });
             let traffic = &mut self.traffics[message.traffic as usize];
@@ -448,6 +490,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 counts: chain.counts.unwrap_or(NO_GATE),
                 answers: NO_SLOT,
                 waited: chain.after.is_some(),
+                first_attempt: 0,
+                deflected: false,
+                senders: message.senders,
             });
             self.chain(message.traffic, flow, &chain);
             if chain.after.is_none() {
@@ -472,7 +517,7 @@ impl<Q: EventQueue> Simulation<Q> {
             kind::HOST => self.host_timer(number),
             kind::RECEIVER => self.receiver_timer(number),
             kind::START => self.start_message(number, event.arg),
-            kind::LINK => self.link_changes(number),
+            kind::LINK => self.link_changes(number, event.arg),
             _ => self.switch_timer(number),
         }
     }
@@ -484,6 +529,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if packet.epoch != epoch {
+            self.tell_of_drop(node, ix);
             self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }
@@ -579,6 +625,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
             record.packets_resent = sender.resent;
+            record.attempts = sender.attempt.saturating_add(1);
         }
         for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
             flows[message as usize].delivered = delivered;
@@ -587,6 +634,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let record = &mut flows[receiver.flow.ix()];
             record.packets_arrived = receiver.arrived;
             record.packets_marked = receiver.marked;
+            record.reordered = receiver.reordered;
             record.delivered = receiver.half.expected().min(record.bytes);
         }
         flows
@@ -694,7 +742,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let switch = (port.node.0 - hosts) as usize;
             let queues = &self.queues[i * self.classes..(i + 1) * self.classes];
             for packet in queues.iter().flat_map(|queue| queue.iter()).chain(&self.leaving[i]) {
-                let class = packet.class as usize;
+                let class = packet.came_in();
                 let lossless = self.lossless & 1 << class != 0;
                 match self.plan.limits[class] {
                     Limit::None => continue,
@@ -739,6 +787,54 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {
         self.ports[port.ix()].queued
+    }
+
+    /// What can be seen of a scheme's receiver at a host now.
+    pub fn watch_host(&self, traffic: u16, host: u32) -> Vec<(&'static str, f64)> {
+        let mut seen = Vec::new();
+        let scheme = self.traffics[traffic as usize].scheme as usize;
+        self.schemes[scheme].receiver_watch(host as usize, &mut |name, value| seen.push((name, value)));
+        seen
+    }
+
+    /// What can be seen of a scheme's program at a switch now; switches are numbered from 0.
+    pub fn watch_switch(&self, traffic: u16, switch: u32) -> Vec<(&'static str, f64)> {
+        let mut seen = Vec::new();
+        let scheme = self.traffics[traffic as usize].scheme as usize;
+        self.schemes[scheme].switch_watch(switch as usize, &mut |name, value| seen.push((name, value)));
+        seen
+    }
+
+    /// Writes down each hop of a message's data packets from now on.
+    pub fn trace(&mut self, message: u32) {
+        self.traced.push(FlowId(message));
+    }
+
+    /// What was written down, in order of time.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    #[cold]
+    pub(crate) fn note_hop(&mut self, at: Option<PortId>, node: NodeId, ix: PacketIx) {
+        let packet = &self.packets[ix];
+        let head = &packet.head;
+        if head.kind == fanin_cc::Kind::Data && self.traced.contains(&head.flow) {
+            let queued = at.map_or(0, |port| self.queues[port.ix() * self.classes + head.class as usize].bytes);
+            let hop = Hop {
+                time: self.now,
+                message: head.flow.0,
+                seq: head.seq,
+                attempt: head.attempt,
+                node,
+                port: at,
+                queued,
+                tokens: head.tokens,
+                lane: head.lane,
+                deflected: packet.deflected,
+            };
+            self.hops.push(hop);
+        }
     }
 
     /// The ports, with who sends and who receives.

@@ -4,12 +4,12 @@ use crate::config::{MarkAt, Marking, Release};
 use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
-use crate::port::Queued;
+use crate::port::{Port, Queue, Queued};
 use crate::results::{DropCause, What};
 use crate::shared_buffer::{Limit, Pool};
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Header, Kind, PortView, Verdict, flags};
+use fanin_cc::{Header, Kind, PortView, Ports, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
 
@@ -18,11 +18,18 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx) {
         let packet = &self.packets[ix];
+        // What it holds here is of the class that the link behind it was paused by, whatever lane it leaves in.
+        let came_in = packet.head.class;
         let Some(mut out) = self.routes.next(&self.ports, node, packet.head.dst, packet.key) else {
             self.drop_packet(node, ingress.reverse(), ix, DropCause::NoRoute);
             return;
         };
-        if !self.programs.is_empty() {
+        if !self.programs.is_empty() || self.rerouted {
+            if self.rerouted && self.is_blocked(ix) {
+                self.tell_of_drop(node, ix);
+                self.drop_packet(node, out, ix, DropCause::Blocked);
+                return;
+            }
             match self.ask_programs(node, ingress, out, ix) {
                 Some(port) => out = port,
                 None => {
@@ -30,6 +37,9 @@ impl<Q: EventQueue> Simulation<Q> {
                     return;
                 }
             }
+        }
+        if !self.traced.is_empty() {
+            self.note_hop(Some(out), node, ix);
         }
         let class = self.packets[ix].head.class;
         let port = &self.ports[out.ix()];
@@ -45,20 +55,27 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         if class != 0
-            && let Err(cause) = self.admit(node, ingress, out, ix)
+            && let Err(cause) = self.admit(node, ingress, out, ix, came_in as usize)
         {
             self.drop_packet(node, out, ix, cause);
             return;
         }
-        self.enqueue(out, ix, ingress.0);
+        self.enqueue(out, ix, ingress.0, came_in);
         self.service(out);
     }
 
     /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
     #[inline(always)]
-    fn admit(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Result<(), DropCause> {
+    fn admit(
+        &mut self,
+        node: NodeId,
+        ingress: PortId,
+        out: PortId,
+        ix: PacketIx,
+        class: usize,
+    ) -> Result<(), DropCause> {
         let head = &self.packets[ix].head;
-        let (class, wire) = (head.class as usize, head.wire as u64);
+        let (leaves_in, wire) = (head.class as usize, head.wire as u64);
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             match limit {
@@ -69,7 +86,7 @@ impl<Q: EventQueue> Simulation<Q> {
                     }
                 }
                 Limit::Pool { pool, alpha } => {
-                    let queued = self.queues[out.ix() * self.classes + class].bytes;
+                    let queued = self.queues[out.ix() * self.classes + leaves_in].bytes;
                     let pool = self.pool(node, pool);
                     if !pool.admits(alpha, queued, wire) {
                         return Err(DropCause::Buffer);
@@ -122,7 +139,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if packet.ingress == u32::MAX || packet.class == 0 {
             return;
         }
-        let (ingress, class, wire) = (PortId(packet.ingress), packet.class as usize, packet.wire as u64);
+        let (ingress, class, wire) = (PortId(packet.ingress), packet.came_in(), packet.wire as u64);
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             if let Limit::Pool { pool, .. } = limit {
@@ -155,20 +172,20 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Puts a packet into its class queue at a port. `ingress` is the port it came in by, or `u32::MAX` at a host.
+    /// Puts a packet into its class queue at a port. `ingress` is the port it came in by, or `u32::MAX` at a host, and
+    /// `came_in` the class that it came in.
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx, ingress: u32) {
+    pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx, ingress: u32, came_in: u8) {
         let class = self.packets[ix].head.class;
         if class != 0 {
             self.mark(out, ix, class as usize, MarkAt::Enqueue);
         }
         let port = &mut self.ports[out.ix()];
-        debug_assert!(port.up, "no route leads to a dead link");
         port.waiting |= 1 << class;
         let packet = &mut self.packets[ix];
         packet.epoch = port.epoch;
         let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
-        let queued = Queued { ix, ingress, wire: packet.head.wire, class, markable };
+        let queued = Queued::new(ix, ingress, packet.head.wire, came_in, class, markable);
         if class != 0 {
             port.queued += queued.wire as u64;
             if port.queued > port.peak_queue {
@@ -215,7 +232,11 @@ impl<Q: EventQueue> Simulation<Q> {
             &self.markings[of_rate * (self.classes - 1) + class - 1]
         };
         let place = out.ix() * self.classes + class;
-        let queue = self.queues[place].bytes;
+        let mut queue = self.queues[place].bytes;
+        // row D16: marks look at what all lanes of the class hold
+        if self.beside[class] != 0 {
+            queue += self.queues[out.ix() * self.classes + self.beside[class] as usize].bytes;
+        }
         let draws = &mut self.port_draws[out.ix()];
         let marked = match marking {
             // An average and a controller see every packet, also those that cannot be marked.
@@ -322,20 +343,24 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if port.waiting & 1 != 0 {
             let next = self.take(out, 0)?;
-            self.tell_programs(out, next.ix);
+            if self.watching {
+                self.tell_programs(out, next.ix);
+            }
             return Some(next);
         }
         let ready = port.waiting & !port.paused;
         if ready == 0 {
             return None;
         }
-        let class = port.choose(ready);
+        let class = port.choose(ready, self.urgent);
         self.ports[out.ix()].turn = class;
         let next = self.take(out, class as usize)?;
-        if next.markable {
+        if next.markable() {
             self.mark(out, next.ix, class as usize, MarkAt::Dequeue);
         }
-        self.tell_programs(out, next.ix);
+        if self.watching {
+            self.tell_programs(out, next.ix);
+        }
         Some(next)
     }
 
@@ -377,7 +402,7 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         let (wire, epoch) = (head.wire, port.epoch);
         let ix = self.new_packet(Packet { epoch, ..Packet::new(head, 0) });
-        Queued { ix, ingress: u32::MAX, wire, class: 0, markable: false }
+        Queued::new(ix, u32::MAX, wire, 0, 0, false)
     }
 
     /// A pause frame from the peer of `port`.
@@ -440,47 +465,86 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn view(&self, port: PortId) -> PortView {
         let p = &self.ports[port.ix()];
-        PortView { rate: p.rate, to_switch: p.peer.0 >= self.config.graph.hosts, queued: self.queued(port) }
+        PortView { rate: p.rate, to_switch: p.peer.0 >= self.config.graph.hosts, queued: p.queued, up: p.up }
     }
 
-    /// Lets the switch programs route a packet and look at it as it joins a queue. `None` drops it.
+    /// Lets the packet's scheme route it and all programs that watch look at it. `None` drops it.
     fn ask_programs(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Option<PortId> {
         let switch = (node.0 - self.config.graph.hosts) as usize;
-        let views = self.views_of(switch);
+        let packet = &mut self.packets[ix];
+        let scheme = packet.scheme as usize;
         let mut number = self.port_number[out.ix()];
-        for at in 0..self.programs.len() {
-            let scheme = self.programs[at] as usize;
-            let head = &mut self.packets[ix].head;
-            let program = &mut self.schemes[scheme];
-            number = program.switch_route(switch, self.now, head, self.port_number[ingress.ix()], number, &views);
-            match program.switch_enqueue(switch, self.now, number, head, &views[number as usize]) {
-                Verdict::Admit => {}
-                Verdict::Mark => head.flags |= flags::CE,
-                Verdict::Drop => {
-                    self.views = views;
-                    return None;
-                }
+        if packet.head.kind == Kind::Data && self.schemes[scheme].switch_active() {
+            let minimal = number;
+            let mut head = packet.head;
+            let lane = head.lane;
+            let ports = SwitchView {
+                ports: &self.ports,
+                queues: &self.queues,
+                of_switch: &self.switches[switch].ports,
+                classes: self.classes,
+                beside: &self.beside,
+                hosts: self.config.graph.hosts,
+            };
+            let ingress = self.port_number[ingress.ix()];
+            number = self.schemes[scheme].switch_route(switch, self.now, &mut head, ingress, minimal, &ports);
+            if head.lane != lane && self.beside[head.class as usize] != 0 {
+                head.class = self.beside[head.class as usize];
+            }
+            packet.head = head;
+            if number != minimal {
+                packet.deflected += 1;
+                self.slots[head.flow.ix()].deflected = true;
             }
             self.arm_switch(scheme, switch);
         }
-        self.views = views;
+        if self.watching {
+            let view = self.view(self.switches[switch].ports[number as usize]);
+            for at in 0..self.programs.len() {
+                let scheme = self.programs[at] as usize;
+                let head = &mut self.packets[ix].head;
+                match self.schemes[scheme].switch_enqueue(switch, self.now, number, head, &view) {
+                    Verdict::Admit => {}
+                    Verdict::Mark => head.flags |= flags::CE,
+                    Verdict::Drop => return None,
+                }
+                self.arm_switch(scheme, switch);
+            }
+        }
         Some(self.switches[switch].ports[number as usize])
     }
 
-    /// The views of a switch's ports, in the one vector that is kept for them.
-    fn views_of(&mut self, switch: usize) -> Vec<PortView> {
-        let mut views = core::mem::take(&mut self.views);
-        views.clear();
-        views.extend(self.switches[switch].ports.iter().map(|p| self.view(*p)));
-        views
+    /// Whether a failure cut the way of the packet's message since its attempt set out.
+    fn is_blocked(&self, ix: PacketIx) -> bool {
+        let head = &self.packets[ix].head;
+        head.kind == Kind::Data && !head.has(flags::TCP) && head.attempt < self.slots[head.flow.ix()].first_attempt
+    }
+
+    /// Tells the program of a packet's scheme that a failure took it.
+    pub(crate) fn tell_of_drop(&mut self, node: NodeId, ix: PacketIx) {
+        let Packet { head, scheme, .. } = self.packets[ix];
+        if node.0 >= self.config.graph.hosts && head.kind == Kind::Data && self.schemes[scheme as usize].switch_active()
+        {
+            let switch = (node.0 - self.config.graph.hosts) as usize;
+            self.schemes[scheme as usize].switch_drop(switch, self.now, &head);
+        }
+    }
+
+    /// Tells all programs of a switch that a link went down.
+    pub(crate) fn tell_of_link(&mut self, port: PortId) {
+        let node = self.ports[port.ix()].node;
+        if node.0 < self.config.graph.hosts {
+            return;
+        }
+        let switch = (node.0 - self.config.graph.hosts) as usize;
+        for at in 0..self.programs.len() {
+            let number = self.port_number[port.ix()];
+            self.schemes[self.programs[at] as usize].switch_link_down(switch, self.now, number);
+        }
     }
 
     /// Lets the switch programs look at a packet that leaves a queue.
-    #[inline(always)]
     fn tell_programs(&mut self, out: PortId, ix: PacketIx) {
-        if self.programs.is_empty() {
-            return;
-        }
         let node = self.ports[out.ix()].node;
         if node.0 < self.config.graph.hosts {
             return;
@@ -519,14 +583,57 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         self.switches[switch].timer_event = Time::NEVER;
-        let views = self.views_of(switch);
         for at in 0..self.programs.len() {
             let scheme = self.programs[at] as usize;
+            let ports = SwitchView {
+                ports: &self.ports,
+                queues: &self.queues,
+                of_switch: &self.switches[switch].ports,
+                classes: self.classes,
+                beside: &self.beside,
+                hosts: self.config.graph.hosts,
+            };
             if self.schemes[scheme].switch_wake_at(switch) <= self.now {
-                self.schemes[scheme].switch_timer(switch, self.now, &views);
+                self.schemes[scheme].switch_timer(switch, self.now, &ports);
             }
             self.arm_switch(scheme, switch);
         }
-        self.views = views;
+    }
+}
+
+/// The ports of one switch as its programs see them.
+struct SwitchView<'a> {
+    ports: &'a [Port],
+    queues: &'a [Queue],
+    of_switch: &'a [PortId],
+    classes: usize,
+    beside: &'a [u8],
+    hosts: u32,
+}
+
+impl SwitchView<'_> {
+    /// The class of a packet in a lane.
+    fn class(&self, packet: &Header, lane: u8) -> usize {
+        let other = self.beside[packet.class as usize];
+        (if lane == packet.lane || other == 0 { packet.class } else { other }) as usize
+    }
+}
+
+impl Ports for SwitchView<'_> {
+    fn count(&self) -> u16 {
+        self.of_switch.len() as u16
+    }
+
+    fn view(&self, port: u16) -> PortView {
+        let p = &self.ports[self.of_switch[port as usize].ix()];
+        PortView { rate: p.rate, to_switch: p.peer.0 >= self.hosts, queued: p.queued, up: p.up }
+    }
+
+    fn queued(&self, port: u16, packet: &Header, lane: u8) -> u64 {
+        self.queues[self.of_switch[port as usize].ix() * self.classes + self.class(packet, lane)].bytes
+    }
+
+    fn paused(&self, port: u16, packet: &Header, lane: u8) -> bool {
+        self.ports[self.of_switch[port as usize].ix()].paused & 1 << self.class(packet, lane) != 0
     }
 }

@@ -6,7 +6,7 @@ use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, Slots};
-use fanin_cc::{AckFields, Data, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
+use fanin_cc::{AckFields, Data, Extra, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId};
@@ -100,11 +100,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let pair = (record.traffic, record.src, record.dst);
         let asked = self.slots[number as usize].answers;
         let known = match asked {
-            NO_SLOT if persistent => self.connections.get(&pair).map(|first| self.slots[*first as usize]),
+            NO_SLOT if persistent => self.connections.get(&pair).map(|first| self.slots[*first as usize].clone()),
             NO_SLOT => None,
             // The way back: this end received what the other one sent.
             asked => {
-                let slots = self.slots[asked as usize];
+                let slots = self.slots[asked as usize].clone();
                 Some(Slots { send: slots.recv, recv: slots.send, ..slots })
             }
         };
@@ -168,7 +168,7 @@ impl<Q: EventQueue> Simulation<Q> {
         passive: bool,
     ) -> u32 {
         let traffic = self.records[number as usize].traffic;
-        let path = self.path(from, to, key);
+        let path = self.path(from, to, key, Extra::default());
         let slot = self.open_sender(FlowId(number), traffic, from, to, key, port, &path);
         let end = TcpEnd::new(connection);
         let tcp = place(&mut self.tcp, &mut self.free_tcp, end);
@@ -183,7 +183,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let sender = &self.senders[from as usize];
         let (from_tcp, key) = (sender.tcp as usize, sender.key);
         let to_tcp = self.senders[to as usize].tcp as usize;
-        let (ideal, hops) = self.lone(NodeId(record.src), NodeId(record.dst), key, record.bytes);
+        let (ideal, hops) = self.lone(NodeId(record.src), NodeId(record.dst), key, record.bytes, 0);
         let row = &mut self.records[number as usize];
         (row.ideal, row.hops) = (ideal, hops);
         self.slots[number as usize].send = from;
@@ -437,6 +437,7 @@ impl<Q: EventQueue> Simulation<Q> {
             pending: arrived.pending,
             due_alone: arrived.due_alone,
             stamp: head.stamp,
+            received: self.hosts[node.ix()].received,
         };
         let plan = self.schemes[scheme].receiver_data(node.ix(), self.now, &data);
         if let Some(fields) = &plan.before {

@@ -112,7 +112,7 @@ fn each_action_of_each_scheme_happens_where_it_must() {
         let expected: &[Action] = match *preset {
             "none" => &[],
             "fixed-window" => &[WindowLimited],
-            "dcqcn" | "dcqcn-win" | "dcqcn-vendor" | "dcqcn-vendor-win" => &dcqcn,
+            "dcqcn" | "dcqcn-win" | "dcqcn-priq" | "dcqcn-vendor" | "dcqcn-vendor-win" => &dcqcn,
             "newreno" => &[Increase, MarkSeen],
             "newreno-ecn" => &[Cut, Increase, MarkSeen],
             "dctcp" => &[Cut, Increase, MarkSeen, MarkedWindow, EchoFlip],

@@ -35,6 +35,10 @@ fn flow(traffic: u16, start_us: u64, took_us: Option<u64>, bytes: u64) -> FlowRe
         packets_arrived: 4,
         traffic,
         hops: 2,
+        links: 0,
+        deflections: 0,
+        attempts: 0,
+        reordered: 0,
     }
 }
 

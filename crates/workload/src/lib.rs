@@ -31,6 +31,7 @@ pub use size::SizeDistribution;
 
 use fanin_engine::{Stream, Streams};
 use fanin_units::Time;
+use std::sync::Arc;
 
 /// The size of a flow that never ends, in bytes: 10^11 seconds at 100 Gb/s.
 pub const ENDLESS: u64 = 1 << 60;
@@ -39,7 +40,7 @@ pub const ENDLESS: u64 = 1 << 60;
 pub const NO_GROUP: u32 = u32::MAX;
 
 /// One message or long transfer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
     /// When it is posted at the sender, as far as its `chain` does not say otherwise.
     pub start: Time,
@@ -53,6 +54,8 @@ pub struct Flow {
     pub traffic: u16,
     /// Number of its incast, round or collective within the traffic, or [`NO_GROUP`].
     pub group: u32,
+    /// All senders of its incast, in order, where the application knows them ahead (Dart III-D).
+    pub senders: Option<Arc<[u32]>>,
     /// What it waits for, and what waits for it.
     pub chain: Chain,
 }

@@ -90,7 +90,7 @@ impl FlowList {
         let flows = self.flows.clone();
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
-            Flow { start, src, dst, bytes, traffic: 0, group, chain: Chain::default() }
+            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain: Chain::default() }
         }))
     }
 

@@ -266,8 +266,16 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
     // 4 and 1 share a rack. Of 2 flows in a pair, one carries 1600 B and the other 500.5 B on average.
     assert_eq!((expected.flows, expected.mean_bytes, expected.inter_rack), (12.0, 1050.25, 0.5));
     let chain = |after, us, answers, counts| Chain { after, delay: Time::from_us(us), answers, counts };
-    let flow =
-        |src, dst, bytes, group, chain| Flow { start: Time::from_us(5), src, dst, bytes, traffic: 3, group, chain };
+    let flow = |src, dst, bytes, group, chain| Flow {
+        start: Time::from_us(5),
+        src,
+        dst,
+        bytes,
+        traffic: 3,
+        group,
+        senders: None,
+        chain,
+    };
     let round = |group, before, first: u32, after: Option<u32>| {
         let pause = if group > 0 { 7 } else { 0 };
         [

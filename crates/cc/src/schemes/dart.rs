@@ -21,7 +21,7 @@
 //! | `apportion` | true or false | true | DASR, III-A |
 //! | `look_ahead` | true or false | true | III-D |
 //! | `deflect` | `off`, `message` or `packet` | `message` | IOFD, IV-A |
-//! | `window` | time | null | A1 |
+//! | `window` | time | 0 ps | A1 |
 //! | `window_steps` | steps | 1 | A1 |
 //! | `full_rate` | share of the line | 0.95 | A2 |
 //! | `leave_after` | windows | 2 | A5 |
@@ -146,8 +146,8 @@ pub struct Params {
     pub look_ahead: bool,
     /// What switches deflect.
     pub deflect: Deflect,
-    /// The window over which a receiver looks at its throughput and its marks; null is the largest base round-trip time.
-    pub window: Option<Time>,
+    /// The window over which a receiver looks at its throughput and its marks; 0 is the largest base round-trip time.
+    pub window: Time,
     /// In how many steps that window slides on; 1 is one fixed window after another.
     pub window_steps: u32,
     /// Part of the line rate from which on the last link counts as full.
@@ -256,7 +256,7 @@ impl Scheme for Dart {
                 "dart-packet-deflection" => Deflect::Packet,
                 _ => Deflect::Message,
             },
-            window: None,
+            window: Time::ZERO,
             window_steps: 1,
             full_rate: 0.95,
             leave_after: 2,
@@ -296,6 +296,7 @@ impl Scheme for Dart {
             lane: (short && p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8,
             list: if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 },
             whole: short,
+            pinned: p.deflect != Deflect::Off,
         }
     }
 
@@ -305,7 +306,6 @@ impl Scheme for Dart {
 
     fn check(p: &Params) -> Result<(), &'static str> {
         let rules = [
-            (p.window != Some(Time::ZERO), "window must be above 0, like \"60 us\""),
             ((1..=64).contains(&p.window_steps), "window_steps must be 1 to 64"),
             (p.full_rate > 0.0 && p.full_rate <= 1.0, "full_rate must be above 0 and at most 1, like 0.95"),
             (p.leave_after > 0, "leave_after must be at least 1"),

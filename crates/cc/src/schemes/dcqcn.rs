@@ -45,7 +45,7 @@
 //! | `min_rate` | rate or share of C | 0.001 | not printed; ours, 10 Mb/s at 10 Gb/s |
 //! | `clamp_target` | true or false | true | whether a CNP before any increase step sets RT too: DCQCN 3.1 (the authors' simulator has it as an option) |
 //! | `window` | true or false | false | HPCC 5.1 ("DCQCN+win") |
-//! | `urgent_up_to` | bytes | null | Dart VI-C, Pri-Q; null is no such lane, 8 KB in `dcqcn-priq` |
+//! | `urgent_up_to` | bytes | 0 B | Dart VI-C, Pri-Q; 0 is no such lane, 8 KB in `dcqcn-priq` |
 //!
 //! ## Where we differ from the paper and why
 //! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow gets back to exactly C and
@@ -156,8 +156,8 @@ pub struct Params {
     pub clamp_target: bool,
     /// Whether a window of the network's bandwidth-delay product times RC/C holds as well.
     pub window: bool,
-    /// Messages up to this size are served before all others; null is no such priority.
-    pub urgent_up_to: Option<Bytes>,
+    /// Messages up to this size are served before all others; 0 is no such priority.
+    pub urgent_up_to: Bytes,
 }
 
 impl Scheme for Dcqcn {
@@ -183,17 +183,17 @@ impl Scheme for Dcqcn {
             min_rate: RateOrShare::Share(0.001),
             clamp_target: true,
             window: id.ends_with("-win"),
-            urgent_up_to: id.ends_with("-priq").then_some(Bytes(8000)),
+            urgent_up_to: Bytes(if id.ends_with("-priq") { 8000 } else { 0 }),
         }
     }
 
     fn lanes(p: &Params) -> Lanes {
-        if p.urgent_up_to.is_some() { Lanes::Strict } else { Lanes::One }
+        if p.urgent_up_to.get() > 0 { Lanes::Strict } else { Lanes::One }
     }
 
     fn launch(p: &Params, bytes: u64, _senders: usize) -> Launch {
         // Dart VI-C: two priority levels, short messages over long ones
-        Launch { lane: p.urgent_up_to.is_some_and(|most| bytes <= most.get()) as u8, ..Launch::default() }
+        Launch { lane: (bytes <= p.urgent_up_to.get()) as u8, ..Launch::default() }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

@@ -142,7 +142,13 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: self.window, rate: Rate::from_bps(self.rate), wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control {
+            window: self.window,
+            rate: Rate::from_bps(self.rate),
+            wake_at: Time::NEVER,
+            retime: false,
+            not_before: Time::ZERO,
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params>) {

@@ -2,6 +2,7 @@
 
 use super::built::{Measure, Series};
 use super::document::{self, Document, Ideal, Place, PortSet, Size};
+use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
 use super::source::Source;
@@ -38,7 +39,8 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
     let source = &spec.source;
     let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
     check_head(&document, &mut checker);
-    let network = check_network(&mut document.network, document.seed, &mut checker);
+    let needs = needs(&document, &mut checker);
+    let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
     let measure = check_measure(&document.measure, network.as_ref().map(|n| &n.graph), &mut checker);
     let until = document.measure.warm_up.saturating_add(document.measure.window);
     let traffics = check_traffics(&mut document, network.as_ref(), until, &mut checker);

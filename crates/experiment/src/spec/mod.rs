@@ -7,6 +7,7 @@
 pub mod built;
 mod check;
 pub mod document;
+mod lanes;
 mod network;
 mod scheme;
 mod shape;
@@ -274,6 +275,7 @@ impl CheckedSpec {
             bytes: flow.bytes,
             traffic: flow.traffic,
             group: flow.group,
+            senders: flow.senders,
             chain: fanin_fabric::Chain {
                 after: flow.chain.after,
                 delay: flow.chain.delay,

@@ -5,6 +5,7 @@ use super::document::{
     self, Buffer, Class, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort, Policy, Pool, Release,
     Topology,
 };
+use super::lanes::Needs;
 use super::shape::advice;
 use fanin_cc::aqm::{pi, red};
 use fanin_fabric::shared_buffer::{Limit, Plan};
@@ -27,7 +28,12 @@ const MAX_BUFFER: u64 = 1_000_000_000_000;
 const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
 /// The fabric's network, or `None` after noting problems. Defaults are filled in where that is possible.
-pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>) -> Option<NetworkConfig> {
+pub fn check_network(
+    network: &mut Network,
+    seed: u64,
+    needs: &Needs,
+    checker: &mut Checker<'_>,
+) -> Option<NetworkConfig> {
     fill_topology(&mut network.topology);
     let graph = build_topology(&network.topology)
         .map_err(|error| {
@@ -36,10 +42,17 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
         })
         .ok();
     let packet = check_packet(&network.packet, checker);
-    let wire = network.packet.payload.get().saturating_add(network.packet.header.get());
+    let header = network.packet.header.get().saturating_add(u64::from(needs.extra));
+    let wire = network.packet.payload.get().saturating_add(header);
+    if packet.is_some() && wire > u64::from(u16::MAX) {
+        let problem = format!("with the {} B that a scheme adds, a packet has {wire} B", needs.extra);
+        checker.fail("network.packet.payload", problem, format!("at most {} B fit", u16::MAX));
+    }
     fill_buffer(&mut network.buffer, wire);
     let inherits = fill_classes(network, wire);
     let classes = check_classes(network, checker);
+    needs.check_thresholds(&classes, checker);
+    let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let mut graph = graph?;
     let entries = fanin_fabric::route_entries(&graph);
     if entries > MAX_ROUTES {
@@ -83,7 +96,8 @@ pub fn check_network(network: &mut Network, seed: u64, checker: &mut Checker<'_>
         Release::Dequeue => fanin_fabric::Release::Dequeue,
         Release::LastBit => fanin_fabric::Release::LastBit,
     };
-    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo })
+    let detection = network.failure_detection;
+    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo })
 }
 
 fn fill_topology(topology: &mut Topology) {
@@ -309,6 +323,8 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         marking_by_rate: class.marking_by_rate.iter().map(|of| (of.rate, marking(&of.marking))).collect(),
         share: class.share,
         alpha: class.alpha,
+        beside: None,
+        urgent: false,
     };
     classes.iter().map(class).collect()
 }

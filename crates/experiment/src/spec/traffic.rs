@@ -7,7 +7,7 @@ use super::document::{
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
-use fanin_cc::{Settings, SettingsError};
+use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
@@ -80,6 +80,14 @@ pub fn check_traffics(
         checker.fail("traffic", problem, format!("make it fewer, at most {MAX_MESSAGES:.0e}"));
     }
     warn_of_overload(&document.traffic, checker);
+    for config in &mut configs {
+        if config.scheme.lanes() != Lanes::One
+            && let Some(network) = network
+            && let Some(lane) = network.classes.iter().position(|class| class.beside == Some(config.class))
+        {
+            config.lane_class = lane as u8 + 1;
+        }
+    }
     let complete = configs.len() == count && workloads.len() == count;
     setting.filter(|_| complete).map(|setting| (configs, workloads, setting.places))
 }
@@ -127,6 +135,9 @@ impl One<'_, '_> {
     }
 
     fn config(&mut self, traffic: &mut Traffic, classes: &[String], payload: u64) -> Option<TrafficConfig> {
+        if traffic.weight == 0 {
+            self.fail("weight", "it is 0, which is no share at all", "1 is the usual weight");
+        }
         let scheme = self.scheme(&mut traffic.scheme);
         let endpoint = self.rdma(&traffic.rdma);
         let connection = self.tcp(&traffic.tcp, payload);
@@ -160,6 +171,9 @@ impl One<'_, '_> {
             name: traffic.name.clone(),
             scheme,
             class,
+            lane_class: 0,
+            weight: traffic.weight,
+            tenant: traffic.tenant,
             ecn,
             endpoint: endpoint?,
             overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { Time::ZERO },

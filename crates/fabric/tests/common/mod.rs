@@ -65,6 +65,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         classes: vec![class(false, Marking::Off)],
         buffer: BufferPolicy::Unlimited,
         release: Release::Dequeue,
+        detection: Time::ZERO,
         host_fifo: None,
     }
 }
@@ -75,7 +76,16 @@ pub fn class_with(lossless: bool, share: f64) -> ClassConfig {
 }
 
 pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
-    ClassConfig { name: "data".into(), lossless, marking, marking_by_rate: Vec::new(), share: None, alpha: None }
+    ClassConfig {
+        name: "data".into(),
+        lossless,
+        marking,
+        marking_by_rate: Vec::new(),
+        share: None,
+        alpha: None,
+        beside: None,
+        urgent: false,
+    }
 }
 
 /// Lossless ports of this many bytes.
@@ -88,6 +98,9 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
     TrafficConfig {
         name: scheme.into(),
         scheme: Settings::preset(scheme).unwrap_or_else(|| panic!("no scheme {scheme}")),
+        lane_class: 0,
+        weight: 1,
+        tenant: 0,
         class: 1,
         ecn: true,
         endpoint: EndpointConfig {
@@ -124,7 +137,7 @@ pub fn over_tcp(scheme: &str) -> TrafficConfig {
 }
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
-    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, chain: Chain::default() }
+    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, senders: None, chain: Chain::default() }
 }
 
 /// A simulation of traffic of scheme `none`.

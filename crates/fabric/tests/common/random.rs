@@ -190,6 +190,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         dst,
         bytes,
         traffic,
+        senders: None,
         group: u32::MAX,
         chain: Chain::default(),
     })
@@ -224,7 +225,8 @@ pub fn calm() -> impl Strategy<Value = Case> {
         messages.sort_by_key(|m| m.start);
         let buffer = with_room(buffer, &graph, &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo };
+        let detection = Time::ZERO;
+        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo };
         Case { config, traffics, messages }
     })
 }
@@ -296,7 +298,8 @@ pub fn congested() -> impl Strategy<Value = Case> {
                 Message { traffic: (i % traffics.len()) as u16, ..message(ns(at), src, dst, bytes) }
             })
             .collect();
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, host_fifo: None };
+        let detection = Time::ZERO;
+        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None };
         Case { config, traffics, messages }
     })
 }

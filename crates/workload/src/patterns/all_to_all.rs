@@ -46,6 +46,7 @@ impl AllToAll {
                 bytes: size.sample(&mut draws.sizes),
                 traffic: 0,
                 group: 0,
+                senders: None,
                 chain: Chain::default(),
             }
         }))

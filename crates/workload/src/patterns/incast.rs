@@ -5,6 +5,7 @@ use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::Pairs;
 use crate::{Chain, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
+use std::sync::Arc;
 
 /// Incasts (rows E13 and E14 of Dart's setting): at each event a uniform receiver and `degree` different uniform
 /// senders, none of them the receiver, each of which sends it one flow. The number of the event is the flows' group.
@@ -98,8 +99,12 @@ impl Incast {
                     bytes = size.sample(&mut sizes);
                 }
                 let start = event.saturating_add(offset(max_offset, &mut jitter));
-                flows.push(Flow { start, src, dst, bytes, traffic: 0, group, chain: Chain::default() });
+                flows.push(Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain: Chain::default() });
             });
+            let mut senders: Vec<u32> = flows.iter().map(|flow| flow.src).collect();
+            senders.sort_unstable();
+            let senders: Arc<[u32]> = senders.into();
+            flows.iter_mut().for_each(|flow| flow.senders = Some(senders.clone()));
         }))
     }
 }

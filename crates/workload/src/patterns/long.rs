@@ -102,6 +102,7 @@ impl Long {
             bytes: self.size.sample(&mut draws.sizes),
             traffic: 0,
             group: NO_GROUP,
+            senders: None,
             chain: Chain::default(),
         };
         // At most one per host, so the list is as small as the network.

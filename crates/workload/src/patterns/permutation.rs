@@ -67,7 +67,16 @@ impl Permutation {
             for (src, dst) in hosts.iter().zip(&receivers) {
                 let start = round.saturating_add(offset(jitter, &mut draws.jitter));
                 let bytes = size.sample(&mut draws.sizes);
-                flows.push(Flow { start, src: *src, dst: *dst, bytes, traffic: 0, group, chain: Chain::default() });
+                flows.push(Flow {
+                    start,
+                    src: *src,
+                    dst: *dst,
+                    bytes,
+                    traffic: 0,
+                    group,
+                    senders: None,
+                    chain: Chain::default(),
+                });
             }
         }))
     }

@@ -51,6 +51,7 @@ impl Poisson {
                 bytes: size.sample(&mut draws.sizes),
                 traffic: 0,
                 group: NO_GROUP,
+                senders: None,
                 chain: Chain::default(),
             })
         })

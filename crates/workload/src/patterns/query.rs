@@ -189,8 +189,16 @@ impl Query {
             }
             let mut flows = Vec::with_capacity(2 * degree);
             for (i, (server, gate)) in asked.into_iter().zip(first_gate..).enumerate() {
-                let flow =
-                    |src, dst, bytes, chain| Flow { start: Time::ZERO, src, dst, bytes, traffic: 0, group, chain };
+                let flow = |src, dst, bytes, chain| Flow {
+                    start: Time::ZERO,
+                    src,
+                    dst,
+                    bytes,
+                    traffic: 0,
+                    group,
+                    senders: None,
+                    chain,
+                };
                 let pause = if round > 0 { query.pause } else { Time::ZERO };
                 let delay = pause.saturating_add(offset(query.jitter, &mut draws.jitter));
                 let chain = Chain { after: before, delay, answers: false, counts: Some(gate) };

@@ -32,6 +32,9 @@ pub struct Network {
     /// When a switch gives the space of a packet back.
     #[serde(default)]
     pub release: Release,
+    /// How long after a link went down its two ends know, drop what waits for it and find new routes.
+    #[serde(default)]
+    pub failure_detection: Time,
     /// Changes to single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkChange>,

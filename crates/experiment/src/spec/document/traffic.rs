@@ -22,6 +22,12 @@ pub struct Traffic {
     /// Whether its data may be marked.
     #[serde(default = "yes")]
     pub ecn: bool,
+    /// Its weight, where receivers divide their line among senders (Dart).
+    #[serde(default = "plain_weight")]
+    pub weight: u16,
+    /// The tenant it belongs to, where receivers keep tenants apart (Dart).
+    #[serde(default)]
+    pub tenant: u8,
     /// When it begins.
     #[serde(default)]
     pub start: Time,
@@ -39,6 +45,10 @@ pub struct Traffic {
     /// How TCP carries messages, where the transport is that one.
     #[serde(default)]
     pub tcp: Tcp,
+}
+
+fn plain_weight() -> u16 {
+    1
 }
 
 /// The endpoint that carries messages.

@@ -1,0 +1,96 @@
+//! What the schemes of a spec need of its network: lanes of classes, and room in packets.
+
+use super::check::Checker;
+use super::document::Document;
+use fanin_cc::schemes::dart::Deflect;
+use fanin_cc::{Lanes, Settings};
+use fanin_fabric::{ClassConfig, Marking};
+use fanin_units::Bytes;
+
+/// What the schemes of a spec need of its network.
+pub struct Needs {
+    /// Lanes beside a class: the number of the class, counted from 0, and what they are.
+    lanes: Vec<(usize, Lanes)>,
+    /// Most bytes that a scheme adds to a data packet.
+    pub extra: u16,
+    /// The traffic that deflects above a threshold, in a class: its number, the class, the threshold in bytes.
+    thresholds: Vec<(usize, usize, u64)>,
+}
+
+/// What the schemes need. A scheme that is not understood needs nothing here; it is told of elsewhere.
+pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
+    let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new() };
+    for (i, traffic) in document.traffic.iter().enumerate() {
+        let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
+        needs.extra = needs.extra.max(scheme.extra().data);
+        let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
+        let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
+            continue;
+        };
+        if let Settings::Dart(_, params) = &scheme
+            && params.deflect != Deflect::Off
+            && !params.force_threshold
+        {
+            needs.thresholds.push((i, class, params.threshold.get()));
+        }
+        let lanes = scheme.lanes();
+        match needs.lanes.iter().find(|(other, _)| *other == class) {
+            _ if lanes == Lanes::One => {}
+            None => needs.lanes.push((class, lanes)),
+            Some((_, other)) if *other == lanes => {}
+            Some(_) => {
+                let problem = "another traffic of its class needs lanes of another kind";
+                checker.fail(&format!("traffic[{i}].class"), problem, "give the two traffics classes of their own");
+            }
+        }
+    }
+    needs
+}
+
+impl Needs {
+    /// The classes with their lanes behind them.
+    pub fn add_lanes(&self, mut classes: Vec<ClassConfig>, most: usize, checker: &mut Checker<'_>) -> Vec<ClassConfig> {
+        for &(class, lanes) in &self.lanes {
+            let Some(of) = classes.get(class).cloned() else { continue };
+            let markings = std::iter::once(&of.marking).chain(of.marking_by_rate.iter().map(|(_, marking)| marking));
+            if markings.into_iter().any(|m| matches!(m, Marking::RedAverage(_) | Marking::Pi(_))) {
+                let problem = format!("class \"{}\" has two lanes, which are marked by what both hold", of.name);
+                checker.fail("network.marking", problem, "use the kind \"step\" or \"red\" there");
+            }
+            let kind = if lanes == Lanes::Strict { "urgent" } else { "deflectable" };
+            let name = format!("{}.{kind}", of.name);
+            classes.push(ClassConfig { name, beside: Some(class as u8 + 1), urgent: lanes == Lanes::Strict, ..of });
+        }
+        if !self.lanes.is_empty() && classes.len() > most {
+            let problem = format!("with the lanes of their schemes there are {} classes", classes.len());
+            checker.fail("network.classes", problem, format!("there are at most {most}"));
+        }
+        classes
+    }
+
+    /// Deflection is to come before marks (Dart IV-B).
+    pub fn check_thresholds(&self, classes: &[ClassConfig], checker: &mut Checker<'_>) {
+        for &(traffic, class, threshold) in &self.thresholds {
+            let Some(class) = classes.get(class) else { continue };
+            let markings = std::iter::once(&class.marking).chain(class.marking_by_rate.iter().map(|(_, m)| m));
+            let first = markings.filter_map(|marking| match marking {
+                Marking::Step { above, .. } => Some(*above),
+                Marking::Red { min, .. } => Some(*min),
+                _ => None,
+            });
+            if let Some(marks) = first.min()
+                && threshold >= marks
+            {
+                checker.fail(
+                    &format!("traffic[{traffic}].scheme.threshold"),
+                    format!(
+                        "it deflects above {}, where packets are marked from {} on already",
+                        Bytes(threshold),
+                        Bytes(marks)
+                    ),
+                    "lower it below the marking threshold, or say force_threshold = true",
+                );
+            }
+        }
+    }
+}
