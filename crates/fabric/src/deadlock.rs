@@ -33,10 +33,12 @@
 //!   its start packet on, has one only where that packet arrives: what waits in a queue of lane 1 before the pause comes,
 //!   and packets whose start has gone ahead in lane 1, wait on. The acyclic graph is needed for a proof there, not enough.
 //! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*, or
-//!   a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`].
+//!   a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The fabric
+//!   counts them so (`came_in` of a queued packet).
 //! * Links that go down change the shortest paths: prove the graph without them.
 //!
-//! The detector of circular waits sees at run time what is not proven here (see [`crate::Totals`]).
+//! What is not proven here is watched at run time: [`crate::Totals::circular_waits`] counts, and
+//! [`crate::Simulation::circular_wait`] says what stands.
 
 use crate::topology::{Adjacency, Graph};
 use fanin_units::{NodeId, PortId};

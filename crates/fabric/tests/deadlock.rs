@@ -1,12 +1,14 @@
-//! The dependency graph of the escape lane: proofs for the networks we use, counter-cases, and an oracle that walks
-//! every way of every pair.
+//! Deadlock. The dependency graph of the escape lane: proofs for the networks we use, counter-cases, and an oracle that
+//! walks every way of every pair. Circular waits at run time: found where they stand, and nowhere else.
 
 mod common;
 
+use common::random::{congested, steps};
 use common::*;
 use fanin_fabric::deadlock::{Entry, Report, Verdict, prove};
 use fanin_fabric::topology::{Clos, Dumbbell, FatTree, Graph, LeafSpine, Link};
-use fanin_units::{NodeId, PortId};
+use fanin_fabric::*;
+use fanin_units::{NodeId, PortId, Rate, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -42,9 +44,14 @@ fn leaf_spine(leaves: u32, hosts: u32, spines: u32) -> Graph {
 
 /// Switches in a circle with a host each; host i is node i.
 fn ring(switches: u32) -> Graph {
+    wide_ring(switches, us(1))
+}
+
+/// The same with this delay between switches.
+fn wide_ring(switches: u32, delay: Time) -> Graph {
     let s = |i: u32| switches + i % switches;
     let links: Vec<_> =
-        (0..switches).flat_map(|i| [(i, s(i), gbps(10), us(1)), (s(i), s(i + 1), gbps(10), us(1))]).collect();
+        (0..switches).flat_map(|i| [(i, s(i), gbps(10), us(1)), (s(i), s(i + 1), gbps(10), delay)]).collect();
     graph(switches, switches, &links)
 }
 
@@ -56,7 +63,7 @@ fn two_tors() -> Graph {
 /// Sender and receiver of a port.
 fn ends(graph: &Graph, port: PortId) -> (NodeId, NodeId) {
     let Link { a, b, .. } = graph.links[port.ix() / 2];
-    if port.ix() % 2 == 0 { (a, b) } else { (b, a) }
+    if port.ix().is_multiple_of(2) { (a, b) } else { (b, a) }
 }
 
 fn acyclic(graph: &Graph, entry: Entry) -> (u64, u64) {
@@ -209,13 +216,14 @@ fn oracle(graph: &Graph, entry: Entry) -> (BTreeSet<PortId>, BTreeSet<(PortId, P
     let host = |node: usize| node < graph.hosts as usize;
     // All distances at once, by ways on which only switches are in the middle.
     const FAR: usize = 1 << 20;
-    let mut distance = vec![vec![FAR; nodes]; nodes];
-    (0..nodes).for_each(|n| distance[n][n] = 0);
-    ports.iter().for_each(|&(_, a, b)| distance[a][b] = 1);
+    let mut distance = vec![FAR; nodes * nodes];
+    (0..nodes).for_each(|n| distance[n * nodes + n] = 0);
+    ports.iter().for_each(|&(_, a, b)| distance[a * nodes + b] = 1);
     for middle in (0..nodes).filter(|n| !host(*n)) {
         for a in 0..nodes {
             for b in 0..nodes {
-                distance[a][b] = distance[a][b].min(distance[a][middle] + distance[middle][b]);
+                distance[a * nodes + b] =
+                    distance[a * nodes + b].min(distance[a * nodes + middle] + distance[middle * nodes + b]);
             }
         }
     }
@@ -243,19 +251,21 @@ fn oracle(graph: &Graph, entry: Entry) -> (BTreeSet<PortId>, BTreeSet<(PortId, P
     let (mut used, mut pairs) = (BTreeSet::new(), BTreeSet::new());
     for to in 0..graph.hosts as usize {
         let near = |at: usize, peer: usize| {
-            distance[at][to] < FAR && distance[peer][to] + 1 == distance[at][to] && (!host(peer) || peer == to)
+            distance[at * nodes + to] < FAR
+                && distance[peer * nodes + to] + 1 == distance[at * nodes + to]
+                && (!host(peer) || peer == to)
         };
         let mut note = |way: &[PortId]| {
             used.extend(way.iter().copied().filter(|p| between(*p)));
             pairs.extend(way.windows(2).map(|w| (w[0], w[1])).filter(|(a, b)| between(*a) && between(*b)));
         };
-        for from in (0..nodes).filter(|from| *from != to && distance[*from][to] < FAR) {
+        for from in (0..nodes).filter(|from| *from != to && distance[*from * nodes + to] < FAR) {
             walk(from, to, &mut Vec::new(), &ports, &near, &mut note);
             let least = match entry {
                 Entry::AfterLastMisroute => continue,
                 Entry::OnLastMisroute { last_hop } => 2 - last_hop as usize,
             };
-            if !host(from) && distance[from][to] >= least {
+            if !host(from) && distance[from * nodes + to] >= least {
                 for &(port, ..) in ports.iter().filter(|(p, a, _)| *a == from && between(*p)) {
                     walk(ends(graph, port).1.ix(), to, &mut vec![port], &ports, &near, &mut note);
                 }
@@ -348,5 +358,171 @@ proptest! {
         }
         let tors = graph.names.iter().filter(|n| n.starts_with("tor")).count();
         prop_assert_eq!(report.holds(), tors < 2, "{}", report);
+    }
+}
+
+/// One lossless class whose ingresses pause at this many bytes, and senders that never send again.
+fn tight(graph: Graph, threshold: u64, messages: Vec<Message>) -> Simulation {
+    let slowest = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, WIRE, PACKET.pause as u64)).max().unwrap();
+    let mut config = network(graph);
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(threshold + slowest, None);
+    let mut traffic = traffic("none");
+    traffic.endpoint.timeout = Time::NEVER;
+    simulation(config, vec![traffic], messages)
+}
+
+/// Every host of a ring sends to the one after the next, clockwise, as that is shorter.
+fn clockwise(switches: u32, bytes: u64) -> Vec<Message> {
+    assert!(switches > 4, "no shorter way");
+    (0..switches).map(|h| message(Time::ZERO, h, (h + 2) % switches, bytes)).collect()
+}
+
+#[test]
+fn a_ring_that_waits_for_itself_is_found_and_stands_at_the_end() {
+    let graph = ring(5);
+    let mut sim = tight(graph.clone(), 4 * WIRE, clockwise(5, 200 * PAYLOAD));
+    assert_eq!(sim.circular_wait(), None);
+    assert!(sim.run_until(Time::from_s(1), 1_000_000) && sim.is_over(), "{:?}", sim.totals());
+    // Nothing is left to happen, and nobody is done.
+    assert!(sim.totals().ledger.in_flight > 0 && sim.finished() == 0);
+    assert_eq!(sim.totals().drops, Drops::default());
+    let standing = sim.circular_wait().expect("it stands");
+    assert!(standing.iter().all(|(_, class)| *class == 1));
+    // It is one that the dependency graph has: all around, clockwise.
+    let Verdict::Cyclic(possible) = prove(&graph, AFTER).verdict else { panic!("a ring has a cycle") };
+    assert_eq!(standing.len(), possible.len());
+    for (i, (port, _)) in standing.iter().enumerate() {
+        let (from, to) = ends(&graph, *port);
+        assert_eq!((to.0 - 5, to), ((from.0 - 5 + 1) % 5, ends(&graph, standing[(i + 1) % 5].0).0), "{standing:?}");
+    }
+    // The pauses that closed it are noted, with time and place.
+    let (incidents, totals) = (sim.incidents(), sim.totals());
+    let noted: Vec<&Incident> = incidents.kept.iter().filter(|i| i.what == What::CircularWait(1)).collect();
+    assert!(totals.circular_waits > 0 && totals.circular_waits < incidents.pauses);
+    assert_eq!((totals.circular_waits, incidents.circular_waits), (noted.len() as u64, noted.len() as u64));
+    let last = noted[noted.len() - 1];
+    assert!(standing.iter().any(|(port, _)| *port == last.port), "{last:?} {standing:?}");
+    let paused = |i: &Incident| (i.time, i.port, i.what) == (last.time, last.port, What::Paused(1));
+    assert!(incidents.kept.iter().any(paused), "the pause itself is an incident too");
+}
+
+#[test]
+fn pauses_without_a_circle_are_none() {
+    // Fan-in at a star pauses hosts only; through a chain of switches it pauses switches too, and those wait in a line.
+    for (graph, hosts) in [(star(8, us(1)), 8), (chain(5, gbps(10), us(1)), 5)] {
+        let messages = (1..hosts).map(|h| message(Time::ZERO, h, 0, 200 * PAYLOAD)).collect();
+        let mut sim = tight(graph, 4 * WIRE, messages);
+        let mut time = Time::ZERO;
+        while !sim.is_over() {
+            time += us(20);
+            run_to(&mut sim, time);
+            assert_eq!(sim.circular_wait(), None, "at {time}");
+        }
+        check_all_arrived(&sim);
+        assert!(sim.incidents().pauses > 20, "{:?}", sim.incidents().pauses);
+        assert_eq!((sim.totals().circular_waits, sim.incidents().circular_waits), (0, 0));
+    }
+}
+
+#[test]
+fn a_ring_whose_accounts_never_fill_has_none() {
+    let mut sim = tight(ring(5), 400 * WIRE, clockwise(5, 200 * PAYLOAD));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.totals().circular_waits, 0);
+}
+
+#[test]
+fn a_circle_counts_while_no_resume_is_under_way_and_may_dissolve() {
+    // Far from each other, switches hear late that they may go on. Hosts start one microsecond apart.
+    let run = |threshold: u64, packets: u64| {
+        let mut messages = clockwise(5, packets * PAYLOAD);
+        messages.iter_mut().for_each(|m| m.start = us(2 * m.src as u64 % 5));
+        let mut sim = tight(wide_ring(5, us(20)), threshold * WIRE, messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert!(sim.incidents().pauses > 5 && sim.circular_wait().is_none());
+        sim.totals().circular_waits
+    };
+    // All around is paused and has packets, but some ingress has already taken its pause back.
+    assert_eq!(run(8, 30), 0);
+    // Each waits for the next one, until an account gets room by packets that go to the host.
+    assert_eq!(run(16, 60), 1);
+}
+
+#[test]
+fn classes_wait_for_themselves_only() {
+    // A ring of switches 10 + i with a host i each, and a host 5 + i behind switch 15 + i and a slow link. Class 1 fills
+    // the links of the first part of the ring, and class 2 those of the rest and the first one again. Together they would
+    // go all around.
+    let links = (0..5).flat_map(|i| {
+        let (fast, slow) = (gbps(10), Rate::from_mbps(100));
+        let around = (10 + i, 10 + (i + 1) % 5, fast, us(1));
+        [(i, 10 + i, fast, us(1)), (10 + i, 15 + i, slow, us(1)), (15 + i, 5 + i, fast, us(1)), around]
+    });
+    let graph = graph(10, 10, &links.collect::<Vec<_>>());
+    let mut config = network(graph);
+    config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
+    config.buffer = lossless(100_000, None);
+    let mut traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
+    traffics.iter_mut().for_each(|traffic| traffic.endpoint.timeout = Time::NEVER);
+    let flow = |i: u32| Message { traffic: (i > 2) as u16, ..message(Time::ZERO, i, 5 + (i + 2) % 5, 500 * PAYLOAD) };
+    let mut sim = simulation(config, traffics, (0..5).map(flow).collect());
+    run_to(&mut sim, Time::from_ms(10));
+    let stuck = |i: u32| sim.queued(port(&sim, 10 + i, 10 + (i + 1) % 5)) > 10 * WIRE;
+    assert!((0..5).all(stuck), "all links of the ring are held back");
+    assert!((1..5).all(|i| counters(&sim, 10 + i, 10 + (i + 1) % 5).pauses > 0));
+    assert_eq!((sim.circular_wait(), sim.totals().circular_waits), (None, 0));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.totals().circular_waits, 0);
+}
+
+/// A ring of switches with a host each and links across.
+fn meshed_ring() -> impl Strategy<Value = Graph> {
+    (3u32..8, vec((any::<u32>(), any::<u32>()), 0..3)).prop_map(|(switches, across)| {
+        let mut graph = ring(switches);
+        let across = across.iter().map(|(a, b)| (switches + a % switches, switches + b % switches));
+        let across = across.filter(|(a, b)| a != b);
+        graph.links.extend(across.map(|(a, b)| Link::new(NodeId(a), NodeId(b), gbps(10), us(1))));
+        graph
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(1))]
+
+    /// A run without losses ends with all messages arrived, or in a circular wait.
+    #[test]
+    fn who_is_stuck_at_the_end_waits_in_a_circle(
+        graph in meshed_ring(),
+        pairs in vec((any::<u32>(), any::<u32>(), 0u64..20_000, 1u64..300_000), 10..40),
+        threshold in 1u64..8_000,
+    ) {
+        let hosts = graph.hosts;
+        let pair = |(a, b, at, bytes): (u32, u32, u64, u64)| {
+            message(ns(at), a % hosts, (a % hosts + 1 + b % (hosts - 1)) % hosts, bytes)
+        };
+        let holds = prove(&graph, AFTER).holds();
+        let mut sim = tight(graph, threshold, pairs.into_iter().map(pair).collect());
+        prop_assert!(sim.run_until(Time::from_s(10), 3_000_000) && sim.is_over(), "{:?}", sim.totals());
+        prop_assert_eq!(sim.totals().drops, Drops::default());
+        let stuck = sim.totals().ledger.in_flight > 0;
+        prop_assert_eq!(sim.circular_wait().is_some(), stuck);
+        prop_assert_eq!(sim.finished() < sim.started(), stuck);
+        prop_assert!(!(stuck && holds), "proven to drain");
+    }
+
+    #[test]
+    fn networks_of_tiers_never_wait_in_a_circle(case in congested(), steps in steps()) {
+        prop_assert!(prove(&case.config.graph, AFTER).holds());
+        let mut sim = case.build();
+        for (nanoseconds, events) in steps {
+            sim.run_until(sim.now() + ns(nanoseconds), events);
+            prop_assert_eq!(sim.circular_wait(), None);
+        }
+        finish(&mut sim);
+        prop_assert_eq!(sim.totals().circular_waits, 0);
     }
 }
