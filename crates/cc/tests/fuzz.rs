@@ -104,6 +104,8 @@ struct World {
     now: Time,
     flows: Vec<Flow>,
     opened: u32,
+    /// Bytes that reached the receiver.
+    received: u64,
     answers: Vec<Answer>,
 }
 
@@ -118,7 +120,7 @@ impl World {
         scheme.add_host(&nic(10));
         let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
         scheme.add_switch(&SwitchInfo { node: NodeId(2), seed: 1, ports: &[port, port] });
-        Self { scheme, now: us(1), flows: Vec::new(), opened: 0, answers: Vec::new() }
+        Self { scheme, now: us(1), flows: Vec::new(), opened: 0, received: 0, answers: Vec::new() }
     }
 
     fn pick(&self, flow: u8) -> Option<usize> {
@@ -198,7 +200,7 @@ impl World {
             match who {
                 Some(at) => self.sender(at, |s, slot, now| s.on_timer(slot, now)),
                 None => {
-                    self.scheme.receiver_timer(0, self.now, 0);
+                    self.scheme.receiver_timer(0, self.now, self.received);
                     self.poll();
                 }
             }
@@ -235,9 +237,8 @@ impl World {
     }
 
     fn send(&mut self, at: usize) {
-        if self.flows[at].may_send_at > self.now {
-            self.advance(self.flows[at].may_send_at);
-        }
+        let flow = &self.flows[at];
+        self.advance(flow.may_send_at.max(flow.control.not_before).max(self.now));
         let flow = &mut self.flows[at];
         if flow.in_flight() >= flow.control.window {
             return;
@@ -286,6 +287,19 @@ impl World {
             flow.expected += PAYLOAD as u64;
         }
         packet.acked_to = flow.expected;
+        self.received += packet.wire as u64;
+        packet.received = self.received;
+        if packet.in_order && packet.start {
+            let message = MessageStart {
+                flow: packet.flow,
+                id: FlowId(flow.id),
+                from: NodeId(0),
+                tenant: 0,
+                weight: 1,
+                incast: Some(Incast { id: flow.id, senders: &[0, 8, 9] }),
+            };
+            self.scheme.receiver_message_start(0, self.now, &message);
+        }
         let plan = self.scheme.receiver_data(0, self.now, &packet);
         hold!(
             "an ACK for earlier packets only where one is missing",
@@ -337,6 +351,7 @@ impl World {
         let flow = self.flows.remove(at);
         self.scheme.close(flow.slot, self.now);
         self.scheme.take_shared_changed();
+        self.scheme.receiver_message_end(0, self.now, ReceiverFlow(flow.id), FlowId(flow.id));
         self.scheme.receiver_close(0, self.now, ReceiverFlow(flow.id));
         self.poll();
         for other in 0..self.flows.len() {
@@ -393,7 +408,7 @@ impl World {
             Op::StrayTimer(f) => {
                 if let Some(at) = self.pick(f) {
                     self.sender(at, |s, slot, now| s.on_timer(slot, now));
-                    self.scheme.receiver_timer(0, self.now, 0);
+                    self.scheme.receiver_timer(0, self.now, self.received);
                     self.poll();
                 }
             }

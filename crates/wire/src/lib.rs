@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod crc;
+pub mod dart;
 mod error;
 mod ethernet;
 mod ip;
@@ -17,16 +18,17 @@ mod packet;
 mod pfc;
 mod roce;
 
+pub use dart::{DartAck, DartData, SenderList, Senders};
 pub use error::WireError;
 pub use ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};
 pub use ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
-pub use packet::{Cnp, Data, Envelope, Packet, Response};
+pub use packet::{Cnp, DartSend, Data, Envelope, Packet, Response};
 pub use pfc::{PFC_ADDRESS, Pfc};
 pub use roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, icrc, opcode};
 
 /// Bytes on the wire by kind of packet: the whole Ethernet frame with its FCS. Defaults of the simulator.
 pub mod size {
-    use super::{Aeth, Bth, CNP_RESERVED, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Pfc, Udp};
+    use super::{Aeth, Bth, CNP_RESERVED, DartAck, DartData, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Pfc, Udp};
     use fanin_units::Bytes;
 
     /// All headers and trailers of a RoCEv2 data packet.
@@ -39,6 +41,17 @@ pub mod size {
     pub const CNP: Bytes = data(CNP_RESERVED as u64);
     /// A PFC frame, PAUSE or RESUME.
     pub const PAUSE: Bytes = frame((Ethernet::LEN + Pfc::LEN + FCS_LEN) as u64);
+
+    /// All headers and trailers of a data packet of Dart without a list of senders.
+    pub const DART_DATA_HEADER: Bytes = Bytes(DATA_HEADER.0 + DartData::LEN as u64);
+    /// An acknowledgement of Dart.
+    pub const DART_ACK: Bytes = data((Aeth::LEN + DartAck::LEN) as u64);
+
+    /// A data packet of Dart with this many bytes of payload and, where it has one, list of senders
+    /// ([`SenderList::wire_len`](super::SenderList::wire_len)), padded like [`data`]. Saturates.
+    pub const fn dart_data(list_and_payload: u64) -> Bytes {
+        data(list_and_payload.saturating_add(DartData::LEN as u64))
+    }
 
     /// A data packet with this many payload bytes. The payload is padded to a multiple of 4 bytes (its BTH says by how
     /// much) and the frame to [`MIN_FRAME`]. Saturates.

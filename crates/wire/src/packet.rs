@@ -1,5 +1,6 @@
 //! Whole packets: Ethernet frames from the destination address to the frame check sequence.
 
+use crate::dart::{DartAck, DartData};
 use crate::error::{WireError, require, take, take_slice, wrong};
 use crate::ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};
 use crate::ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
@@ -14,6 +15,8 @@ use crate::size;
 /// | data | Ethernet 14, IPv4 20, UDP 8, BTH 12, payload and 0-3 padding, ICRC 4, FCS 4 |
 /// | ACK, NACK | Ethernet 14, IPv4 20, UDP 8, BTH 12, AETH 4, ICRC 4, FCS 4 |
 /// | CNP | Ethernet 14, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4, FCS 4 |
+/// | Dart's data | Ethernet 14, IPv4 20, UDP 8, BTH 12, Dart 12, list of senders if any, payload and 0-3 padding, ICRC 4, FCS 4 |
+/// | Dart's ACK | Ethernet 14, IPv4 20, UDP 8, BTH 12, AETH 4, Dart 4, ICRC 4, FCS 4 |
 /// | PFC | Ethernet 14, opcode, vector and quanta 20, zeros 26, FCS 4 |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packet<'a> {
@@ -25,6 +28,15 @@ pub enum Packet<'a> {
     Nack(Response),
     /// A packet of this connection met congestion.
     Cnp(Cnp),
+    /// Payload of a message under Dart.
+    DartData(DartSend<'a>),
+    /// An ACK under Dart.
+    DartAck {
+        /// What every ACK says.
+        ack: Response,
+        /// The sender's share.
+        dart: DartAck,
+    },
     /// PAUSE or RESUME of classes on this link; one frame may do both.
     Pfc {
         /// Address of the port that sends it.
@@ -74,6 +86,24 @@ pub struct Data<'a> {
     pub payload: &'a [u8],
 }
 
+/// A data packet of Dart: one of the RDMA SENDs above with what Dart adds, which also says whether it starts or ends
+/// a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DartSend<'a> {
+    /// Addresses, class and marks.
+    pub envelope: Envelope,
+    /// Queue pair of the receiver; below 2^24.
+    pub destination_qp: u32,
+    /// Number of the packet on its connection; below 2^24.
+    pub psn: u32,
+    /// Whether the receiver should acknowledge it.
+    pub ack_request: bool,
+    /// What Dart adds, with the list of senders if there is one.
+    pub dart: DartData<'a>,
+    /// What it carries, without padding; with the list at most 65,476 B.
+    pub payload: &'a [u8],
+}
+
 /// An ACK or a NACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Response {
@@ -106,6 +136,8 @@ impl<'a> Packet<'a> {
             Self::Ack(_) => size::ACK,
             Self::Nack(_) => size::NACK,
             Self::Cnp(_) => size::CNP,
+            Self::DartData(data) => size::dart_data(data.list_and_payload() as u64),
+            Self::DartAck { .. } => size::DART_ACK,
             Self::Pfc { .. } => size::PAUSE,
         };
         usize::try_from(bytes.get()).unwrap_or(usize::MAX)
@@ -125,10 +157,14 @@ impl<'a> Packet<'a> {
         let (content, trailer) = frame.split_at_mut(len - FCS_LEN);
         content.fill(0);
         match self {
-            Self::Data(data) => encode_roce(&data.envelope, data.bth(), data.payload, content)?,
-            Self::Ack(ack) => ack.encode(Syndrome::PLAIN_ACK, content)?,
-            Self::Nack(nack) => nack.encode(Syndrome::SEQUENCE_ERROR, content)?,
-            Self::Cnp(cnp) => encode_roce(&cnp.envelope, cnp.bth(), &[0; CNP_RESERVED], content)?,
+            Self::Data(data) => encode_roce(&data.envelope, data.bth(), None, data.payload, content)?,
+            Self::Ack(ack) => ack.encode(Syndrome::PLAIN_ACK, None, content)?,
+            Self::Nack(nack) => nack.encode(Syndrome::SEQUENCE_ERROR, None, content)?,
+            Self::Cnp(cnp) => encode_roce(&cnp.envelope, cnp.bth(), None, &[0; CNP_RESERVED], content)?,
+            Self::DartData(data) => {
+                encode_roce(&data.envelope, data.bth(), Some(&data.dart), data.payload, content)?;
+            }
+            Self::DartAck { ack, dart } => ack.encode(Syndrome::PLAIN_ACK, Some(dart), content)?,
             Self::Pfc { source, pfc } => {
                 let ethernet =
                     Ethernet { destination: PFC_ADDRESS, source: *source, ethertype: ethertype::MAC_CONTROL };
@@ -143,7 +179,7 @@ impl<'a> Packet<'a> {
     /// Reads a whole frame from the front of `bytes`; also gives the bytes after it.
     ///
     /// Checks run from the first header to the last, then ICRC and FCS, so an error names the first header that is known
-    /// to be wrong. Ignored: reserved bits, contents of padding, identification and do-not-fragment, UDP checksum, partition,
+    /// to be wrong. Ignored: reserved bits of the standards, contents of padding, identification and do-not-fragment, UDP checksum, partition,
     /// solicited event, migrated, credits, and what else of the BTH a variant has no field for.
     ///
     /// # Errors
@@ -187,13 +223,35 @@ impl Data<'_> {
     }
 }
 
+impl DartSend<'_> {
+    /// Bytes that are padded together: nothing between them is.
+    fn list_and_payload(&self) -> usize {
+        self.dart.wire_len() - DartData::LEN + self.payload.len()
+    }
+
+    fn bth(&self) -> Bth {
+        let pad_count = (self.list_and_payload().wrapping_neg() % 4) as u8;
+        let (ack_request, psn) = (self.ack_request, self.psn);
+        Bth { opcode: opcode::DART_SEND, pad_count, ack_request, psn, ..plain_bth(self.destination_qp) }
+    }
+}
+
 impl Response {
-    fn encode(&self, syndrome: Syndrome, content: &mut [u8]) -> Result<(), WireError> {
-        let mut body = [0; Aeth::LEN];
-        Aeth { syndrome, msn: self.msn }.encode(&mut body)?;
+    fn encode(&self, syndrome: Syndrome, dart: Option<&DartAck>, content: &mut [u8]) -> Result<(), WireError> {
+        let mut body = [0; Aeth::LEN + DartAck::LEN];
+        let mut len = Aeth { syndrome, msn: self.msn }.encode(&mut body)?;
+        let mut opcode = opcode::ACKNOWLEDGE;
+        if let Some(dart) = dart {
+            len += dart.encode(&mut body[len..])?;
+            opcode = opcode::DART_ACKNOWLEDGE;
+        }
         let (becn, psn) = (self.becn, self.psn);
-        let bth = Bth { opcode: opcode::ACKNOWLEDGE, becn, psn, ..plain_bth(self.destination_qp) };
-        encode_roce(&self.envelope, bth, &body, content)
+        let bth = Bth { opcode, becn, psn, ..plain_bth(self.destination_qp) };
+        encode_roce(&self.envelope, bth, None, &body[..len], content)
+    }
+
+    fn of(bth: &Bth, aeth: &Aeth, envelope: Envelope) -> Self {
+        Self { envelope, destination_qp: bth.destination_qp, psn: bth.psn, msn: aeth.msn, becn: bth.becn }
     }
 }
 
@@ -220,10 +278,18 @@ const fn plain_bth(destination_qp: u32) -> Bth {
 }
 
 /// Writes everything from the Ethernet header to the ICRC. `content` is zeroed and long enough.
-fn encode_roce(envelope: &Envelope, bth: Bth, body: &[u8], content: &mut [u8]) -> Result<(), WireError> {
-    let length = Udp::LEN + Bth::LEN + body.len() + bth.pad_count as usize + ICRC_LEN;
+fn encode_roce(
+    envelope: &Envelope,
+    bth: Bth,
+    dart: Option<&DartData<'_>>,
+    body: &[u8],
+    content: &mut [u8],
+) -> Result<(), WireError> {
+    let body_len = dart.map_or(0, DartData::wire_len) + body.len();
+    let length = Udp::LEN + Bth::LEN + body_len + bth.pad_count as usize + ICRC_LEN;
     let Ok(total_length) = u16::try_from(Ipv4::LEN + length) else {
-        return Err(wrong("payload", "length", body.len() as u64, "65,488 B or less"));
+        let header = if dart.is_some() { "Dart data and payload" } else { "payload" };
+        return Err(wrong(header, "length", body_len as u64, "65,488 B or less"));
     };
     let ethernet =
         Ethernet { destination: envelope.destination_mac, source: envelope.source_mac, ethertype: ethertype::IPV4 };
@@ -244,6 +310,9 @@ fn encode_roce(envelope: &Envelope, bth: Bth, body: &[u8], content: &mut [u8]) -
     at += ip.encode(&mut content[at..])?;
     at += udp.encode(&mut content[at..])?;
     at += bth.encode(&mut content[at..])?;
+    if let Some(dart) = dart {
+        at += dart.encode(&mut content[at..])?;
+    }
     content[at..at + body.len()].copy_from_slice(body);
     at += body.len() + bth.pad_count as usize;
     let crc = icrc(&content[Ethernet::LEN..at]);
@@ -294,8 +363,7 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
         opcode::ACKNOWLEDGE => {
             require(body_len == Aeth::LEN, "UDP", "length", udp.length, "28, for BTH, AETH and ICRC")?;
             let (aeth, rest) = Aeth::decode(rest)?;
-            let (destination_qp, psn, becn) = (bth.destination_qp, bth.psn, bth.becn);
-            let response = Response { envelope, destination_qp, psn, msn: aeth.msn, becn };
+            let response = Response::of(&bth, &aeth, envelope);
             match aeth.syndrome {
                 Syndrome::Ack { .. } => (Packet::Ack(response), rest),
                 Syndrome::SEQUENCE_ERROR => (Packet::Nack(response), rest),
@@ -309,8 +377,36 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
             let destination_qp = bth.destination_qp;
             (Packet::Cnp(Cnp { envelope, destination_qp }), rest)
         }
+        opcode::DART_SEND => {
+            require(body_len % 4 == 0, "payload", "padded length", body_len as u64, "a multiple of 4")?;
+            let Some(len) = body_len.checked_sub(bth.pad_count as usize) else {
+                return Err(wrong("BTH", "pad count", bth.pad_count, "the length of the padded payload or less"));
+            };
+            // Never past the end of the packet, whatever the list says of its length.
+            let whole = rest.len() >= len;
+            let (dart, payload) = match DartData::decode(&rest[..len.min(rest.len())]) {
+                Err(WireError::Truncated { header, missing }) if whole => {
+                    return Err(wrong(header, "length past the end of the packet", missing as u64, "0"));
+                }
+                read => read?,
+            };
+            let (_, rest) = take_slice("payload", rest, body_len)?;
+            let (destination_qp, psn, ack_request) = (bth.destination_qp, bth.psn, bth.ack_request);
+            (Packet::DartData(DartSend { envelope, destination_qp, psn, ack_request, dart, payload }), rest)
+        }
+        opcode::DART_ACKNOWLEDGE => {
+            let right = body_len == Aeth::LEN + DartAck::LEN;
+            require(right, "UDP", "length", udp.length, "32, for BTH, AETH, Dart ACK and ICRC")?;
+            let (aeth, rest) = Aeth::decode(rest)?;
+            let (dart, rest) = DartAck::decode(rest)?;
+            let ack = Response::of(&bth, &aeth, envelope);
+            match aeth.syndrome {
+                Syndrome::Ack { .. } => (Packet::DartAck { ack, dart }, rest),
+                Syndrome::Nack { .. } => return Err(wrong("AETH", "kind", 3u8, "0 (ACK) in a packet of Dart")),
+            }
+        }
         other => {
-            let expected = "0x0, 0x1, 0x2 or 0x4 (SEND), 0x11 (acknowledge) or 0x81 (CNP)";
+            let expected = "0x0, 0x1, 0x2 or 0x4 (SEND), 0x11 (acknowledge), 0x81 (CNP), or 0xC0 or 0xD1 (Dart)";
             return Err(wrong("BTH", "opcode", other, expected));
         }
     };

@@ -2,57 +2,160 @@
 //!
 //! ## Idea
 //! Most congestion in a datacenter is at the last link, where many send to one. There the receiver knows the answer: it
-//! counts its senders and tells each of them its part of the line (DASR, direct apportioning of sending rates). Congestion
-//! of a place inside the network is met by the switch, which deflects short messages around it and keeps each message in
-//! order (IOFD, in-order flow deflection). What is left falls back to DCQCN.
+//! counts its senders and tells each of them its part of the line (DASR, direct apportioning of sending rates).
+//! Congestion of a place inside the network is met by the switch, which deflects short messages around it and keeps
+//! each message in order (IOFD, in-order flow deflection). What is left falls back to DCQCN.
 //!
 //! ## Signals
-//! to be written
+//! * Each ACK, in the control class, carries the sender's share of the line: parts, and of how many (1 of n).
+//! * Start and end marks on the first and last packet of a message; a message is a flow of its own.
+//! * With look-ahead, the first packet of an incast's message also carries the incast's number and the list of its
+//!   senders, two bytes each. The list is part of the packet and takes room from its payload.
+//! * Congestion marks of switches and of the source's NIC (III-C asks NICs to mark by their own queue). The receiver
+//!   decides whether a mark is answered, by DCQCN's notification packets and by an echo on the ACK.
+//! * What has entered the receiver from its link, in bytes on the wire.
+//! * For deflection: tokens, lane and number of the attempt in each data packet (`wire` has the layout).
 //!
 //! ## Control law
-//! to be written: presets `dart`, `dart-lasthop`, `dart-dasr`, `dart-dasr-lookahead`, `dart-iofd`,
-//! `dart-packet-deflection`.
+//! Receiver, per host:
+//! * The active unique sender set holds each sender with a message that has started and not ended, once (III-B). n is
+//!   its size. A message joins with its first packet in order and leaves before the ACK of its last one. A sender of
+//!   whom nothing came for `soft_state` leaves; a packet of a message that is still open brings it back.
+//! * The first list of an incast puts all its senders into the set at once (III-D). One that does not send leaves after
+//!   `soft_state`; later copies of the list say nothing. A tenant has `look_ahead_rate` lists per second and
+//!   `look_ahead_silent` announced messages that have not started; lists beyond that are refused whole (III-E).
+//! * At the end of each window (III-C, Fig. 5): no marks on data, no congestion; marks and at least `full_rate` of the
+//!   line, receiver congestion; marks and less, non-receiver congestion. Congestion is entered at once, and left when
+//!   `leave_after` windows in a row show the same other state.
+//! * No congestion and receiver congestion: ACKs tell w/W, the sender's weight of all weights in the set (1/n where all
+//!   weigh 1), times the tenant's share; marks are not answered. Non-receiver congestion: ACKs tell 1/1 and marks are
+//!   answered.
+//!
+//! Sender:
+//! * A message starts at line rate (III-A) and has a DCQCN reaction point of its own.
+//! * All messages of a host to one receiver have C parts/of together, C being the smaller of the two NICs' rates: a
+//!   bucket of one packet. Every packet adds its bits to the debt, C parts/of drains it, and a message whose first ACK
+//!   has come waits until it is gone. A message without an ACK does not wait, so the older ones pay for it.
+//! * Another share takes effect at once: the debt stays, and with it the next packet moves.
+//! * The rate of a message is the lower of that and DCQCN's RC. Neither knows of the other.
+//! * The share is forgotten when the host has no message to that receiver any more.
+//!
+//! Switch (IV):
+//! * A short message sets out with `tokens` and in the lane of what may be deflected; a long one with none, in the
+//!   escape lane. When its start packet finds more than `threshold` ahead of it at its output, it goes to a random
+//!   other port that leads to a switch, and the deflected flow table keeps that port for the packets behind it. The end
+//!   packet frees the entry. Nothing else overwrites one: with a full table or without a fit port there is no
+//!   deflection.
+//! * Each deflection takes a token from each packet, and the tokens left are part of the entry's key, so a message that
+//!   comes back to a switch makes a second entry and stays in order.
+//! * Without tokens a message goes on in the escape lane, where nothing is deflected and routes have no cycle. It never
+//!   leaves that lane (IV-B).
+//! * A message that a failure hits is dropped and sent again whole, under another number of the attempt; entries of
+//!   dropped messages are flushed, and entries idle for `reclaim_after` reclaimed (IV-C).
+//!
+//! Presets: `dart` is all of it; `dart-lasthop` also deflects in front of the receiver; `dart-dasr` has neither
+//! look-ahead nor deflection, `dart-dasr-lookahead` no deflection; `dart-iofd` is deflection over DCQCN, without
+//! shares; `dart-packet-deflection` deflects each packet by itself and so reorders, the counter-example of IV-A.
 //!
 //! ## Parameters
-//! Rows are those of the list of choices below. | name | unit | default | source |
+//! Letters and numbers are rows of the list of choices below.
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|
-//! | `apportion` | true or false | true | DASR, III-A |
-//! | `look_ahead` | true or false | true | III-D |
+//! | `apportion` | true or false | true | DASR, III-A; off is DCQCN at both ends |
+//! | `look_ahead` | true or false | true | III-D, B6; III-E allows for turning it off |
 //! | `deflect` | `off`, `message` or `packet` | `message` | IOFD, IV-A |
-//! | `window` | time | 0 ps | A1 |
-//! | `window_steps` | steps | 1 | A1 |
-//! | `full_rate` | share of the line | 0.95 | A2 |
-//! | `leave_after` | windows | 2 | A5 |
-//! | `clear_count` | `senders` or `one` | `senders` | A7 |
-//! | `soft_state` | time | 2 s | B5 |
-//! | `look_ahead_rate` | lists per second | 100000.0 | III-E |
-//! | `look_ahead_burst` | lists | 64 | III-E |
-//! | `look_ahead_silent` | senders | 1024 | III-E |
+//! | `window` | time | 0 ps | A1: not in the paper; 0 is the network's largest base round-trip time |
+//! | `window_steps` | steps | 1 | A1: not in the paper |
+//! | `full_rate` | share of the line | 0.95 | A2: III-C says "equal to line rate" |
+//! | `leave_after` | windows | 2 | A5: not in the paper |
+//! | `clear_count` | `senders` or `one` | `senders` | A7: III-A tells n with every ACK; Fig. 5 names none for this state |
+//! | `soft_state` | time | 2 s | III-B, as its example; B5, B8 |
+//! | `look_ahead_rate` | lists per second | 100000.0 | III-E names the attack; the number is ours |
+//! | `look_ahead_burst` | lists | 64 | III-E; the number is ours |
+//! | `look_ahead_silent` | announced messages | 1024 | III-E; the number is ours |
 //! | `tell_ahead` | true or false | false | B9 |
-//! | `tenant_shares` | shares of the line | [] | B10 |
+//! | `tenant_shares` | shares of the line | [] | III-E, B10 |
 //! | `bdp_window` | true or false | false | C13 |
-//! | `short_up_to` | bytes | 8 KB | IV-B |
+//! | `short_up_to` | bytes | 8 KB | IV-B, VI-A: short flows have 2 to 8 KB |
 //! | `tokens` | deflections | 4 | VI-A |
 //! | `table_entries` | entries | 8 | VI-A |
 //! | `table_key` | `message-and-tokens` or `message` | `message-and-tokens` | D7 |
 //! | `threshold` | bytes | 15 KB | VI-A |
-//! | `force_threshold` | true or false | false | IV-B |
+//! | `force_threshold` | true or false | false | IV-B: the threshold is below that of marks |
 //! | `last_hop` | true or false | false | D5 |
 //! | `avoid_full` | true or false | true | D3 |
 //! | `lanes` | `two` or `one` | `two` | IV-B |
 //! | `escape` | `after-last-misroute` or `on-last-misroute` | `after-last-misroute` | D12 |
 //! | `blocked` | `stay` or `duato` | `stay` | D14 |
 //! | `reclaim_after` | time | 8 ms | D17 |
-//! | `dcqcn` | parameters of `dcqcn` | as there | III-C |
+//! | `dcqcn` | parameters of `dcqcn` | as there | III-C, VI-A |
 //!
 //! ## Where we differ from the paper and why
-//! to be written
+//! The paper leaves much open. What we chose, row by row:
+//!
+//! State of the receiver:
+//! * A1: windows follow one another, each one base round-trip time long; `window_steps` lets one slide on in so many
+//!   steps, each of which is looked at. A window of fewer than 20 packets cannot tell 95 % from the line: windows at
+//!   line rate differ by a packet.
+//! * A2: full is `full_rate` of the line, since gaps of a packet cannot be told from it.
+//! * A3: all bytes that enter the NIC count, whatever they are. A4: marks are those on data of the same window.
+//! * A5: the state changes at the end of a window; what would leave a congested state needs `leave_after` windows.
+//! * A6: one state per NIC. A7: n without congestion is the number of senders, or 1 by `clear_count`.
+//! * A8: marks are answered in non-receiver congestion alone, so the marks of a first window never are. A9: what is
+//!   suppressed is the answer, not the mark. A10: a suppressed mark does not count towards the next CNP either.
+//! * A11: after a window's time without data the next window starts with the first packet, and one that has slid less
+//!   than its length is taken at its real length. Windows without data are windows without marks; once they have
+//!   cleared the state no timer runs.
+//!
+//! The set:
+//! * B1, B2: a message counts from the arrival of its first packet to that of its last, both in order. B3: a sender has
+//!   a set of open messages. B4: a number counts once, and a real start takes the place of its announcement by (incast,
+//!   sender). A message that names its incast without a list is remembered, so that a later list does not wait for it.
+//! * B5: a sender expires to the instant, by a timer that is set by the oldest. B6: each of an incast's messages
+//!   carries the list. B7: the first to arrive counts, accepted or refused; a set remembers 4,096 incasts, the latest.
+//! * B8: an announced message counts for `soft_state` from the list on, whatever else its sender sends. B9: those who
+//!   are announced start at line rate and need not be told; `tell_ahead` sends an ACK to one flow of each active
+//!   sender.
+//! * B10: the share is a ratio of two 16-bit numbers and not in steps of 1/65,536, because C/n must be exact; one that
+//!   does not fit is rounded to a ratio near it that does. A sender weighs what its heaviest open message does; one
+//!   that is only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and what is
+//!   left of the line, at least 0.001. In non-receiver congestion all are told 1/1.
+//! * B11: nobody left is n = 1.
+//!
+//! The sender:
+//! * C1: C is the smaller NIC rate. C2: the share holds until another is told. C3: it is of a sender, not of a message.
+//!   C4: shares towards different receivers are independent.
+//! * C5: a new message pays into the bucket and does not wait for it before its first ACK. If an older message of its
+//!   host holds 1/n, both pay back at C/n what it sent until then: n - 1 round trips of silence for a long one, in
+//!   which no ACK tells another n. The first message of a host to a receiver owes nothing, since no share was told
+//!   before.
+//! * C6: no message open, share and debt forgotten. C7: pacing is per packet on wire bytes, exact in whole numbers.
+//! * C8: C/n has no floor; DCQCN has. C9: min(C/n, RC). C10: n does not touch DCQCN's state.
+//! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC, which
+//!   may be C, for a round trip at least: that is the paper's n = 1. C13: no window, or the network's bandwidth-delay
+//!   product.
+//!
+//! Deflection:
+//! * D1, D2: what is compared is the bytes ahead in the lane of the message, without ACKs, when its start packet joins.
+//! * D3: ports are random among those that lead to switches, without the one it came from, the one it would take, and,
+//!   with `avoid_full`, those above the threshold themselves. D4: other uplinks are among them, and cost a token.
+//! * D5: in front of the receiver nothing is deflected, since I leaves that congestion to DASR; IV can be read
+//!   otherwise: `last_hop`. D6: after a deflection the shortest way from there.
+//! * D7, D8: the table's key is message, attempt and tokens left, and every deflected packet pays a token. By the
+//!   message alone an end packet frees the entry at its first visit and overtakes the others at its second.
+//! * D9 to D11: no deflection with a full table; the end packet frees; a message of one packet needs no entry.
+//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it; or in the
+//!   queue of the misroute itself. D13: what may be deflected is in the other lane from the start on.
+//! * D14: a message that is blocked stays in its lane. The escape lane alone has no cycles; that the two together
+//!   cannot lock is shown only with `duato`, where a blocked message drops whole to the escape lane. D15: lanes are
+//!   served in turn, behind ACKs. D16: marks go by both lanes together.
+//! * D17: see failures above; `reclaim_after` stands for two timeouts.
 //!
 //! ## References
-//! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks, IEEE/ACM
-//!   Transactions on Networking, 2020.
+//! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks,
+//!   IEEE/ACM Transactions on Networking, 2020.
+//! * Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015 (DCQCN).
 
 pub mod auss;
 pub mod deflect;

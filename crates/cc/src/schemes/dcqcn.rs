@@ -287,6 +287,13 @@ impl Flow {
         decayed(self.alpha, p.g, now.saturating_sub(self.last_cnp).as_ps() / p.alpha_timer.as_ps())
     }
 
+    /// How much it may send now.
+    #[inline(always)]
+    pub(super) fn allowed(&self) -> Control {
+        let rate = Rate::from_bps(self.rate);
+        Control { window: self.window, rate, wake_at: self.increase_at, retime: false, not_before: Time::ZERO }
+    }
+
     fn on_cnp(&mut self, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         self.on_timer(cx);
@@ -375,8 +382,7 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        let rate = Rate::from_bps(self.rate);
-        Control { window: self.window, rate, wake_at: self.increase_at, retime: false, not_before: Time::ZERO }
+        self.allowed()
     }
 
     #[inline(always)]

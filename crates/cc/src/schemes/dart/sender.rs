@@ -1,30 +1,186 @@
 //! The sender: DCQCN under a share of the line that all messages of a host to one receiver have together.
 
-use super::Params;
+use super::{Params, Share};
+use crate::Action;
 use crate::roles::*;
 use crate::schemes::dcqcn;
+use fanin_units::Time;
+
+/// A byte in bits times picoseconds per second, so that dividing by a rate gives picoseconds.
+const BYTE: u128 = 8_000_000_000_000;
 
 /// A message at its sender.
 #[derive(Clone, Debug)]
 pub struct Flow {
     dcqcn: dcqcn::Flow,
+    line: u64,
+    bdp: u64,
+    /// Whether an ACK came for it: from then on the bucket holds it back.
+    acked: bool,
+    /// The share when it was last heard, for those who watch.
+    share: Share,
 }
 
-/// What a host's messages to one receiver share.
+/// What a host's messages to one receiver share: n, and a bucket of one packet (rows C2, C3, C5 to C7).
+///
+/// The bucket is a debt: each packet adds its bits, and C times the share drains it. It is kept as the time at which it
+/// is gone, exact to the last bit: that time is `free_at` and `rest / (C parts)` of a picosecond.
 #[derive(Clone, Debug, Default)]
 pub struct Pair {
     /// Messages that are open.
     pub open: u32,
+    /// The share last told, all of the line until then.
+    share: Option<Share>,
+    free_at: Time,
+    rest: u64,
+}
+
+impl Pair {
+    /// The share of the line.
+    #[inline(always)]
+    pub fn share(&self) -> Share {
+        self.share.unwrap_or(Share::ALL)
+    }
+
+    /// When the debt is gone.
+    #[inline(always)]
+    pub fn free_at(&self) -> Time {
+        if self.rest > 0 { self.free_at.saturating_add(Time::from_ps(1)) } else { self.free_at }
+    }
+
+    /// A packet of `wire` bytes leaves now.
+    #[inline]
+    fn charge(&mut self, wire: u32, line: u64, now: Time) {
+        if self.free_at < now {
+            (self.free_at, self.rest) = (now, 0);
+        }
+        let share = self.share();
+        // C2: at most C times the share, no growth between two ACKs
+        let work = wire as u128 * BYTE * share.of as u128 + self.rest as u128;
+        self.add(work, line * share.parts as u64);
+    }
+
+    /// Moves the time by `work / speed`.
+    #[inline]
+    fn add(&mut self, work: u128, speed: u64) {
+        let (ps, rest) = match u64::try_from(work) {
+            Ok(work) => (work / speed, work % speed),
+            Err(_) => (u64::try_from(work / speed as u128).unwrap_or(u64::MAX), (work % speed as u128) as u64),
+        };
+        self.free_at = self.free_at.saturating_add(Time::from_ps(ps));
+        self.rest = rest;
+    }
+
+    /// Another share was told: row C7, what is left of the debt now takes another time. Whether it is another.
+    fn told(&mut self, share: Share, line: u64, now: Time) -> bool {
+        let old = self.share();
+        self.share = Some(share);
+        if share == old {
+            return false;
+        }
+        if self.free_at >= now {
+            let debt = (self.free_at - now).as_ps() as u128 * (line * old.parts as u64) as u128 + self.rest as u128;
+            self.free_at = now;
+            // In units of 1/of bits and picoseconds per second, rounded up.
+            self.add(debt.saturating_mul(share.of as u128).div_ceil(old.of as u128), line * share.parts as u64);
+        }
+        true
+    }
 }
 
 impl Sender for Flow {
     type Params = Params;
     type Shared = Pair;
+
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params, Pair>) -> Self {
-        let params = cx.params;
-        Self { dcqcn: dcqcn::Flow::open(path, &mut cx.inner(&params.dcqcn, &mut ())) }
+        let p = cx.params;
+        cx.shared.open += 1;
+        Self {
+            // III-A: at line rate
+            dcqcn: dcqcn::Flow::open(path, &mut cx.inner(&p.dcqcn, &mut ())),
+            // row C1
+            line: path.line_rate.as_bps(),
+            bdp: path.network_bdp.max(1),
+            acked: false,
+            share: cx.shared.share(),
+        }
     }
-    fn control(&self, _cx: &Cx<'_, Params, Pair>) -> Control {
-        todo!("{:?}", self.dcqcn)
+
+    #[inline(always)]
+    fn control(&self, cx: &Cx<'_, Params, Pair>) -> Control {
+        let p = cx.params;
+        let mut control = self.dcqcn.allowed();
+        // row C5: a message without an ACK sends at RC; row C9: then at the lower of RC and C times the share
+        if self.acked {
+            control.not_before = cx.shared.free_at();
+        }
+        if p.bdp_window {
+            // row C13
+            control.window = control.window.min(self.bdp);
+        }
+        control
+    }
+
+    #[inline(always)]
+    fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params, Pair>) -> u32 {
+        let p = cx.params;
+        if p.apportion {
+            cx.shared.charge(sent.wire, self.line, cx.now);
+            self.share = cx.shared.share();
+            cx.shared_changed = cx.shared.open > 1;
+        }
+        self.dcqcn.on_send(sent, &mut cx.inner(&p.dcqcn, &mut ()))
+    }
+
+    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.acked = true;
+        if p.apportion
+            && let Some(share) = Share::decode(ack.share)
+        {
+            if cx.shared.told(share, self.line, cx.now) {
+                cx.count(Action::ShareChange);
+                cx.shared_changed = cx.shared.open > 1;
+            }
+            self.share = share;
+        }
+        self.dcqcn.on_ack(ack, &mut cx.inner(&p.dcqcn, &mut ()));
+    }
+
+    fn on_notice(&mut self, notice: Notice, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.dcqcn.on_notice(notice, &mut cx.inner(&p.dcqcn, &mut ()));
+    }
+
+    fn on_loss(&mut self, loss: &Loss, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.dcqcn.on_loss(loss, &mut cx.inner(&p.dcqcn, &mut ()));
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.dcqcn.on_timeout(loss, &mut cx.inner(&p.dcqcn, &mut ()));
+    }
+
+    fn on_timer(&mut self, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.dcqcn.on_timer(&mut cx.inner(&p.dcqcn, &mut ()));
+    }
+
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        // Of a line of C bits per second this message and its siblings have C/n.
+        let Share { parts, of } = self.share;
+        see("n", of as f64 / parts as f64);
+        see("cap_bps", self.line as f64 * parts as f64 / of as f64);
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_, Params, Pair>) {
+        let p = cx.params;
+        self.dcqcn.close(&mut cx.inner(&p.dcqcn, &mut ()));
+        cx.shared.open -= 1;
+        if cx.shared.open == 0 {
+            // row C6: the receiver has forgotten this host as well
+            *cx.shared = Pair::default();
+        }
     }
 }
