@@ -27,15 +27,18 @@
 //! a way to a host has a shortest one.
 //!
 //! # What this does not prove
-//! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains, lane 1 is
-//!   *not* proven to.
+//! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane 1 is
+//!   *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
 //! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole, from
-//!   its start packet on, has one only where that packet arrives: what waits in a queue of lane 1 before the pause comes,
-//!   and packets whose start has gone ahead in lane 1, wait on. The acyclic graph is needed for a proof there, not enough.
+//!   its start packet on, has one only at the moment when that packet arrives, and only where the table has room. What
+//!   waits in a queue of lane 1 before the pause comes, and packets whose start has gone ahead in lane 1, wait on. The
+//!   acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they happen.
+//! * With one lane for all there is no escape lane.
 //! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*, or
 //!   a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The fabric
 //!   counts them so (`came_in` of a queued packet).
-//! * Links that go down change the shortest paths: prove the graph without them.
+//! * Links that go down change the shortest paths: prove the graph without them. A Clos without one link holds, without
+//!   two it may not.
 //!
 //! What is not proven here is watched at run time: [`crate::Totals::circular_waits`] counts, and
 //! [`crate::Simulation::circular_wait`] says what stands.

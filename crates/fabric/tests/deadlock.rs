@@ -5,10 +5,12 @@ mod common;
 
 use common::random::{congested, steps};
 use common::*;
+use fanin_cc::schemes::dart::{self, Blocked, Dart, Escape, Params};
+use fanin_cc::{Scheme, Settings};
 use fanin_fabric::deadlock::{Entry, Report, Verdict, prove};
 use fanin_fabric::topology::{Clos, Dumbbell, FatTree, Graph, LeafSpine, Link};
 use fanin_fabric::*;
-use fanin_units::{NodeId, PortId, Rate, Time};
+use fanin_units::{Bytes, NodeId, PortId, Rate, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -479,6 +481,79 @@ fn classes_wait_for_themselves_only() {
     assert_eq!(sim.totals().circular_waits, 0);
 }
 
+/// Dart's deflection at the least congestion, with all other ports as targets.
+fn eager() -> Params {
+    Params { threshold: Bytes(1_000), avoid_full: false, ..Dart::preset("dart-iofd") }
+}
+
+/// Random messages, one in five of them long, in a network whose ingresses pause at this many bytes of a lane: lane 0 is
+/// class 1, lane 1 is class 2.
+fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages: u32) -> Simulation {
+    let wire = WIRE + dart::EXTRA.data as u64;
+    let headroom = |l: &Link| pfc::headroom(l.rate, l.delay, wire, PACKET.pause as u64);
+    let most = graph.links.iter().map(headroom).max().unwrap();
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let hosts = graph.hosts;
+    let mut any = |_| {
+        let src = below(hosts as u64) as u32;
+        let dst = (src + 1 + below(hosts as u64 - 1) as u32) % hosts;
+        let bytes = if below(5) == 0 { 8_001 + below(50_000) } else { 1 + below(8_000) };
+        message(ns(below(20_000)), src, dst, bytes)
+    };
+    let messages = (0..messages).map(&mut any).collect();
+    let mut config = network(graph);
+    config.seed = seed;
+    config.classes = vec![class(true, Marking::Off), ClassConfig { beside: Some(1), ..class(true, Marking::Off) }];
+    config.buffer = lossless(2 * (threshold + most), None);
+    let scheme = Settings::Dart("dart-iofd", params);
+    let mut traffic = TrafficConfig { scheme, lane_class: 2, ..traffic("none") };
+    traffic.endpoint.timeout = Time::NEVER;
+    simulation(config, vec![traffic], messages)
+}
+
+/// Pauses that closed a circle in a class.
+fn circles(sim: &Simulation, class: u8) -> usize {
+    sim.incidents().kept.iter().filter(|i| i.what == What::CircularWait(class)).count()
+}
+
+/// How many of 20 seeds end with a circular wait, in lane 0 and in lane 1.
+fn stuck(graph: &Graph, escape: Escape, blocked: Blocked, tokens: u8) -> [u32; 2] {
+    let mut lanes = [0; 2];
+    for seed in 0..20 {
+        let params = Params { escape, blocked, tokens, ..eager() };
+        let mut sim = deflecting(graph.clone(), seed, params, 1, 150);
+        assert!(sim.run_until(Time::from_s(1), 3_000_000) && sim.is_over(), "{:?}", sim.totals());
+        if let Some(standing) = sim.circular_wait() {
+            lanes[standing[0].1 as usize - 1] += 1;
+        }
+    }
+    lanes
+}
+
+#[test]
+fn entering_on_the_last_misroute_does_deadlock_the_escape_lane() {
+    // With one token each misroute is the last one.
+    let graph = clos(3, 1, 2, 2, 2);
+    let [lane_0, lane_1] = stuck(&graph, Escape::OnLastMisroute, Blocked::Stay, 1);
+    assert!(lane_0 > 0 && lane_1 == 0, "{lane_0} {lane_1}");
+    assert_eq!(stuck(&graph, Escape::AfterLastMisroute, Blocked::Stay, 1), [0, 0]);
+}
+
+#[test]
+fn lane_1_can_deadlock_with_either_rule_for_blocked_messages() {
+    // What the manual of the module calls not proven does happen, with buffers of one packet and deflection at the least
+    // congestion. Packets that wait in lane 1 already have no way out, also with `duato`.
+    let graph = clos(3, 2, 2, 1, 1);
+    for blocked in [Blocked::Stay, Blocked::Duato] {
+        let [lane_0, lane_1] = stuck(&graph, Escape::AfterLastMisroute, blocked, 4);
+        assert!(lane_0 == 0 && lane_1 > 0, "{blocked:?} {lane_0} {lane_1}");
+    }
+}
+
 /// A ring of switches with a host each and links across.
 fn meshed_ring() -> impl Strategy<Value = Graph> {
     (3u32..8, vec((any::<u32>(), any::<u32>()), 0..3)).prop_map(|(switches, across)| {
@@ -524,5 +599,25 @@ proptest! {
         }
         finish(&mut sim);
         prop_assert_eq!(sim.totals().circular_waits, 0);
+    }
+    /// Whatever lane 1 does: no pause closes a circle in the escape lane, and who keeps to it arrives.
+    #[test]
+    fn the_escape_lane_of_dart_never_waits_in_a_circle(
+        (pods, tors, hosts, aggs, cores) in (2u32..4, 1u32..3, 1u32..3, 1u32..3, 1u32..3),
+        seed in any::<u64>(),
+        (duato, last_hop, threshold) in (any::<bool>(), any::<bool>(), 1u64..6_000),
+        messages in 20u32..150,
+    ) {
+        let blocked = if duato { Blocked::Duato } else { Blocked::Stay };
+        let params = Params { last_hop, blocked, ..eager() };
+        let mut sim = deflecting(clos(pods, tors, hosts, aggs, cores), seed, params, threshold, messages);
+        prop_assert!(sim.run_until(Time::from_s(1), 3_000_000) && sim.is_over(), "{:?}", sim.totals());
+        prop_assert_eq!(sim.totals().drops, Drops::default());
+        prop_assert_eq!(circles(&sim, 1), 0);
+        let standing = sim.circular_wait();
+        prop_assert!(standing.iter().flatten().all(|(_, class)| *class == 2), "{:?}", standing);
+        for flow in sim.flows() {
+            prop_assert!(flow.finished.is_some() || (flow.bytes <= 8000 && standing.is_some()), "{:?}", flow);
+        }
     }
 }
