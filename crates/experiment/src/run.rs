@@ -284,11 +284,19 @@ impl<'a> Runner<'a> {
             let (kind, detail) = match incident.what {
                 What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
                 What::Paused(class) => (EventKind::Pause, format!("class {class}")),
+                What::CircularWait(class) => {
+                    (EventKind::Warning, format!("class {class} waits for itself in a circle of paused queues"))
+                }
             };
             let place = names.get(incident.port.ix()).cloned().unwrap_or_default();
             self.log.push(Event { time: incident.time, kind, place, detail });
         }
-        for (kind, seen) in [(EventKind::Drop, incidents.drops), (EventKind::Pause, incidents.pauses)] {
+        let kinds = [
+            (EventKind::Drop, incidents.drops),
+            (EventKind::Pause, incidents.pauses),
+            (EventKind::Warning, incidents.circular_waits),
+        ];
+        for (kind, seen) in kinds {
             for _ in fanin_fabric::Incidents::KEPT..seen {
                 self.log.leave_out(kind);
             }

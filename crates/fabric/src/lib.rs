@@ -2,11 +2,13 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`].
+//! [`pfc`], [`shared_buffer`], [`failure`]. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
 #![forbid(unsafe_code)]
 
 mod chain;
+mod circular;
 pub mod config;
+pub mod deadlock;
 pub mod ecn;
 pub mod failure;
 mod host;

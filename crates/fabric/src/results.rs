@@ -173,17 +173,21 @@ pub enum What {
     Dropped(DropCause),
     /// A class was paused.
     Paused(u8),
+    /// A class was paused, and now waits for itself by way of others: see [`crate::Simulation::circular_wait`].
+    CircularWait(u8),
 }
 
 /// The first incidents of each kind, and how many there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Incidents {
-    /// The first ones in order of time, at most [`Incidents::KEPT`] drops and as many pauses.
+    /// The first ones in order of time, at most [`Incidents::KEPT`] of each kind.
     pub kept: Vec<Incident>,
     /// All drops.
     pub drops: u64,
     /// All pauses.
     pub pauses: u64,
+    /// All pauses that closed a circular wait.
+    pub circular_waits: u64,
 }
 
 impl Incidents {
@@ -194,6 +198,7 @@ impl Incidents {
         let seen = match what {
             What::Dropped(_) => &mut self.drops,
             What::Paused(_) => &mut self.pauses,
+            What::CircularWait(_) => &mut self.circular_waits,
         };
         *seen += 1;
         if *seen <= Self::KEPT {
@@ -251,6 +256,8 @@ pub struct Totals {
     pub nacks: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
+    /// Pauses that closed a circular wait, which may have dissolved since.
+    pub circular_waits: u64,
     /// Data packets that arrived behind a later one of the same attempt of their message.
     pub reordered: u64,
     /// Most bytes by which one of them came behind.

@@ -165,6 +165,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) receiver_event: Vec<Time>,
     pub(crate) totals: Totals,
     pub(crate) incidents: Incidents,
+    /// Kept for searches for circular waits.
+    pub(crate) circles: crate::circular::Search,
     /// Messages with an end that are posted and have not arrived.
     pub(crate) open_messages: u64,
     messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
@@ -393,6 +395,7 @@ impl<Q: EventQueue> Simulation<Q> {
             programs,
             totals: Totals::default(),
             incidents: Incidents::default(),
+            circles: Default::default(),
             open_messages: 0,
             messages: messages.peekable(),
             loaded_to: Time::ZERO,
@@ -599,6 +602,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut totals = self.totals.clone();
         totals.packet_hops = self.ports.iter().map(|p| p.packets).sum();
         totals.ledger.in_flight = self.packets.live_bytes();
+        totals.circular_waits = self.incidents.circular_waits;
         totals
     }
 

@@ -413,6 +413,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for class in (1..self.classes).filter(|c| changed & 1 << c != 0) {
             self.set_paused(port, class, paused & 1 << class != 0);
         }
+        self.look_for_circles(port, paused);
         self.service(port);
     }
 

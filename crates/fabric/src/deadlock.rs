@@ -1,0 +1,338 @@
+//! Whether a lossless lane can wait for itself: the channel dependency graph of the escape lane.
+//!
+//! A channel is one direction of a link in one lane. Packets that crossed channel a→b hold buffer of b in that lane's
+//! account, wait in b's egress queues, and so wait for the channels b→c behind those. Where these dependencies close no
+//! cycle, the channels can be numbered so that everyone waits for higher numbers only. The highest ones lead to switches
+//! from which their packets go to hosts, and hosts always take what arrives. So every lane without a cycle drains, however
+//! small the buffers are (Dally and Seitz 1987, for packets instead of flits).
+//!
+//! # The escape lane
+//! Dart's lane 0 is never deflected: whoever is in it follows shortest paths to its end (Dart IV-B). All shortest paths
+//! count here, not only those that the hash of a flow picks. A message that enters lane 0 may come from anywhere: hosts
+//! inject long messages into it, and a deflected short one can enter at any switch, with any destination. So for each
+//! destination the ways from *all* switches count, also from those that no shortest path between two hosts crosses.
+//!
+//! Channels from and to hosts are left out: nothing comes before the first and nothing after the second, so neither is on a
+//! cycle.
+//!
+//! # Lane 1, and the extended graph
+//! Messages in lane 1 go anywhere, and its own graph has cycles in most networks. Duato's theory allows that if from
+//! every place a blocked packet can take a channel of a connected set of escape channels whose *extended* dependency graph
+//! has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape channels, and those of
+//! packets that leave an escape channel, cross others, and enter an escape channel again. Here nobody leaves lane 0 once in
+//! it, so there are none of the latter, and as the lanes share no channel, no channel is an escape for one destination and
+//! not for another. What remains are direct dependencies of all packets that may be in lane 0. With moves from lane 1 to
+//! lane 0 at any switch (`blocked = duato`) these are packets that entered at any switch for any host, which are the ones
+//! counted here anyway: the extended graph *is* the graph of [`prove`]. The set is connected, since every switch that has
+//! a way to a host has a shortest one.
+//!
+//! # What this does not prove
+//! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane 1 is
+//!   *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
+//! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole, from
+//!   its start packet on, has one only at the moment when that packet arrives, and only where the table has room. What
+//!   waits in a queue of lane 1 before the pause comes, and packets whose start has gone ahead in lane 1, wait on. The
+//!   acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they happen.
+//! * With one lane for all there is no escape lane.
+//! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*, or
+//!   a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The fabric
+//!   counts them so (`came_in` of a queued packet).
+//! * Links that go down change the shortest paths: prove the graph without them. A Clos without one link holds, without
+//!   two it may not.
+//!
+//! What is not proven here is watched at run time: [`crate::Totals::circular_waits`] counts, and
+//! [`crate::Simulation::circular_wait`] says what stands.
+
+use crate::topology::{Adjacency, Graph};
+use fanin_units::{NodeId, PortId};
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+/// Where messages enter the escape lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// At hosts, and in the queue towards a shortest path of any switch: no hop of the lane is a misroute.
+    AfterLastMisroute,
+    /// There, and already for the hop of the last misroute, from any switch to any switch next to it.
+    OnLastMisroute {
+        /// Whether the switch next to the destination host misroutes too.
+        last_hop: bool,
+    },
+}
+
+/// Whether the lane can wait for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It cannot.
+    Acyclic {
+        /// Channels between switches that the lane uses.
+        channels: u64,
+        /// Pairs of them of which the first may wait for the second.
+        dependencies: u64,
+    },
+    /// It can: each of these ports may wait for the next one, and the last one for the first. No cycle through the first
+    /// is shorter.
+    Cyclic(Vec<PortId>),
+}
+
+/// What [`prove`] found. Its text is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The rule by which messages enter the lane.
+    pub entry: Entry,
+    /// Whether it can wait for itself.
+    pub verdict: Verdict,
+    /// Names of the nodes around the cycle: those that the ports belong to.
+    pub around: Vec<String>,
+}
+
+impl Report {
+    /// Whether the escape lane is proven to drain.
+    pub fn holds(&self) -> bool {
+        matches!(self.verdict, Verdict::Acyclic { .. })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entered = match self.entry {
+            Entry::AfterLastMisroute => "after the last misroute",
+            Entry::OnLastMisroute { last_hop: false } => "on the last misroute",
+            Entry::OnLastMisroute { last_hop: true } => "on the last misroute, last hops too",
+        };
+        write!(f, "escape lane entered {entered}: ")?;
+        match &self.verdict {
+            Verdict::Acyclic { channels, dependencies } => {
+                write!(f, "acyclic, {channels} channels between switches, {dependencies} dependencies")
+            }
+            Verdict::Cyclic(_) => {
+                write!(f, "cyclic, ")?;
+                self.around.iter().try_for_each(|name| write!(f, "{name} > "))?;
+                f.write_str(self.around.first().map_or("", String::as_str))
+            }
+        }
+    }
+}
+
+/// Whether the escape lane of a network can wait for itself, all links being up. Takes one search per group of hosts with
+/// the same neighbours.
+pub fn prove(graph: &Graph, entry: Entry) -> Report {
+    let adjacency = graph.adjacency();
+    let mut lane = Lane::new(graph, &adjacency);
+    let mut known = BTreeSet::new();
+    for host in (0..graph.hosts).map(NodeId) {
+        let mut neighbours: Vec<NodeId> = adjacency.of(host).iter().map(|(_, peer)| *peer).collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        if known.insert(neighbours) {
+            lane.add(&adjacency.distances_from(host), entry);
+        }
+    }
+    let verdict = lane.verdict();
+    let around = match &verdict {
+        Verdict::Cyclic(ports) => ports.iter().map(|p| graph.names[lane.node[p.ix()].ix()].clone()).collect(),
+        Verdict::Acyclic { .. } => Vec::new(),
+    };
+    Report { entry, verdict, around }
+}
+
+/// Edges that the search for the shortest cycle looks at before it takes any.
+const PATIENCE: u64 = 1 << 22;
+
+/// Channels of a lane between switches and their dependencies.
+struct Lane {
+    hosts: u32,
+    /// Egress ports to switches, per switch a range.
+    out: Vec<PortId>,
+    out_of: Vec<(u32, u32)>,
+    /// The sender of each port, and the receiver.
+    node: Vec<NodeId>,
+    peer: Vec<NodeId>,
+    /// Whether the lane uses a port.
+    used: Vec<bool>,
+    /// For each port between switches a row of bits: for which of the ports out of its far end it may wait.
+    rows: Vec<u64>,
+    row_of: Vec<(usize, usize)>,
+}
+
+impl Lane {
+    fn new(graph: &Graph, adjacency: &Adjacency) -> Self {
+        let ports = graph.links.len() * 2;
+        let (mut node, mut peer) = (Vec::with_capacity(ports), Vec::with_capacity(ports));
+        for link in &graph.links {
+            node.extend([link.a, link.b]);
+            peer.extend([link.b, link.a]);
+        }
+        let (mut out, mut out_of) = (Vec::new(), Vec::new());
+        for switch in (graph.hosts..graph.node_count()).map(NodeId) {
+            let start = out.len() as u32;
+            out.extend(adjacency.of(switch).iter().filter(|(_, to)| !graph.is_host(*to)).map(|(port, _)| *port));
+            out_of.push((start, out.len() as u32));
+        }
+        let mut words = 0;
+        let row_of = (0..ports)
+            .map(|p| {
+                let start = words;
+                let between = !graph.is_host(node[p]) && !graph.is_host(peer[p]);
+                if between {
+                    let (first, end) = out_of[peer[p].ix() - graph.hosts as usize];
+                    words += (end - first).div_ceil(64) as usize;
+                }
+                (start, words)
+            })
+            .collect();
+        let used = vec![false; ports];
+        Self { hosts: graph.hosts, out, out_of, node, peer, used, rows: vec![0; words], row_of }
+    }
+
+    /// The ports from a switch to switches.
+    fn out(&self, switch: NodeId) -> &[PortId] {
+        let (first, end) = self.out_of[switch.ix() - self.hosts as usize];
+        &self.out[first as usize..end as usize]
+    }
+
+    /// Adds what packets to one group of hosts do, given the distance of every node from these.
+    fn add(&mut self, distance: &[u32], entry: Entry) {
+        // Who is this near to the destination may misroute.
+        let misroutes_from = match entry {
+            Entry::AfterLastMisroute => u32::MAX,
+            Entry::OnLastMisroute { last_hop: false } => 2,
+            Entry::OnLastMisroute { last_hop: true } => 1,
+        };
+        let mut ways = Vec::new();
+        for switch in (self.hosts..self.hosts + self.out_of.len() as u32).map(NodeId) {
+            let here = distance[switch.ix()];
+            if here == u32::MAX {
+                continue;
+            }
+            let ports = self.out_of[switch.ix() - self.hosts as usize];
+            ways.clear();
+            ways.resize((ports.1 - ports.0).div_ceil(64) as usize, 0u64);
+            for (slot, port) in (ports.0..ports.1).map(|i| self.out[i as usize]).enumerate() {
+                let minimal = distance[self.peer[port.ix()].ix()] + 1 == here;
+                if minimal {
+                    ways[slot / 64] |= 1 << (slot % 64);
+                }
+                self.used[port.ix()] |= minimal || here >= misroutes_from;
+            }
+            for port in (ports.0..ports.1).map(|i| self.out[i as usize].reverse()) {
+                let before = distance[self.node[port.ix()].ix()];
+                if before == here + 1 || before >= misroutes_from {
+                    let (start, end) = self.row_of[port.ix()];
+                    self.rows[start..end].iter_mut().zip(&ways).for_each(|(row, ways)| *row |= ways);
+                }
+            }
+        }
+    }
+
+    /// The ports for which a port may wait.
+    fn behind(&self, port: PortId) -> impl Iterator<Item = PortId> + '_ {
+        let (start, end) = self.row_of[port.ix()];
+        let out = if start < end { self.out(self.peer[port.ix()]) } else { &[] };
+        let bits = |word: u64| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(bit)
+            })
+        };
+        let words = self.rows[start..end].iter().enumerate();
+        words.flat_map(move |(i, word)| bits(*word).map(move |bit| out[64 * i + bit]))
+    }
+
+    fn verdict(&self) -> Verdict {
+        // Takes away ports that nobody waits for until none is left, or each of those left has somebody before it.
+        let mut waiting = vec![0u32; self.used.len()];
+        let mut dependencies = 0;
+        for port in &self.out {
+            for next in self.behind(*port) {
+                waiting[next.ix()] += 1;
+                dependencies += 1;
+            }
+        }
+        let mut free: Vec<PortId> = self.out.iter().copied().filter(|p| waiting[p.ix()] == 0).collect();
+        let mut done = 0;
+        while let Some(port) = free.pop() {
+            done += 1;
+            for next in self.behind(port) {
+                waiting[next.ix()] -= 1;
+                if waiting[next.ix()] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+        if done == self.out.len() {
+            let channels = self.out.iter().filter(|p| self.used[p.ix()]).count() as u64;
+            return Verdict::Acyclic { channels, dependencies };
+        }
+        let left: Vec<PortId> = self.out.iter().copied().filter(|p| waiting[p.ix()] != 0).collect();
+        Verdict::Cyclic(self.shortest(&left))
+    }
+
+    /// A short cycle among ports of which each has one before it: the shortest, if that is found in time.
+    fn shortest(&self, left: &[PortId]) -> Vec<PortId> {
+        let ports = self.used.len();
+        let mut search = Search { before: vec![PortId::NONE; ports], depth: vec![0; ports], ..Search::default() };
+        let mut best: Option<Vec<PortId>> = None;
+        for start in left {
+            // No port waits for itself.
+            if search.seen > PATIENCE || best.as_ref().is_some_and(|cycle| cycle.len() == 2) {
+                break;
+            }
+            let most = best.as_ref().map_or(left.len(), |cycle| cycle.len() - 1);
+            best = self.around(*start, most, &mut search).or(best);
+        }
+        best.unwrap_or_else(|| {
+            for port in left {
+                self.behind(*port).for_each(|next| search.before[next.ix()] = *port);
+            }
+            // Going back from any of them comes around at last.
+            let at = left.iter().fold(left[0], |at, _| search.before[at.ix()]);
+            self.around(at, left.len(), &mut search).expect("a way around was just walked")
+        })
+    }
+
+    /// A shortest cycle through a port, of at most so many ports.
+    fn around(&self, start: PortId, most: usize, search: &mut Search) -> Option<Vec<PortId>> {
+        for port in search.touched.drain(..) {
+            search.depth[port.ix()] = 0;
+        }
+        search.touched.push(start);
+        search.depth[start.ix()] = 1;
+        let mut queue = VecDeque::from([start]);
+        while let Some(port) = queue.pop_front() {
+            let depth = search.depth[port.ix()];
+            for next in self.behind(port) {
+                search.seen += 1;
+                if next == start {
+                    let mut cycle = vec![port];
+                    while cycle[cycle.len() - 1] != start {
+                        cycle.push(search.before[cycle[cycle.len() - 1].ix()]);
+                    }
+                    cycle.reverse();
+                    return Some(cycle);
+                }
+                if search.depth[next.ix()] == 0 && depth < most {
+                    search.depth[next.ix()] = depth + 1;
+                    search.before[next.ix()] = port;
+                    search.touched.push(next);
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What the searches for cycles share.
+#[derive(Default)]
+struct Search {
+    /// The port before each one on the way from the start.
+    before: Vec<PortId>,
+    /// Ports on that way, or 0 where the search has not come.
+    depth: Vec<usize>,
+    touched: Vec<PortId>,
+    /// Edges looked at.
+    seen: u64,
+}
