@@ -14,7 +14,7 @@ from fanin.run import Job, map_jobs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Verdict = Literal["holds", "close", "differs"]
+Verdict = Literal["holds", "close", "differs", "calibrated"]
 
 Key = tuple[str | int, ...]
 """Names one run of a sweep; the last part is the seed."""
@@ -87,9 +87,9 @@ class Study:
 
 def experiments() -> dict[str, Experiment]:
     """All experiments by id."""
-    from fanin.papers import dctcp, sawtooth
+    from fanin.papers import dart, dctcp, sawtooth
 
-    return {experiment.id: experiment for experiment in (*sawtooth.EXPERIMENTS, *dctcp.EXPERIMENTS)}
+    return {experiment.id: experiment for experiment in (*dart.EXPERIMENTS, *sawtooth.EXPERIMENTS, *dctcp.EXPERIMENTS)}
 
 
 def study(
