@@ -53,6 +53,7 @@ pub fn example() -> Run {
         scheme: "dcqcn".into(),
         counters: counters.clone(),
         long_bytes_in_window: long,
+        table_peak: None,
     };
     let mut events = EventLog::new(1);
     for us in [40, 50] {
@@ -103,6 +104,10 @@ pub fn example() -> Run {
             place: "last-hop".into(),
             bins: vec![Bin { lower: 0, upper: 1000, count: 5 }, Bin { lower: 1000, upper: 2000, count: 6 }],
         }],
+        watched: Vec::new(),
+        watch: Vec::new(),
+        traced: Vec::new(),
+        hops: Vec::new(),
         events,
     }
 }
