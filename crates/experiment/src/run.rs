@@ -490,6 +490,11 @@ mod tests {
 
     /// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, beside an endless flow; the window is 50 ms.
     fn outcome(measure: &str) -> Outcome {
+        let queues = "{ what = \"queue\", where = \"last-hop\", every = \"100 us\", zeros = true }";
+        outcome_of(queues, measure)
+    }
+
+    fn outcome_of(series: &str, measure: &str) -> Outcome {
         let text = format!(
             "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"1 Gbps\", \
              delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"once\"\nscheme = \
@@ -497,8 +502,7 @@ mod tests {
              receivers = [\"h1\"] }}\n[[traffic]]\nname = \"later\"\nstart = \"1 ms\"\nscheme = \"none\"\nsize = {{ fixed \
              = \"100 KB\" }}\npattern = {{ kind = \"incast\", degree = 1, senders = [\"h0\"], receivers = [\"h1\"] \
              }}\n[[traffic]]\nname = \"long\"\nscheme = \"none\"\npattern = {{ kind = \"long\", count = 1, senders = \
-             [\"h2\"], receivers = [\"h3\"] }}\n[measure]\nwindow = \"50 ms\"\nseries = [{{ what = \"queue\", where = \
-             \"last-hop\", every = \"100 us\", zeros = true }}]\n{measure}"
+             [\"h2\"], receivers = [\"h3\"] }}\n[measure]\nwindow = \"50 ms\"\nseries = [{series}]\n{measure}"
         );
         let spec = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap().check().unwrap();
         run(spec.build(), &mut |_| true)
@@ -521,5 +525,86 @@ mod tests {
         assert_eq!((whole.measured_to, whole.stopped), (Time::from_ms(50), Time::from_ms(50)));
         let once = |run: &Run| run.flows.iter().filter(|f| f.bytes == 100_000).copied().collect::<Vec<_>>();
         assert_eq!(once(&whole), once(&run));
+    }
+
+    fn warnings(run: &Run) -> Vec<&str> {
+        run.events.kept().iter().filter(|e| e.kind == EventKind::Warning).map(|e| e.detail.as_str()).collect()
+    }
+
+    #[test]
+    fn messages_are_watched_while_they_send() {
+        let series = "{ what = \"flow\", where = [\"later:0\", \"long:0\", \"once:5\"], every = \"100 us\" }, { what = \
+                      \"receiver\", where = [\"h1\"], every = \"1 ms\" }";
+        let run = outcome_of(series, "").run;
+        let of = |name: &str| run.watched.iter().position(|watched| watched.place == name).unwrap() as u32;
+        let seen = |name: &str| run.watch.iter().filter(|s| s.of == of(name)).copied().collect::<Vec<Seen>>();
+        // 100 KB from 1 ms on: a sample sees what was before its instant.
+        let times: Vec<Time> = seen("later:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.time).collect();
+        assert_eq!(times, (11..=18).map(|i| Time::from_us(100 * i)).collect::<Vec<_>>());
+        // Every 100 us of the window of 50 ms but at its start.
+        let rates: Vec<f64> = seen("long:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.value).collect();
+        assert_eq!((rates.len(), rates[0]), (499, 1e9));
+        assert_eq!(seen("long:0").iter().filter(|s| s.name == "window_bytes").count(), 499);
+        assert_eq!(warnings(&run), ["there was no message \"once:5\", which measure asks for"]);
+        assert!(run.histograms.is_empty() && run.series.is_empty());
+        // One of each traffic, whose scheme shows nothing.
+        assert_eq!(run.watched.iter().filter(|watched| watched.part == Part::Receiver).count(), 3);
+        // To look changes nothing.
+        assert_eq!(run.totals.event_hash, outcome("").run.totals.event_hash);
+    }
+
+    #[test]
+    fn traced_messages_leave_their_hops() {
+        let traced = outcome("trace = [\"later:0\", \"once:0\"]\n").run;
+        let names: Vec<&str> = traced.traced.iter().map(|t| t.name.as_str()).collect();
+        let starts: Vec<Time> = traced.traced.iter().map(|t| traced.flows[t.flow as usize].start).collect();
+        assert_eq!((names, starts), (vec!["once:0", "later:0"], vec![Time::ZERO, Time::from_ms(1)]));
+        let hops: Vec<&Hop> = traced.hops.iter().filter(|hop| hop.message == 1).collect();
+        assert_eq!(hops.len() as u32, 2 * traced.flows[traced.traced[1].flow as usize].packets_sent);
+        assert!(hops.iter().all(|hop| hop.time >= Time::from_ms(1)));
+        // The first packet: at the switch, then at its host, a microsecond and its own time later.
+        let first: Vec<&&Hop> = hops.iter().filter(|hop| hop.seq == 0).collect();
+        let names = |hop: &Hop| {
+            let port = hop.port.map(|port| port_names(&traced.graph)[port.ix()].clone());
+            (traced.graph.names[hop.node.ix()].clone(), port)
+        };
+        assert_eq!(names(first[0]), ("sw0".into(), Some("sw0>h1".into())));
+        assert_eq!(names(first[1]), ("h1".into(), None));
+        let took = first[1].time.saturating_sub(first[0].time);
+        assert!(took > Time::from_us(9) && took < Time::from_us(12), "{took}");
+        assert_eq!(traced.totals.event_hash, outcome("").run.totals.event_hash);
+        assert!(outcome("").run.hops.is_empty());
+    }
+
+    #[test]
+    fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
+        // Of ten rounds the window has room for two, but all are known before the other message.
+        let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 \
+                    Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\"],                     rounds = 10, total = \"1 KB\", think = [\"1 ms\", \"1 ms\"] }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     [\"late:0\", \"asks:19\"]\n";
+        let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
+        let run = run(spec.build(), &mut |_| true).run;
+        assert!(run.flows.len() < 21, "{} messages were posted", run.flows.len());
+        let [traced] = &run.traced[..] else { panic!("{:?}", run.traced) };
+        assert_eq!((traced.name.as_str(), run.flows[traced.flow as usize].traffic), ("late:0", 1));
+        assert!(!run.hops.is_empty() && run.hops.iter().all(|hop| hop.message == 0));
+        assert_eq!(warnings(&run), ["there was no message \"asks:19\", which measure asks for"]);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_limit_and_the_rest_is_counted() {
+        let mut kept = Kept::new(2);
+        (0..5).for_each(|i| kept.push(i));
+        assert_eq!((kept.values, kept.left_out), (vec![0, 1], 3));
+        let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 2, link = \"400 \
+                    Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname = \"long\"\nscheme \
+                    = \"none\"\npattern = { kind = \"long\", count = 1, senders = [\"h0\"], receivers = [\"h1\"] \
+                    }\n[measure]\nwindow = \"20 ms\"\ntrace = [\"long:0\"]\n";
+        let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
+        let run = run(spec.build(), &mut |_| true).run;
+        // Each packet that was sent arrived at the switch and then at the host, but for those under way.
+        let sent = u64::from(run.flows[0].packets_sent);
+        assert_eq!((run.hops.len(), sent > 600_000), (Hop::KEPT, true), "{sent} packets");
+        let told: Vec<u64> = warnings(&run)[0].split(' ').filter_map(|word| word.parse().ok()).collect();
+        assert!(told[0].abs_diff(2 * sent - Hop::KEPT as u64) < 1000 && told[1] == Hop::KEPT as u64, "{told:?}");
     }
 }
