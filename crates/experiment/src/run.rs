@@ -486,6 +486,7 @@ pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
 mod tests {
     use super::*;
     use crate::Spec;
+    use fanin_units::Rate;
     use std::path::Path;
 
     /// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, beside an endless flow; the window is 50 ms.
@@ -562,7 +563,7 @@ mod tests {
         let hops: Vec<&Hop> = traced.hops.iter().filter(|hop| hop.message == 1).collect();
         assert_eq!(hops.len() as u32, 2 * traced.flows[traced.traced[1].flow as usize].packets_sent);
         assert!(hops.iter().all(|hop| hop.time >= Time::from_ms(1)));
-        // The first packet: at the switch, then at its host, a microsecond and its own time later.
+        // The first packet of 1522 B: at the switch, then at its host, a microsecond and its own time later.
         let first: Vec<&&Hop> = hops.iter().filter(|hop| hop.seq == 0).collect();
         let names = |hop: &Hop| {
             let port = hop.port.map(|port| port_names(&traced.graph)[port.ix()].clone());
@@ -571,7 +572,7 @@ mod tests {
         assert_eq!(names(first[0]), ("sw0".into(), Some("sw0>h1".into())));
         assert_eq!(names(first[1]), ("h1".into(), None));
         let took = first[1].time.saturating_sub(first[0].time);
-        assert!(took > Time::from_us(9) && took < Time::from_us(12), "{took}");
+        assert_eq!(took, Time::from_us(1) + Rate::from_gbps(1).tx_time(1522));
         assert_eq!(traced.totals.event_hash, outcome("").run.totals.event_hash);
         assert!(outcome("").run.hops.is_empty());
     }
