@@ -19,10 +19,10 @@ from fanin.spec import section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events"]
+TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops"]
 
 
 class Percentiles(TypedDict):
@@ -55,8 +55,27 @@ class QuerySummary(TypedDict):
     completion_us: Percentiles
 
 
+class DartSummary(TypedDict):
+    """How Dart acted over the whole run; traffics of one scheme and set of parameters share it.
+
+    `sender_count` is the mean n that ACKs told, the times in its three states are sums over hosts, and `table_entries` is
+    the mean over all switches' deflected flow tables, of entries that were freed.
+    """
+
+    sender_count: float | None
+    no_congestion_us: float
+    receiver_congestion_us: float
+    non_receiver_congestion_us: float
+    table_entries: float | None
+    table_peak: int | None
+
+
 class TrafficSummary(TypedDict):
-    """One entry of the spec's list of traffics. Messages count if they were posted in the measured window."""
+    """One entry of the spec's list of traffics. Messages count if they were posted in the measured window.
+
+    `path_dilation` is how much longer the ways of first packets were than the shortest, as a share; `deflected` counts
+    messages of which a packet was; `dart` is None where the scheme is none of Dart's.
+    """
 
     traffic: str
     scheme: str
@@ -74,6 +93,9 @@ class TrafficSummary(TypedDict):
     marked_share: float | None
     packets_resent: int
     timeouts: int
+    path_dilation: float | None
+    deflected: int
+    dart: DartSummary | None
     actions: dict[str, int]
 
 
@@ -87,10 +109,12 @@ class Drops(TypedDict):
     link_down: int
     no_route: int
     program: int
+    blocked: int
+    wrong_host: int
 
 
 class NetworkSummary(TypedDict):
-    """The network over the whole run."""
+    """The network over the whole run. `load_increase` is what detours add to the bytes on all links, as a share."""
 
     stopped_us: float
     drops: Drops
@@ -102,6 +126,11 @@ class NetworkSummary(TypedDict):
     timeouts: int
     nacks: int
     packet_hops: int
+    reordered: int
+    reorder_distance_bytes: int
+    link_bytes: int
+    detour_bytes: int
+    load_increase: float | None
     events_left_out: dict[str, int]
 
 
@@ -202,7 +231,7 @@ class Result:
         return self._table("classes")
 
     def series(self) -> pl.DataFrame:
-        """What the spec's `measure.series` asked to sample."""
+        """The queues that the spec's `measure.series` asked to sample."""
         return self._table("series")
 
     def histograms(self) -> pl.DataFrame:
@@ -212,6 +241,20 @@ class Result:
     def events(self) -> pl.DataFrame:
         """Drops, pauses and warnings."""
         return self._table("events")
+
+    def watch(self) -> pl.DataFrame:
+        """What the spec's `measure.series` of the quantities flow, receiver and switch saw, one row per value.
+
+        `name` is what the scheme calls the value, with its unit: `rate_bps`, `window_bytes`.
+        """
+        return self._table("watch")
+
+    def hops(self) -> pl.DataFrame:
+        """The packets of the messages that `measure.trace` names: one row per packet and node, in order of time.
+
+        `port` is where the packet leaves, null at its host; `flow_id` is the message's row in `flows`.
+        """
+        return self._table("hops")
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, overwrite: bool = False) -> Path:
         """Writes the run folder, whole or not at all, and returns its path.

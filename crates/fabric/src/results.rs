@@ -291,6 +291,11 @@ pub struct Hop {
     pub deflected: u8,
 }
 
+impl Hop {
+    /// How many a run keeps.
+    pub const KEPT: usize = 1_000_000;
+}
+
 /// What an account of a switch's buffer says, and what the queues that it is kept for hold. The two are always equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferUse {

@@ -75,6 +75,14 @@ pub(crate) struct Slots {
     pub senders: Option<Arc<[u32]>>,
 }
 
+/// A message that was asked for before it was loaded.
+pub(crate) struct Followed {
+    /// Whether its hops are written down.
+    pub trace: bool,
+    /// Its number, once it is loaded.
+    pub message: Option<u32>,
+}
+
 /// What a switch program needs to find its ports.
 pub(crate) struct SwitchPorts {
     pub ports: Vec<PortId>,
@@ -119,6 +127,10 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// Messages whose packets are written down hop by hop.
     pub(crate) traced: Vec<FlowId>,
     pub(crate) hops: Vec<Hop>,
+    /// Hops above [`Hop::KEPT`].
+    pub(crate) hops_left_out: u64,
+    /// Messages that were asked for before they were loaded, by [`Slots::name`].
+    pub(crate) followed: BTreeMap<u64, Followed>,
     /// Whether a switch program watches all queues.
     pub(crate) watching: bool,
     pub(crate) lossless: u8,
@@ -364,6 +376,8 @@ impl<Q: EventQueue> Simulation<Q> {
             rerouted: false,
             traced: Vec::new(),
             hops: Vec::new(),
+            hops_left_out: 0,
+            followed: BTreeMap::new(),
             watching,
             lossless,
             at_once,
@@ -485,6 +499,12 @@ impl<Q: EventQueue> Simulation<Q> {
             let traffic = &mut self.traffics[message.traffic as usize];
             let name = (message.traffic as u64) << 32 | traffic.messages as u64;
             traffic.messages += 1;
+            if let Some(followed) = self.followed.get_mut(&name) {
+                followed.message = Some(flow);
+                if followed.trace {
+                    self.traced.push(FlowId(flow));
+                }
+            }
             let chain = message.chain;
             self.slots.push(Slots {
                 send: NO_SLOT,
@@ -814,9 +834,26 @@ impl<Q: EventQueue> Simulation<Q> {
         self.traced.push(FlowId(message));
     }
 
-    /// What was written down, in order of time.
+    /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start. With
+    /// `trace` its hops are written down.
+    pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
+        let name = (traffic as u64) << 32 | number as u64;
+        self.followed.entry(name).or_insert(Followed { trace: false, message: None }).trace |= trace;
+    }
+
+    /// The number of a message that was asked for; `None` before it is loaded.
+    pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
+        self.followed.get(&((traffic as u64) << 32 | number as u64)).and_then(|followed| followed.message)
+    }
+
+    /// What was written down, in order of time: the first [`Hop::KEPT`].
     pub fn hops(&self) -> &[Hop] {
         &self.hops
+    }
+
+    /// How many more there were.
+    pub fn hops_left_out(&self) -> u64 {
+        self.hops_left_out
     }
 
     #[cold]
@@ -824,6 +861,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let packet = &self.packets[ix];
         let head = &packet.head;
         if head.kind == fanin_cc::Kind::Data && self.traced.contains(&head.flow) {
+            if self.hops.len() >= Hop::KEPT {
+                self.hops_left_out += 1;
+                return;
+            }
             let queued = at.map_or(0, |port| self.queues[port.ix() * self.classes + head.class as usize].bytes);
             let hop = Hop {
                 time: self.now,

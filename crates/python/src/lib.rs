@@ -107,6 +107,12 @@ impl RunResult {
     fn events(&self) -> PyResult<ArrowTable> {
         tables::events(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
+    fn watch(&self) -> PyResult<ArrowTable> {
+        tables::watch(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
+    fn hops(&self) -> PyResult<ArrowTable> {
+        tables::hops(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
             spec_toml: &self.spec_toml,

@@ -20,7 +20,7 @@ pub struct RunFiles<'a> {
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
     /// The run itself: `flows.arrow`, `ports.arrow`, `classes.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`,
-    /// each an Arrow IPC file (Feather V2).
+    /// `watch.arrow`, `hops.arrow`, each an Arrow IPC file (Feather V2).
     pub run: &'a Run,
     /// The numbers: `summary.json`.
     pub summary: &'a Summary,
@@ -42,6 +42,8 @@ pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Res
         write_table(&folder.join("series.arrow"), "series", &tables::series(files.run)?)?;
         write_table(&folder.join("histograms.arrow"), "histogram", &tables::histograms(files.run)?)?;
         write_table(&folder.join("events.arrow"), "event", &tables::events(files.run)?)?;
+        write_table(&folder.join("watch.arrow"), "watch", &tables::watch(files.run)?)?;
+        write_table(&folder.join("hops.arrow"), "hop", &tables::hops(files.run)?)?;
         write_json(&folder.join("summary.json"), files.summary)?;
         write_json(&folder.join(MANIFEST), files.manifest)
     })

@@ -22,7 +22,8 @@ pub use events::{Event, EventKind, EventLog};
 pub use folder::{RunFiles, write_folder};
 pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
-pub use run::{Bin, ClassInfo, Histogram, Run, Sample, TrafficInfo, port_names};
+pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, port_names};
 pub use summary::{
-    DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
+    DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,
+    slowdown, summarise,
 };

@@ -2,7 +2,7 @@
 
 use crate::{EventLog, RecordError};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{ClassCounters, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
 use std::collections::HashMap;
 
@@ -17,6 +17,8 @@ pub struct TrafficInfo {
     pub counters: TrafficCounters,
     /// Payload bytes of its endless flows that arrived in order within the measured window.
     pub long_bytes_in_window: u64,
+    /// Most entries that the deflected flow table of a switch ever had, where its scheme keeps such tables.
+    pub table_peak: Option<u64>,
 }
 
 /// A class of packets, as far as results need it.
@@ -37,6 +39,63 @@ pub struct Sample {
     pub port: PortId,
     /// Data bytes waiting there, all classes.
     pub queue_bytes: u64,
+}
+
+/// What is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A message's sender.
+    Flow,
+    /// A traffic's scheme at a receiving host.
+    Receiver,
+    /// A traffic's scheme at a switch.
+    Switch,
+}
+
+impl Part {
+    /// The name used in specs and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Receiver => "receiver",
+            Self::Switch => "switch",
+        }
+    }
+}
+
+/// Something that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// What it is.
+    pub part: Part,
+    /// Its name in the spec: "long:0", or the name of a node.
+    pub place: String,
+    /// Which traffic's.
+    pub traffic: u16,
+    /// The number of the message in its traffic, of the host among hosts, or of the switch among switches.
+    pub number: u32,
+}
+
+/// One value that was seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// When.
+    pub time: Time,
+    /// Of which of [`Run::watched`].
+    pub of: u32,
+    /// What the scheme calls it, with its unit: "rate_bps".
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+}
+
+/// A message whose packets are written down hop by hop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Its number in [`Run::flows`].
+    pub flow: u32,
+    /// Its name in the spec: "queries:17".
+    pub name: String,
 }
 
 /// One bin of a histogram: values from `lower` (inclusive) to `upper` (exclusive).
@@ -88,6 +147,14 @@ pub struct Run {
     pub series: Vec<Sample>,
     /// Histograms.
     pub histograms: Vec<Histogram>,
+    /// What was watched.
+    pub watched: Vec<Watched>,
+    /// What was seen there, in order of time.
+    pub watch: Vec<Seen>,
+    /// The messages of the hops.
+    pub traced: Vec<Traced>,
+    /// Hops of their packets in order of time; [`Hop::message`] is the place in [`Run::traced`].
+    pub hops: Vec<Hop>,
     /// Drops, pauses, warnings.
     pub events: EventLog,
 }
@@ -121,6 +188,25 @@ impl Run {
         }
         if let Some(sample) = self.series.iter().find(|s| s.port.ix() >= ports) {
             return fail(format!("a sample of port {} of {ports}", sample.port.0));
+        }
+        if let Some(watched) = self.watched.iter().find(|w| usize::from(w.traffic) >= self.traffics.len()) {
+            let traffics = self.traffics.len();
+            return fail(format!("{} is of traffic {} of {traffics}", watched.place, watched.traffic));
+        }
+        if let Some(seen) = self.watch.iter().find(|s| s.of as usize >= self.watched.len()) {
+            return fail(format!("a value of watched part {} of {}", seen.of, self.watched.len()));
+        }
+        if let Some(traced) = self.traced.iter().find(|t| t.flow as usize >= self.flows.len()) {
+            return fail(format!("{} is flow {} of {}", traced.name, traced.flow, self.flows.len()));
+        }
+        let nodes = self.graph.names.len();
+        for hop in &self.hops {
+            if hop.message as usize >= self.traced.len() {
+                return fail(format!("a hop of traced message {} of {}", hop.message, self.traced.len()));
+            }
+            if hop.node.ix() >= nodes || hop.port.is_some_and(|port| port.ix() >= ports) {
+                return fail(format!("a hop at a node or port beyond the {nodes} nodes and {ports} ports"));
+            }
         }
         Ok(())
     }

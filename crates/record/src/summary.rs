@@ -1,6 +1,7 @@
 //! The numbers people compare.
 
-use crate::{EventKind, Percentiles, Run};
+use crate::{EventKind, Percentiles, Run, TrafficInfo};
+use fanin_cc::{Action, Actions};
 use fanin_fabric::FlowRecord;
 use fanin_units::Time;
 use serde::Serialize;
@@ -64,8 +65,81 @@ pub struct TrafficSummary {
     pub packets_resent: u64,
     /// Retransmission timeouts of measured messages.
     pub timeouts: u64,
-    /// How often its scheme acted, over the whole run.
+    /// Links that the first packets of measured messages crossed beyond those of their shortest ways, as a share of the
+    /// latter; of messages whose first packet arrived, `None` where there is none and over TCP (Dart's Table II).
+    pub path_dilation: Option<f64>,
+    /// Measured messages of which a packet was deflected.
+    pub deflected: u64,
+    /// How Dart acted, where the scheme is Dart's.
+    pub dart: Option<DartSummary>,
+    /// How often its scheme acted, over the whole run. Traffics of one scheme and set of parameters share this and `dart`.
     pub actions: BTreeMap<&'static str, u64>,
+}
+
+/// How Dart acted, over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DartSummary {
+    /// Mean of the senders that ACKs told of (n); `None` where none told.
+    pub sender_count: Option<f64>,
+    /// Time without congestion while data arrived, summed over hosts, in microseconds.
+    pub no_congestion_us: f64,
+    /// The same in receiver congestion.
+    pub receiver_congestion_us: f64,
+    /// The same in non-receiver congestion.
+    pub non_receiver_congestion_us: f64,
+    /// Mean entries of a switch's deflected flow table, over all switches; of entries that were freed. `None` without
+    /// tables.
+    pub table_entries: Option<f64>,
+    /// Most entries that the table of a switch ever had; `None` without tables.
+    pub table_peak: Option<u64>,
+}
+
+impl DartSummary {
+    /// What only Dart does.
+    const ACTIONS: [Action; 22] = [
+        Action::NoCongestion,
+        Action::ReceiverCongestion,
+        Action::NonReceiverCongestion,
+        Action::StateChange,
+        Action::ShareTold,
+        Action::CountTold,
+        Action::ShareChange,
+        Action::MarkSuppressed,
+        Action::MarkPassed,
+        Action::LookAheadUsed,
+        Action::LookAheadRepeated,
+        Action::LookAheadRefused,
+        Action::SenderExpired,
+        Action::MessageDeflected,
+        Action::TokenSpent,
+        Action::TableFull,
+        Action::NoPortFit,
+        Action::EntryFreed,
+        Action::EntryFlushed,
+        Action::EntryReclaimed,
+        Action::EntryTime,
+        Action::Escaped,
+    ];
+
+    fn of(info: &TrafficInfo, run: &Run) -> Option<Self> {
+        let actions: &Actions = &info.counters.actions;
+        if info.table_peak.is_none() && Self::ACTIONS.iter().all(|action| actions.get(*action) == 0) {
+            return None;
+        }
+        let us = |action| actions.get(action) as f64 / 1e3;
+        // Of all tables over the whole run.
+        let table_ns = f64::from(run.graph.switches()) * run.stopped.as_ps() as f64 / 1e3;
+        let told = actions.get(Action::ShareTold);
+        Some(Self {
+            sender_count: (told > 0).then(|| actions.get(Action::CountTold) as f64 / told as f64),
+            no_congestion_us: us(Action::NoCongestion),
+            receiver_congestion_us: us(Action::ReceiverCongestion),
+            non_receiver_congestion_us: us(Action::NonReceiverCongestion),
+            table_entries: (info.table_peak.is_some() && table_ns > 0.0)
+                .then(|| actions.get(Action::EntryTime) as f64 / table_ns),
+            table_peak: info.table_peak,
+        })
+    }
 }
 
 /// The queries of a traffic that began within the measured window: with the post of the first request.
@@ -98,6 +172,10 @@ pub struct DropSummary {
     pub no_route: u64,
     /// By a switch program.
     pub program: u64,
+    /// Of a message that a failure blocked.
+    pub blocked: u64,
+    /// At a host that they were not for.
+    pub wrong_host: u64,
 }
 
 /// The network over the whole run.
@@ -123,6 +201,17 @@ pub struct NetworkSummary {
     pub nacks: u64,
     /// Packets sent over one link each.
     pub packet_hops: u64,
+    /// Data packets that arrived behind a later one of the same attempt of their message.
+    pub reordered: u64,
+    /// Most bytes by which one of them came behind.
+    pub reorder_distance_bytes: u64,
+    /// Bytes sent over all links.
+    pub link_bytes: u64,
+    /// Of those, bytes beyond the shortest ways of deflected packets that arrived.
+    pub detour_bytes: u64,
+    /// What that adds to the load of all links: the detours' bytes as a share of all others (Dart's Table II). `None` where
+    /// nothing was sent.
+    pub load_increase: Option<f64>,
     /// Events left out of the events table, by kind.
     pub events_left_out: BTreeMap<&'static str, u64>,
 }
@@ -171,6 +260,9 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
     let switch_ports = run.graph.links.iter().flat_map(|link| [link.a, link.b]).zip(&run.ports);
     let peak = switch_ports.filter(|(from, _)| !run.graph.is_host(*from)).map(|(_, port)| port.peak_queue).max();
     let traffics: Vec<TrafficSummary> = summarise_traffics(run, sizes);
+    let link_bytes: u64 = run.ports.iter().map(|port| port.bytes).sum();
+    let detour_bytes = run.totals.detour_bytes;
+    let others = link_bytes.saturating_sub(detour_bytes);
     let network = NetworkSummary {
         stopped_us: us(run.stopped),
         drops: DropSummary {
@@ -181,6 +273,8 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             link_down: drops.link_down,
             no_route: drops.no_route,
             program: drops.program,
+            blocked: drops.blocked,
+            wrong_host: drops.wrong_host,
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
@@ -190,6 +284,11 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         timeouts: run.totals.timeouts,
         nacks: run.totals.nacks,
         packet_hops: run.totals.packet_hops,
+        reordered: run.totals.reordered,
+        reorder_distance_bytes: run.totals.reorder_distance,
+        link_bytes,
+        detour_bytes,
+        load_increase: (others > 0).then(|| detour_bytes as f64 / others as f64),
         events_left_out: EventKind::ALL.iter().map(|&kind| (kind.name(), run.events.left_out(kind))).collect(),
     };
     Summary { slowdown_ideal: "store-and-forward", errors, traffics, network }
@@ -221,6 +320,10 @@ struct Collected {
     marked: u64,
     resent: u64,
     timeouts: u64,
+    /// Of messages whose first packet arrived.
+    links: u64,
+    shortest: u64,
+    deflected: u64,
     /// By group.
     queries: BTreeMap<u32, Query>,
 }
@@ -272,6 +375,11 @@ impl Collected {
         self.marked += u64::from(flow.packets_marked);
         self.resent += u64::from(flow.packets_resent);
         self.timeouts += u64::from(flow.timeouts);
+        self.deflected += u64::from(flow.deflections > 0);
+        if flow.links > 0 {
+            self.links += u64::from(flow.links);
+            self.shortest += u64::from(flow.hops);
+        }
         if sizes.contains(flow.bytes) {
             self.sized_started += 1;
             self.sized_unfinished += u64::from(!finished);
@@ -314,6 +422,10 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             marked_share: (c.arrived > 0).then(|| c.marked as f64 / c.arrived as f64),
             packets_resent: c.resent,
             timeouts: c.timeouts,
+            // Dart, Table II
+            path_dilation: (c.shortest > 0).then(|| c.links as f64 / c.shortest as f64 - 1.0),
+            deflected: c.deflected,
+            dart: DartSummary::of(info, run),
             actions: info.counters.actions.iter().map(|(action, n)| (action.name(), n)).collect(),
         })
         .collect()

@@ -3,8 +3,8 @@
 use crate::{EventKind, RecordError, Run, port_names, slowdown};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
@@ -28,19 +28,33 @@ fn batch(
 }
 
 /// A column of few different texts, as a dictionary without repeats; each key is below the number of `texts`.
-fn labels(table: &'static str, texts: &[String], keys: impl Iterator<Item = usize>) -> Result<ArrayRef, RecordError> {
+fn labels(
+    table: &'static str,
+    texts: &[impl AsRef<str>],
+    keys: impl Iterator<Item = usize>,
+) -> Result<ArrayRef, RecordError> {
+    labels_or_null(table, texts, keys.map(Some))
+}
+
+/// The same with null where there is no key.
+fn labels_or_null(
+    table: &'static str,
+    texts: &[impl AsRef<str>],
+    keys: impl Iterator<Item = Option<usize>>,
+) -> Result<ArrayRef, RecordError> {
     let mut different: Vec<&str> = Vec::new();
     let place_of: Vec<i32> = texts
         .iter()
         .map(|text| {
-            let place = different.iter().position(|other| other == text).unwrap_or_else(|| {
+            let text = text.as_ref();
+            let place = different.iter().position(|other| *other == text).unwrap_or_else(|| {
                 different.push(text);
                 different.len() - 1
             });
             place as i32
         })
         .collect();
-    let keys = Int32Array::from_iter_values(keys.map(|key| place_of[key]));
+    let keys = Int32Array::from_iter(keys.map(|key| key.map(|key| place_of[key])));
     DictionaryArray::<Int32Type>::try_new(keys, Arc::new(StringArray::from(different)))
         .map(|column| Arc::new(column) as ArrayRef)
         .map_err(|source| RecordError::Table { table, source })
@@ -64,7 +78,10 @@ fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
 /// One row per message, by number. `completion_ps` and `acked_ps` count from `start_ps`: to the last byte at the
 /// receiver, and to the sender knowing so; null for a message that did not get so far. `measured` is true for those in
 /// the summary. `group` is the incast, query, round or collective within the traffic. `timeouts` are retransmission
-/// timeouts while it was the message being sent. A `request` asks for an answer and is never `measured`: its answer is.
+/// timeouts while it was the message being sent. `hops` are the links of its shortest way, `links` those that its first
+/// packet crossed, 0 before that arrived; `deflections` the most that one of its packets took. `attempts` counts how often
+/// it set out: each loss that is repaired is one more, and it is 0 over TCP. `reordered` are data packets that arrived
+/// behind a later one of the same attempt. A `request` asks for an answer and is never `measured`: its answer is.
 ///
 /// # Errors
 /// When a flow belongs to no traffic.
@@ -93,10 +110,14 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
         ("delivered_bytes", false, u64s(all().map(|f| f.delivered))),
         ("group", true, Arc::new(all().map(|f| (f.group != u32::MAX).then_some(f.group)).collect::<UInt32Array>())),
         ("hops", false, Arc::new(UInt16Array::from_iter_values(all().map(|f| f.hops)))),
+        ("links", false, Arc::new(UInt16Array::from_iter_values(all().map(|f| f.links)))),
+        ("deflections", false, Arc::new(UInt8Array::from_iter_values(all().map(|f| f.deflections)))),
+        ("attempts", false, Arc::new(UInt16Array::from_iter_values(all().map(|f| f.attempts)))),
         ("packets_sent", false, u32s(all().map(|f| f.packets_sent))),
         ("packets_resent", false, u32s(all().map(|f| f.packets_resent))),
         ("timeouts", false, u32s(all().map(|f| f.timeouts))),
         ("packets_marked", false, u32s(all().map(|f| f.packets_marked))),
+        ("reordered", false, u32s(all().map(|f| f.reordered))),
         ("packets_arrived", false, u32s(all().map(|f| f.packets_arrived))),
         ("request", false, Arc::new(all().map(|f| Some(f.request)).collect::<BooleanArray>())),
         ("measured", false, Arc::new(all().map(|f| Some(run.is_measured(f))).collect::<BooleanArray>())),
@@ -160,6 +181,22 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
     batch("class", columns, HashMap::new())
 }
 
+/// The texts that values of few different ones have, and the place of each value's among them.
+fn few<K: std::hash::Hash + Eq, T>(keys: impl Iterator<Item = K>, text: impl Fn(&K) -> T) -> (Vec<T>, Vec<usize>) {
+    let mut key_of: HashMap<K, usize> = HashMap::new();
+    let mut used = Vec::new();
+    let places = keys.map(|key| match key_of.get(&key) {
+        Some(place) => *place,
+        None => {
+            used.push(text(&key));
+            key_of.insert(key, used.len() - 1);
+            used.len() - 1
+        }
+    });
+    let places = places.collect();
+    (used, places)
+}
+
 /// One row per sample of a queue.
 ///
 /// # Errors
@@ -168,18 +205,7 @@ pub fn series(run: &Run) -> Result<RecordBatch, RecordError> {
     run.check()?;
     // Only the names of sampled ports.
     let names = port_names(&run.graph);
-    let mut key_of: HashMap<u32, usize> = HashMap::new();
-    let mut used = Vec::new();
-    let keys: Vec<usize> = run
-        .series
-        .iter()
-        .map(|sample| {
-            *key_of.entry(sample.port.0).or_insert_with(|| {
-                used.push(names[sample.port.ix()].clone());
-                used.len() - 1
-            })
-        })
-        .collect();
+    let (used, keys) = few(run.series.iter().map(|sample| sample.port.ix()), |port| names[*port].as_str());
     let columns: Vec<Column> = vec![
         ("time_ps", false, u64s(run.series.iter().map(|s| s.time.as_ps()))),
         ("port", false, labels("series", &used, keys.into_iter())?),
@@ -202,6 +228,65 @@ pub fn histograms(run: &Run) -> Result<RecordBatch, RecordError> {
         ("count", false, u64s(rows().map(|(_, bin)| bin.count))),
     ];
     batch("histogram", columns, HashMap::new())
+}
+
+/// One row per value that a series of the quantities "flow", "receiver" and "switch" saw: `what` is the quantity, `where`
+/// the message ("long:0") or the node, `traffic` the traffic whose scheme shows it, `name` what the scheme calls the value,
+/// with its unit. Traffics of one scheme and set of parameters show the same receivers and switches.
+///
+/// # Errors
+/// When a value is of something that is not watched.
+pub fn watch(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let of = || run.watch.iter().map(|seen| seen.of as usize);
+    let parts: Vec<&str> = run.watched.iter().map(|watched| watched.part.name()).collect();
+    let places: Vec<&str> = run.watched.iter().map(|watched| watched.place.as_str()).collect();
+    let traffics: Vec<&str> =
+        run.watched.iter().map(|watched| run.traffics[usize::from(watched.traffic)].name.as_str()).collect();
+    let (names, keys) = few(run.watch.iter().map(|seen| seen.name), |name| *name);
+    let columns: Vec<Column> = vec![
+        ("time_ps", false, u64s(run.watch.iter().map(|seen| seen.time.as_ps()))),
+        ("what", false, labels("watch", &parts, of())?),
+        ("where", false, labels("watch", &places, of())?),
+        ("traffic", false, labels("watch", &traffics, of())?),
+        ("name", false, labels("watch", &names, keys.into_iter())?),
+        ("value", false, Arc::new(Float64Array::from_iter_values(run.watch.iter().map(|seen| seen.value)))),
+    ];
+    batch("watch", columns, HashMap::new())
+}
+
+/// One row per packet and node of the messages that `measure.trace` names, in order of time. `time_ps` is when the packet
+/// arrived at `node`; `flow_id` is the message's row in the flow table, `message` its name in the spec; `seq_bytes` is the
+/// packet's offset in it. `port` is where the packet leaves, null at its host; `queued_bytes` waited ahead of it there, in
+/// its lane. `tokens` and `lane` are what it leaves with, `deflections` are those so far, this node's included.
+///
+/// # Errors
+/// When a hop is of no message, node or port of the run.
+pub fn hops(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let all = || run.hops.iter();
+    let message = || all().map(|hop| hop.message as usize);
+    let messages: Vec<&str> = run.traced.iter().map(|traced| traced.name.as_str()).collect();
+    // Only the names of nodes and ports that packets came by.
+    let (nodes, at) = few(all().map(|hop| hop.node.ix()), |node| run.graph.names[*node].as_str());
+    let names = port_names(&run.graph);
+    let (ports, by) = few(all().filter_map(|hop| hop.port), |port| names[port.ix()].as_str());
+    let mut by = by.into_iter();
+    let by: Vec<Option<usize>> = all().map(|hop| hop.port.and_then(|_| by.next())).collect();
+    let columns: Vec<Column> = vec![
+        ("time_ps", false, u64s(all().map(|hop| hop.time.as_ps()))),
+        ("flow_id", false, u64s(message().map(|message| u64::from(run.traced[message].flow)))),
+        ("message", false, labels("hop", &messages, message())?),
+        ("seq_bytes", false, u64s(all().map(|hop| hop.seq))),
+        ("attempt", false, Arc::new(UInt16Array::from_iter_values(all().map(|hop| hop.attempt)))),
+        ("node", false, labels("hop", &nodes, at.into_iter())?),
+        ("port", true, labels_or_null("hop", &ports, by.into_iter())?),
+        ("queued_bytes", false, u64s(all().map(|hop| hop.queued))),
+        ("tokens", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.tokens)))),
+        ("lane", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.lane)))),
+        ("deflections", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.deflected)))),
+    ];
+    batch("hop", columns, HashMap::new())
 }
 
 /// One row per event that was kept. The schema's metadata tells how many of each kind were left out:

@@ -2,12 +2,12 @@
 
 use crate::*;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
-use fanin_fabric::{ClassCounters, Drops, FlowRecord, Message, PortCounters, Totals, TrafficCounters};
-use fanin_units::{PortId, Rate, Time};
+use fanin_fabric::{ClassCounters, Drops, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
+use fanin_units::{NodeId, PortId, Rate, Time};
 
 /// How many random cases a property test runs.
 pub fn cases() -> proptest::test_runner::Config {
@@ -42,6 +42,22 @@ fn flow(traffic: u16, start_us: u64, took_us: Option<u64>, bytes: u64) -> FlowRe
     }
 }
 
+/// Of the traced message, at a node of the example.
+fn hop(us: u64, node: u32, port: Option<u32>) -> Hop {
+    Hop {
+        time: Time::from_us(us),
+        message: 0,
+        seq: 1000,
+        attempt: 1,
+        node: NodeId(node),
+        port: port.map(PortId),
+        queued: if port.is_some() { 1500 } else { 0 },
+        tokens: 3,
+        lane: 1,
+        deflected: 2,
+    }
+}
+
 /// Three hosts on a switch; queries of which one never ends, and a long flow.
 pub fn example() -> Run {
     let graph = Star { hosts: 3, host_link: Cable::new(Rate::from_gbps(10), Time::from_us(1)) }.build().unwrap();
@@ -53,6 +69,7 @@ pub fn example() -> Run {
         scheme: "dcqcn".into(),
         counters: counters.clone(),
         long_bytes_in_window: long,
+        table_peak: None,
     };
     let mut events = EventLog::new(1);
     for us in [40, 50] {
@@ -103,6 +120,14 @@ pub fn example() -> Run {
             place: "last-hop".into(),
             bins: vec![Bin { lower: 0, upper: 1000, count: 5 }, Bin { lower: 1000, upper: 2000, count: 6 }],
         }],
+        watched: [(Part::Flow, "updates:0", 1), (Part::Receiver, "h1", 0), (Part::Receiver, "h1", 1)]
+            .map(|(part, place, traffic)| Watched { part, place: place.into(), traffic, number: 0 })
+            .to_vec(),
+        watch: [(1, 0, "rate_bps", 1e9), (1, 2, "n", 3.0), (2, 0, "rate_bps", 5e8), (2, 1, "n", f64::NAN)]
+            .map(|(us, of, name, value)| Seen { time: Time::from_us(us), of, name, value })
+            .to_vec(),
+        traced: vec![Traced { flow: 3, name: "queries:3".into() }],
+        hops: vec![hop(1, 3, Some(3)), hop(3, 1, None)],
         events,
     }
 }
@@ -190,7 +215,121 @@ fn series_histograms_and_events_are_tables() {
 }
 
 #[test]
+fn what_schemes_show_is_a_table_with_a_row_per_value() {
+    let batch = tables::watch(&example()).unwrap();
+    assert_eq!(u64_column(&batch, "time_ps"), [1, 1, 2, 2].map(|us| Some(us * 1_000_000)));
+    assert_eq!(label_column(&batch, "what"), ["flow", "receiver", "flow", "receiver"]);
+    assert_eq!(label_column(&batch, "where"), ["updates:0", "h1", "updates:0", "h1"]);
+    // The same host is there for each traffic.
+    assert_eq!(label_column(&batch, "traffic"), ["updates", "updates", "updates", "queries"]);
+    assert_eq!(label_column(&batch, "name"), ["rate_bps", "n", "rate_bps", "n"]);
+    let values = batch.column_by_name("value").unwrap().as_primitive::<Float64Type>();
+    assert_eq!([values.value(0), values.value(1), values.value(2)], [1e9, 3.0, 5e8]);
+    assert!(values.value(3).is_nan() && values.null_count() == 0);
+}
+
+#[test]
+fn hops_name_where_a_packet_was_and_have_no_port_at_its_host() {
+    let batch = tables::hops(&example()).unwrap();
+    assert_eq!(u64_column(&batch, "time_ps"), [Some(1_000_000), Some(3_000_000)]);
+    assert_eq!(u64_column(&batch, "flow_id"), [Some(3); 2]);
+    assert_eq!(label_column(&batch, "message"), ["queries:3"; 2]);
+    assert_eq!(label_column(&batch, "node"), ["sw0", "h1"]);
+    let port = batch.column_by_name("port").unwrap().as_dictionary::<Int32Type>();
+    let names = port.downcast_dict::<arrow_array::StringArray>().unwrap();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), [Some("sw0>h1"), None]);
+    assert_eq!(u64_column(&batch, "seq_bytes"), [Some(1000); 2]);
+    assert_eq!(u64_column(&batch, "queued_bytes"), [Some(1500), Some(0)]);
+    assert_eq!(batch.column_by_name("attempt").unwrap().as_primitive::<UInt16Type>().value(0), 1);
+    let small = |name| batch.column_by_name(name).unwrap().as_primitive::<UInt8Type>().value(1);
+    assert_eq!([small("tokens"), small("lane"), small("deflections")], [3, 1, 2]);
+}
+
+/// The example with two messages that came by longer ways, in other order and again, and one that never arrived.
+fn detoured() -> Run {
+    let mut run = example();
+    for (flow, links, deflections) in [(1, 2, 0), (2, 6, 2), (3, 3, 1), (4, 0, 0), (5, 9, 3)] {
+        let flow = &mut run.flows[flow];
+        *flow = FlowRecord { links, deflections, attempts: 2, reordered: 5, ..*flow };
+    }
+    run.totals.drops = Drops { blocked: 3, wrong_host: 4, ..Drops::default() };
+    run.totals.reordered = 10;
+    run.totals.reorder_distance = 3000;
+    run.totals.detour_bytes = 2500;
+    run.ports[0].bytes = 12_500;
+    run.ports[3].bytes = 40_000;
+    run
+}
+
+#[test]
+fn flows_tell_of_detours_attempts_and_order() {
+    let batch = tables::flows(&detoured()).unwrap();
+    let wide = |name| batch.column_by_name(name).unwrap().as_primitive::<UInt16Type>().value(2);
+    assert_eq!([wide("hops"), wide("links"), wide("attempts")], [2, 6, 2]);
+    assert_eq!(batch.column_by_name("deflections").unwrap().as_primitive::<UInt8Type>().value(2), 2);
+    assert_eq!(batch.column_by_name("reordered").unwrap().as_primitive::<UInt32Type>().value(2), 5);
+}
+
+#[test]
+fn a_summary_tells_what_deflection_costs() {
+    let summary = summarise(&detoured(), SizeRange::only(8000), false);
+    let queries = &summary.traffics[0];
+    // Of all sizes, in the window, where the first packet arrived: (2 + 6 + 3) links instead of 3 times 2.
+    assert_eq!((queries.path_dilation, queries.deflected), (Some(11.0 / 6.0 - 1.0), 2));
+    assert_eq!((summary.traffics[1].path_dilation, summary.traffics[1].deflected), (None, 0));
+    let network = &summary.network;
+    assert_eq!((network.drops.total, network.drops.blocked, network.drops.wrong_host), (7, 3, 4));
+    assert_eq!((network.reordered, network.reorder_distance_bytes), (10, 3000));
+    assert_eq!((network.link_bytes, network.detour_bytes), (52_500, 2500));
+    assert_eq!(network.load_increase, Some(0.05));
+    assert_eq!(summarise(&example(), SizeRange::ALL, false).network.load_increase, None);
+}
+
+#[test]
+fn dart_tells_of_its_states_its_counts_and_its_tables() {
+    // DCQCN sends CNPs too, and is not Dart.
+    assert_eq!(summarise(&example(), SizeRange::ALL, false).traffics[0].dart, None);
+    let mut run = example();
+    let actions = &mut run.traffics[0].counters.actions;
+    actions.add_up(Action::ShareTold, 4);
+    actions.add_up(Action::CountTold, 10);
+    actions.add_up(Action::NoCongestion, 1500);
+    actions.add_up(Action::ReceiverCongestion, 2000);
+    actions.add_up(Action::NonReceiverCongestion, 250);
+    // One switch over 500 us.
+    actions.add_up(Action::EntryTime, 1_000_000);
+    // Tables alone tell that it is Dart, though nothing was deflected.
+    run.traffics[1].table_peak = Some(0);
+    let summary = |run: &Run| -> Vec<DartSummary> {
+        summarise(run, SizeRange::ALL, false).traffics.into_iter().map(|t| t.dart.unwrap()).collect()
+    };
+    let [queries, updates] = summary(&run)[..] else { panic!("two traffics") };
+    assert_eq!(queries.sender_count, Some(2.5));
+    let us = [queries.no_congestion_us, queries.receiver_congestion_us, queries.non_receiver_congestion_us];
+    assert_eq!(us, [1.5, 2.0, 0.25]);
+    assert_eq!((queries.table_entries, queries.table_peak), (None, None));
+    assert_eq!((updates.sender_count, updates.table_entries, updates.table_peak), (None, Some(0.0), Some(0)));
+    run.traffics[0].table_peak = Some(7);
+    let queries = summary(&run)[0];
+    assert_eq!((queries.table_entries, queries.table_peak), (Some(2.0), Some(7)));
+    // With two more switches each has a third of that.
+    run.graph.names.extend(["sw1".into(), "sw2".into()]);
+    assert_eq!(summary(&run)[0].table_entries, Some(2.0 / 3.0));
+}
+
+#[test]
 fn parts_that_do_not_fit_are_refused() {
+    let watched = |change: fn(&mut Run)| {
+        let mut run = example();
+        change(&mut run);
+        tables::watch(&run).unwrap_err().to_string()
+    };
+    assert!(watched(|run| run.watched[0].traffic = 2).contains("updates:0 is of traffic 2 of 2"));
+    assert!(watched(|run| run.watch[3].of = 3).contains("a value of watched part 3 of 3"));
+    assert!(watched(|run| run.traced[0].flow = 7).contains("queries:3 is flow 7 of 7"));
+    assert!(watched(|run| run.hops[1].message = 1).contains("a hop of traced message 1 of 1"));
+    assert!(watched(|run| run.hops[1].node = NodeId(4)).contains("beyond the 4 nodes and 6 ports"));
+    assert!(watched(|run| run.hops[0].port = Some(PortId(6))).contains("beyond the 4 nodes and 6 ports"));
     let mut run = example();
     run.flows[2].traffic = 2;
     assert!(tables::flows(&run).unwrap_err().to_string().contains("flow 2 is of traffic 2 of 2"));

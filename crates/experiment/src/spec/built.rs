@@ -1,6 +1,7 @@
 //! What runs: made from a checked spec only.
 
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_record::Watched;
 use fanin_units::{PortId, Time};
 
 /// An experiment that is ready to run.
@@ -34,19 +35,45 @@ pub struct Measure {
     pub report_size: Option<u64>,
     /// What is sampled.
     pub series: Vec<Series>,
+    /// Messages whose packets are written down hop by hop, each once.
+    pub trace: Vec<Watched>,
     /// Whether a drop in a lossless class is no error.
     pub allow_drops: bool,
 }
 
-/// Queues that are sampled.
+/// What is sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// The place as the spec has it: "last-hop", or names of ports.
+    /// The place as the spec has it: "last-hop", or names.
     pub place: String,
-    /// Its ports.
-    pub ports: Vec<PortId>,
+    /// What is there.
+    pub of: Sampled,
     /// Time between samples, above zero.
     pub every: Time,
     /// Whether samples of empty queues are kept.
     pub zeros: bool,
+}
+
+/// What a series looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// Queues of ports.
+    Queues(Vec<PortId>),
+    /// What schemes show.
+    Watched(Vec<Watched>),
+}
+
+impl Sampled {
+    /// Values that are taken at once; of what schemes show, at least.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Queues(ports) => ports.len(),
+            Self::Watched(watched) => watched.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }

@@ -1,7 +1,7 @@
 //! From a spec that was read to one that makes sense.
 
-use super::built::{Measure, Series};
-use super::document::{self, Document, Ideal, Place, PortSet, Size};
+use super::built::{Measure, Sampled, Series};
+use super::document::{self, Document, Ideal, Place, PortSet, Quantity, Size};
 use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
@@ -11,12 +11,14 @@ use super::{CheckedSpec, Spec};
 use crate::error::{Problem, Problems};
 use crate::ports_of;
 use fanin_fabric::topology::Graph;
-use fanin_record::port_names;
+use fanin_record::{Part, Watched, port_names};
 use fanin_units::{PortId, Time};
 use std::collections::HashMap;
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
+/// Most messages that are written down hop by hop.
+const MAX_TRACED: usize = 1000;
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
@@ -41,7 +43,7 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
     check_head(&document, &mut checker);
     let needs = needs(&document, &mut checker);
     let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
-    let measure = check_measure(&document.measure, network.as_ref().map(|n| &n.graph), &mut checker);
+    let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
     let until = document.measure.warm_up.saturating_add(document.measure.window);
     let traffics = check_traffics(&mut document, network.as_ref(), until, &mut checker);
     if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
@@ -92,7 +94,8 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
     }
 }
 
-fn check_measure(measure: &document::Measure, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
+fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
+    let measure = &document.measure;
     if measure.window == Time::ZERO {
         checker.fail("measure.window", "it has no length", "write a time above zero, like \"50 ms\"");
     }
@@ -122,17 +125,24 @@ fn check_measure(measure: &document::Measure, graph: Option<&Graph>, checker: &m
             checker.fail(&format!("{path}.every"), "samples have no time between them", right);
             continue;
         }
-        let Some((place, ports)) = graph.and_then(|graph| place(&wanted.place, graph, &path, checker)) else {
+        let Some((place, of)) = graph.and_then(|graph| sampled(wanted, document, graph, &path, checker)) else {
             continue;
         };
-        let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * ports.len() as f64;
+        let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * of.len() as f64;
         if samples > MAX_SAMPLES {
-            let problem = format!("that makes {samples:.1e} samples of {} ports", ports.len());
-            let right = format!("sample less often or fewer ports; a run takes at most {MAX_SAMPLES:.0e}");
+            let problem = format!("that makes {samples:.1e} samples of {} places", of.len());
+            let right = format!("sample less often or fewer places; a run takes at most {MAX_SAMPLES:.0e}");
             checker.fail(&format!("{path}.every"), problem, right);
         }
-        series.push(Series { place, ports, every: wanted.every, zeros: wanted.zeros });
+        series.push(Series { place, of, every: wanted.every, zeros: wanted.zeros });
     }
+    if measure.trace.len() > MAX_TRACED {
+        let problem = format!("{} messages are named", measure.trace.len());
+        checker.fail("measure.trace", problem, format!("name at most {MAX_TRACED}"));
+    }
+    let mut trace = messages(&measure.trace, document, "measure.trace", checker);
+    trace.sort_by_key(|message| (message.traffic, message.number));
+    trace.dedup_by_key(|message| (message.traffic, message.number));
     graph.map(|_| Measure {
         warm_up: measure.warm_up,
         window: measure.window,
@@ -141,13 +151,101 @@ fn check_measure(measure: &document::Measure, graph: Option<&Graph>, checker: &m
         drain_limit: measure.drain_limit,
         report_size: measure.report_size.map(|size| size.get()),
         series,
+        trace,
         allow_drops: measure.allow_drops,
     })
 }
 
-/// The ports of a place and its name; `None` after noting a problem.
-fn place(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<(String, Vec<PortId>)> {
+/// What a series looks at, and its name; `None` after noting a problem.
+fn sampled(
+    series: &document::Series,
+    document: &Document,
+    graph: &Graph,
+    path: &str,
+    checker: &mut Checker<'_>,
+) -> Option<(String, Sampled)> {
     let path = format!("{path}.where");
+    if series.what == Quantity::Queue {
+        return ports(&series.place, graph, &path, checker).map(|(place, ports)| (place, Sampled::Queues(ports)));
+    }
+    let hosts = graph.hosts as usize;
+    let (what, example) = match series.what {
+        Quantity::Flow => ("message", first_message(document)),
+        Quantity::Switch => ("switch", graph.names.get(hosts).cloned().unwrap_or_default()),
+        _ => ("host", graph.names.first().cloned().unwrap_or_default()),
+    };
+    let names = match &series.place {
+        Place::Names(names) if !names.is_empty() => names,
+        Place::Names(_) => {
+            checker.fail(&path, format!("no {what} is named"), format!("name at least one, like \"{example}\""));
+            return None;
+        }
+        Place::Set(_) => {
+            checker.fail(&path, "this is a set of ports", format!("name each {what}, like [\"{example}\"]"));
+            return None;
+        }
+    };
+    let watched = match series.what {
+        Quantity::Flow => messages(names, document, &path, checker),
+        Quantity::Switch => nodes(Part::Switch, names, &graph.names[hosts..], document, &path, checker),
+        _ => nodes(Part::Receiver, names, &graph.names[..hosts], document, &path, checker),
+    };
+    (!watched.is_empty()).then(|| (names.join(", "), Sampled::Watched(watched)))
+}
+
+/// What a message may be called.
+fn first_message(document: &Document) -> String {
+    format!("{}:0", document.traffic.first().map_or("traffic", |traffic| traffic.name.as_str()))
+}
+
+/// Messages by name: the traffic and the number in it. Those that are not understood are noted.
+fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
+    let mut found = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let path = format!("{path}[{i}]");
+        let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
+        let Some((traffic, number)) = parts else {
+            let right = format!("write a traffic and the number of its message, like \"{}\"", first_message(document));
+            checker.fail(&path, format!("\"{name}\" names no message"), right);
+            continue;
+        };
+        match document.traffic.iter().position(|t| t.name == traffic) {
+            Some(at) => found.push(Watched { part: Part::Flow, place: name.clone(), traffic: at as u16, number }),
+            None => {
+                let known = document.traffic.iter().map(|t| t.name.as_str());
+                checker.fail(&path, format!("there is no traffic \"{traffic}\""), advice(traffic, known));
+            }
+        }
+    }
+    found
+}
+
+/// Nodes by name, each for every traffic. Those that are not among the `known` are noted.
+fn nodes(
+    part: Part,
+    names: &[String],
+    known: &[String],
+    document: &Document,
+    path: &str,
+    checker: &mut Checker<'_>,
+) -> Vec<Watched> {
+    let number_of: HashMap<&str, u32> = known.iter().map(String::as_str).zip(0..).collect();
+    let mut found = Vec::with_capacity(names.len() * document.traffic.len());
+    for (i, name) in names.iter().enumerate() {
+        let Some(number) = number_of.get(name.as_str()) else {
+            let what = if part == Part::Switch { "switch" } else { "host" };
+            let right = advice(name, known.iter().map(String::as_str));
+            checker.fail(&format!("{path}[{i}]"), format!("there is no {what} \"{name}\""), right);
+            continue;
+        };
+        let of = |traffic| Watched { part, place: name.clone(), traffic, number: *number };
+        found.extend((0..document.traffic.len() as u16).map(of));
+    }
+    found
+}
+
+/// The ports of a place and its name; `None` after noting a problem.
+fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<(String, Vec<PortId>)> {
     match place {
         Place::Set(set) => {
             let name = match set {
@@ -157,14 +255,14 @@ fn place(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) ->
             };
             let ports = ports_of(graph, name).unwrap_or_default();
             if ports.is_empty() {
-                checker.fail(&path, format!("this network has no {name}"), "use \"last-hop\" or names of ports");
+                checker.fail(path, format!("this network has no {name}"), "use \"last-hop\" or names of ports");
                 return None;
             }
             Some((name.to_string(), ports))
         }
-        Place::Ports(names) => {
+        Place::Names(names) => {
             if names.is_empty() {
-                checker.fail(&path, "no port is named", "name at least one, like \"tor0>h3\"");
+                checker.fail(path, "no port is named", "name at least one, like \"tor0>h3\"");
                 return None;
             }
             let all = port_names(graph);

@@ -53,16 +53,22 @@ fn a_folder_holds_everything_and_reads_back() {
         "events.arrow",
         "flows.arrow",
         "histograms.arrow",
+        "hops.arrow",
         "manifest.json",
         "ports.arrow",
         "series.arrow",
         "spec.resolved.toml",
         "summary.json",
+        "watch.arrow",
     ];
     assert_eq!(names, wanted);
-    let reader = FileReader::try_new(File::open(target.join("flows.arrow")).unwrap(), None).unwrap();
-    let batches: Vec<RecordBatch> = reader.map(|batch| batch.unwrap()).collect();
-    assert_eq!(batches, [tables::flows(&example()).unwrap()]);
+    let read = |file| {
+        let reader = FileReader::try_new(File::open(target.join(file)).unwrap(), None).unwrap();
+        reader.map(|batch| batch.unwrap()).collect::<Vec<RecordBatch>>()
+    };
+    assert_eq!(read("flows.arrow"), [tables::flows(&example()).unwrap()]);
+    assert_eq!(read("watch.arrow"), [tables::watch(&example()).unwrap()]);
+    assert_eq!(read("hops.arrow"), [tables::hops(&example()).unwrap()]);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(target.join(MANIFEST)).unwrap()).unwrap();
     assert_eq!(manifest["event_hash"], "0000000000000abc");

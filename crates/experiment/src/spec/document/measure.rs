@@ -29,6 +29,10 @@ pub struct Measure {
     /// Quantities that are sampled over time.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// Messages whose packets are written down hop by hop: "queries:17" is the traffic's 18th message in the order of their
+    /// start.
+    #[serde(default)]
+    pub trace: Vec<String>,
     /// What completion times are divided by for slowdowns.
     #[serde(default)]
     pub slowdown: Ideal,
@@ -76,16 +80,23 @@ pub struct Series {
 pub enum Quantity {
     /// Data bytes waiting at egress ports.
     Queue,
+    /// What messages' senders and their schemes show: window, rate and more. All values are kept.
+    Flow,
+    /// What the traffics' schemes show at receiving hosts. All values are kept.
+    Receiver,
+    /// What the traffics' schemes show at switches. All values are kept.
+    Switch,
 }
 
-/// A set of ports.
+/// Where a quantity is sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Place {
     /// All ports of a kind.
     Set(PortSet),
-    /// Ports by name: "tor0>h3" is the port of tor0 towards h3.
-    Ports(Vec<String>),
+    /// By name. Ports: "tor0>h3" is the port of tor0 towards h3. Messages: "long:0" is the first of that traffic in the
+    /// order of their start. Receivers and switches: names of nodes.
+    Names(Vec<String>),
 }
 
 /// All ports of a kind.

@@ -449,6 +449,31 @@ fn impossible_measures() {
         "measure.series[1].where[0]",
         &["no port \"tor0>h30\"", "did you mean \"tor0>h"],
     );
+    let first = "what = \"queue\", where = \"last-hop\"";
+    let watch = |what: &str, place: &str, key: &str, tells: &[&str]| {
+        let key = format!("measure.series[0].where{key}");
+        refused(first, &format!("what = \"{what}\", where = {place}"), &key, tells);
+    };
+    watch("flow", "[\"updates:0\", \"updats:0\"]", "[1]", &["no traffic \"updats\"", "did you mean \"updates\"?"]);
+    watch("flow", "[\"updates\"]", "[0]", &["\"updates\" names no message", "like \"queries:0\""]);
+    watch("flow", "[\"updates:-1\"]", "[0]", &["names no message"]);
+    watch("flow", "[]", "", &["no message is named", "like \"queries:0\""]);
+    watch("flow", "\"last-hop\"", "", &["a set of ports", "name each message, like [\"queries:0\"]"]);
+    watch("receiver", "[\"h1\", \"tor0\"]", "[1]", &["no host \"tor0\"", "known: h0, h1"]);
+    watch("receiver", "[]", "", &["no host is named", "like \"h0\""]);
+    watch("switch", "[\"h1\"]", "[0]", &["no switch \"h1\"", "tor0"]);
+    watch("switch", "[\"toro0\"]", "[0]", &["no switch \"toro0\"", "did you mean \"tor0\"?"]);
+    watch("switch", "\"switch-ports\"", "", &["a set of ports", "name each switch"]);
+    let often = "what = \"receiver\", where = [\"h1\"], every = \"1 ps\"";
+    refused(&format!("{first}, every = \"10 us\""), often, "measure.series[0].every", &["2.0e11 samples of 4 places"]);
+    let trace = |names: &str, key: &str, tells: &[&str]| {
+        let line = format!("trace = {names}\n[compare]");
+        refused_at("[compare]", &line, "trace = ", key, tells);
+    };
+    trace("[\"web:3\", \"wep:3\"]", "measure.trace[1]", &["no traffic \"wep\"", "did you mean \"web\"?"]);
+    trace("[\"web:x\"]", "measure.trace[0]", &["\"web:x\" names no message", "like \"queries:0\""]);
+    let many = format!("{:?}", (0..1001).map(|i| format!("web:{i}")).collect::<Vec<_>>());
+    trace(&many, "measure.trace", &["1001 messages", "at most 1000"]);
     let endless = EXAMPLE.split("[[traffic]]").filter(|part| !part.contains("size =") && !part.contains("total ="));
     let endless = endless.collect::<Vec<_>>().join("[[traffic]]");
     let endless = format!("{endless}[measure]\nwindow = \"1 ms\"\nstop_when_done = true\n");

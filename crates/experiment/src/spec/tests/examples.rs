@@ -1,11 +1,12 @@
 //! What good specs become.
 
 use super::*;
-use crate::built::Series;
+use crate::built::{Sampled, Series};
 use document::{Buffer, Size, Topology, Transport};
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
 use fanin_fabric::{BufferPolicy, Chain, HostFifo, MarkAt, Marking, TcpConfig};
+use fanin_record::{Part, Watched};
 use fanin_units::{Bytes, PortId, Rate};
 
 #[test]
@@ -48,10 +49,37 @@ fn a_spec_becomes_what_it_says() {
     let measure = &built.measure;
     assert_eq!((measure.warm_up, measure.window), (Time::from_ms(5), Time::from_ms(50)));
     assert_eq!((measure.drain, measure.report_size, measure.allow_drops), (true, Some(8000), false));
-    assert_eq!((measure.series[0].ports.len(), measure.series[0].zeros), (16, false));
+    assert_eq!((measure.series[0].of.len(), measure.series[0].zeros), (16, false));
     let every = Time::from_us(10);
-    let named = Series { place: "tor0>h3, h3>tor0".into(), ports: vec![PortId(7), PortId(6)], every, zeros: true };
+    let of = Sampled::Queues(vec![PortId(7), PortId(6)]);
+    let named = Series { place: "tor0>h3, h3>tor0".into(), of, every, zeros: true };
     assert_eq!(measure.series[1], named);
+}
+
+#[test]
+fn what_is_watched_has_a_traffic_and_a_number() {
+    let text = EXAMPLE.replace(
+        "series = [",
+        "trace = [\"web:17\", \"queries:3\", \"web:017\"]\nseries = [{ what = \"flow\", where = [\"updates:1\"], every = \
+         \"1 us\" }, { what = \"receiver\", where = [\"h3\"], every = \"1 us\" }, { what = \"switch\", where = \
+         [\"tor1\"], every = \"1 us\" }, ",
+    );
+    let spec = checked(&text).unwrap();
+    let measure = &spec.build().measure;
+    let watched = |i: usize| match &measure.series[i].of {
+        Sampled::Watched(watched) => watched.clone(),
+        Sampled::Queues(ports) => panic!("{ports:?}"),
+    };
+    let of = |part, place: &str, traffic, number| Watched { part, place: place.into(), traffic, number };
+    assert_eq!(watched(0), [of(Part::Flow, "updates:1", 1, 1)]);
+    // Each traffic has a scheme of its own there.
+    assert_eq!(watched(1), [0, 1, 2, 3].map(|traffic| of(Part::Receiver, "h3", traffic, 3)));
+    let tor1 = spec.network().graph.names.iter().position(|name| name == "tor1").unwrap() as u32;
+    assert_eq!(watched(2)[3], of(Part::Switch, "tor1", 3, tor1 - spec.network().graph.hosts));
+    assert!(matches!(measure.series[3].of, Sampled::Queues(_)));
+    // Each message once.
+    assert_eq!(measure.trace, [of(Part::Flow, "queries:3", 0, 3), of(Part::Flow, "web:17", 2, 17)]);
+    assert_eq!(checked(&spec.to_toml()).unwrap(), spec);
 }
 
 /// The example with its second class in other words.
