@@ -53,16 +53,19 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.arrived += 1;
         flow.marked += ce as u32;
         flow.last_sent_at = head.sent_at;
-        if head.attempt != flow.attempt {
+        if head.attempt > flow.attempt {
             flow.attempt = head.attempt;
             flow.furthest = 0;
         }
-        if head.seq < flow.furthest {
+        // What is left of an earlier attempt is in no order with the one that follows it.
+        if head.attempt == flow.attempt && head.seq < flow.furthest {
             flow.reordered += 1;
             self.totals.reordered += 1;
             self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
         }
-        flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
+        if head.attempt == flow.attempt {
+            flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
+        }
         if deflected > 0 {
             self.records[message.ix()].deflections = self.records[message.ix()].deflections.max(deflected);
             let shortest = self.records[message.ix()].hops;
