@@ -151,6 +151,12 @@ impl One<'_, '_> {
         }
         let scheme = scheme?;
         let transport = *traffic.transport.get_or_insert(transport_of(&scheme));
+        if transport == Transport::Tcp && matches!(scheme, Settings::Dart(..)) {
+            // Dart III-B: it counts messages by their marked starts and ends.
+            let problem =
+                format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
+            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+        }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
         let connection = connection?;

@@ -579,3 +579,21 @@ fn changes_are_named_in_errors() {
         "{scheme}"
     );
 }
+
+#[test]
+fn impossible_darts() {
+    let transport = "transport = \"tcp\"";
+    let weight = "transport = \"tcp\"\nweight = 0";
+    refused_at(transport, weight, "weight = 0", "traffic[3].weight", &["no share at all", "1 is the usual"]);
+    let (scheme, dart) = ("scheme = \"fixed-window\"\ntransport", "scheme = \"dart\"\ntransport");
+    refused_at(scheme, dart, transport, "traffic[3].transport", &["counts messages", "leave it out"]);
+    // Two kinds of lanes have no place in one class.
+    let two = "scheme = \"dart\"\nclass = \"bulk\"\n[[traffic]]\nname = \"urgent\"\nscheme = \"dcqcn-priq\"\nclass = \"bulk\"";
+    let pattern = "pattern = { kind = \"long\", count = 1 }";
+    let text = EXAMPLE.replace(
+        "scheme = \"none\"\nclass = \"bulk\"",
+        &format!("{two}\n{pattern}\n[[traffic]]\nname = \"more\"\nscheme = \"none\"\nclass = \"bulk\""),
+    );
+    let shown = checked(&text).unwrap_err().to_string();
+    assert!(shown.contains("needs lanes of another kind"), "{shown}");
+}
