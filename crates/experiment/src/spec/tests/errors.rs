@@ -588,12 +588,9 @@ fn impossible_darts() {
     let (scheme, dart) = ("scheme = \"fixed-window\"\ntransport", "scheme = \"dart\"\ntransport");
     refused_at(scheme, dart, transport, "traffic[3].transport", &["counts messages", "leave it out"]);
     // Two kinds of lanes have no place in one class.
-    let two = "scheme = \"dart\"\nclass = \"bulk\"\n[[traffic]]\nname = \"urgent\"\nscheme = \"dcqcn-priq\"\nclass = \"bulk\"";
-    let pattern = "pattern = { kind = \"long\", count = 1 }";
-    let text = EXAMPLE.replace(
-        "scheme = \"none\"\nclass = \"bulk\"",
-        &format!("{two}\n{pattern}\n[[traffic]]\nname = \"more\"\nscheme = \"none\"\nclass = \"bulk\""),
-    );
-    let shown = checked(&text).unwrap_err().to_string();
-    assert!(shown.contains("needs lanes of another kind"), "{shown}");
+    let long = "class = \"bulk\"\npattern = { kind = \"long\", count = 1 }\n[[traffic]]\nname =";
+    let none = "scheme = \"none\"\nclass = \"bulk\"";
+    let two = format!("scheme = \"dart\"\n{long} \"urgent\"\nscheme = \"dcqcn-priq\"\n{long} \"rest\"\n{none}");
+    let shown = checked(&EXAMPLE.replace(none, &two)).unwrap_err().to_string();
+    assert!(shown.contains("traffic[2].class: another traffic of its class needs lanes of another kind"), "{shown}");
 }
