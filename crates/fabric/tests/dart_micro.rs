@@ -69,16 +69,27 @@ fn churn(traffic: &TrafficConfig) -> (Simulation, Log) {
     (sim, log)
 }
 
-/// How long after each event every sender that is active held its new share, and how often caps changed up to the next.
-/// `active`: the messages that matter when n becomes so much, joining (true) or leaving.
-fn after_events(log: &Log) -> Vec<(u32, Time, Vec<Vec<(Time, f64)>>)> {
+/// A change of the set.
+struct Change {
+    at: Time,
+    /// Its senders from then on.
+    n: u32,
+    /// By message, how its cap changed up to the next such event: how long after this one, and to what.
+    caps: Vec<Vec<(Time, f64)>>,
+}
+
+fn changes(log: &Log) -> Vec<Change> {
     let ends = log.senders.iter().skip(1).map(|(t, _)| *t).chain([Time::NEVER]);
     let events = log.senders.iter().zip(ends).skip(1);
     let of = |caps: &Vec<(Time, f64)>, from: Time, to: Time| {
         // The first entry is the posting and no change.
         caps.iter().skip(1).filter(|(t, _)| *t >= from && *t < to).map(|(t, c)| (*t - from, *c)).collect()
     };
-    events.map(|((at, n), to)| (*n, *at, log.caps.iter().map(|c| of(c, *at, to)).collect())).collect()
+    let change = |((at, n), to): (&(Time, u32), Time)| {
+        let caps = log.caps.iter().map(|c| of(c, *at, to)).collect();
+        Change { at: *at, n: *n, caps }
+    };
+    events.map(change).collect()
 }
 
 /// dart-dasr-churn, "missing": 1 base RTT, 2 packets, and up to n packets until a sender at C/n is told.
@@ -91,10 +102,10 @@ fn within(sim: &Simulation, n: u32) -> Time {
 #[test]
 fn churn_every_departure_resets_all_shares_once_and_so_do_joins_while_nothing_is_paused() {
     let (sim, log) = churn(&traffic("dart-dasr"));
-    let events = after_events(&log);
+    let events = changes(&log);
     assert_eq!(events.len(), 32);
-    let check = |(n, at, changes): &(u32, Time, Vec<Vec<(Time, f64)>>), active: core::ops::Range<usize>| {
-        for (i, of) in changes.iter().enumerate() {
+    let check = |Change { at, n, caps }: &Change, active: core::ops::Range<usize>| {
+        for (i, of) in caps.iter().enumerate() {
             let what = format!("n = {n} at {at}, message {i}: {of:?}");
             if active.contains(&i) {
                 assert_eq!(of.len(), 1, "{what}");
@@ -112,8 +123,9 @@ fn churn_every_departure_resets_all_shares_once_and_so_do_joins_while_nothing_is
         check(event, k + 1..16);
     }
     // The survivor is back at line rate within a round trip and a gap.
-    let (n, _, last) = &events[30];
-    assert!(*n == 1 && last[15][0].0 <= sim.network_rtt() + Time::from_ps(2 * packet_time().as_ps()), "{last:?}");
+    let Change { n, caps, .. } = &events[30];
+    let back = caps[15][0].0;
+    assert!(*n == 1 && back <= sim.network_rtt() + Time::from_ps(2 * packet_time().as_ps()), "{back}");
     // DCQCN never had a say.
     assert!(log.lowest.iter().all(|r| *r == LINE));
 }
@@ -127,7 +139,11 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     };
     let (sim, log) = churn(&traffic("dart-dasr"));
     let free = waits(&log, &sim);
-    println!("no window: {free:?}, peak {}, pauses {}", common::counters(&sim, 17, 0).peak_queue, sim.incidents().pauses);
+    println!(
+        "no window: {free:?}, peak {}, pauses {}",
+        common::counters(&sim, 17, 0).peak_queue,
+        sim.incidents().pauses
+    );
     // q' = 2 q + C RTT, until PFC holds the joiner back.
     for k in 1..5 {
         assert!(free[k] > 1.9 * free[k - 1] && free[k] < 2.1 * free[k - 1] + 1.3 * 22.5, "{free:?}");

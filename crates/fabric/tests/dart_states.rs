@@ -10,13 +10,13 @@ use fanin_cc::Action;
 use fanin_cc::schemes::dart::ClearCount;
 use fanin_fabric::topology::{Clos, Dumbbell};
 use fanin_fabric::*;
-use fanin_units::{PortId, Time};
+use fanin_units::Time;
 
 const NONE: u8 = 0;
 const RECEIVER: u8 = 1;
 const NON_RECEIVER: u8 = 2;
 
-/// What each message delivered from one time to another, in bits per second of payload. `watch` looks on.
+/// What each message delivered from one time to another, in bits per second of payload.
 fn rates(sim: &mut Simulation, from: Time, to: Time) -> Vec<f64> {
     run_to(sim, from);
     let before = delivered(sim);
@@ -38,7 +38,6 @@ fn dart_fig5_rc_suppress() {
         let mut traffics = vec![traffic(preset)];
         let config = with_lanes(darts_star(21), &mut traffics);
         let mut sim = simulation(config, traffics, messages);
-        // The long flows' numbers: messages are numbered by their start.
         let mut log = Log::default();
         let rtt = sim.network_rtt();
         let (mut last, mut full) = (0, Vec::new());
@@ -64,10 +63,10 @@ fn dart_fig5_rc_suppress() {
     for (caps, lowest) in log.caps.iter().zip(&log.lowest) {
         // DCQCN asks for nothing below the line, so that the cap is the rate; the cap is always what was told last.
         assert_eq!(*lowest, LINE);
+        let way = us(10)..us(10) + Time::from_ps(4 * packet_time().as_ps());
         for (at, cap) in &caps[1..] {
-            let way = |t: &&Told| *at - t.at >= us(10) && *at - t.at <= us(10) + Time::from_ps(4 * packet_time().as_ps());
-            let known = log.told.iter().skip_while(|t| *at > t.at + us(15)).take_while(|t| t.at < *at).filter(way);
-            assert!(known.into_iter().any(|t| LINE / t.n as f64 == *cap), "{cap} at {at}");
+            let told = |t: &Told| way.contains(&at.saturating_sub(t.at)) && LINE / t.n as f64 == *cap;
+            assert!(log.told.iter().any(told), "{cap} at {at}");
         }
     }
     let (sim, _, full) = run("dcqcn");
@@ -97,13 +96,13 @@ fn nrc_n1_holds_for_states_and_for_all_rates_together() {
         assert!(sim.totals().cnps > 0, "seed {seed}");
         assert_eq!(log.states.last().unwrap().1, NON_RECEIVER, "seed {seed}");
         observe(&mut sim, 3, &[0, 1, 2], us(10_000), &mut log);
-        assert!(log.told.len() > 10_000 && log.told.iter().all(|t| t.n == 1), "seed {seed}");
+        assert!(log.told.len() > 1000 && log.told.iter().all(|t| t.n == 1), "seed {seed}");
         assert!(log.states.iter().all(|(_, s)| *s != RECEIVER), "seed {seed}");
         let darts = rates(&mut sim, us(10_000), us(20_000));
         let dcqcn = rates(&mut build("dcqcn"), us(10_000), us(20_000));
         let (sum, plain) = (darts.iter().sum::<f64>(), dcqcn.iter().sum::<f64>());
         let each: Vec<f64> = darts.iter().zip(&dcqcn).map(|(a, b)| a / b).collect();
-        println!("seed {seed}: each {each:.3?}, all {:.3}, Jain {:.4} and {:.4}", sum / plain, jain(&darts), jain(&dcqcn));
+        println!("seed {seed}: each {each:.3?}, Jain {:.4} and {:.4}", jain(&darts), jain(&dcqcn));
         assert!((0.9..1.1).contains(&(sum / plain)), "seed {seed}: {darts:?} {dcqcn:?}");
         assert!(jain(&darts) >= 0.9 && jain(&darts) > jain(&dcqcn) - 0.001, "seed {seed}: {darts:?} {dcqcn:?}");
     }
@@ -113,8 +112,8 @@ fn nrc_n1_holds_for_states_and_for_all_rates_together() {
 fn in_non_receiver_congestion_n_is_1_however_many_senders_there_are() {
     // Hosts 0 and 1 send to 3, host 2 to 4: what reaches 3 is two thirds of the shared link.
     let messages = vec![endless(Time::ZERO, 0, 3), endless(Time::ZERO, 1, 3), endless(Time::ZERO, 2, 4)];
+    // That link is half as fast as hosts are, so that no receiver is ever full.
     let config = darts(graph_of_two(5));
-    // The rate of the shared link is half that of hosts, so that no receiver is ever full.
     let mut sim = simulation(config, vec![traffic("dart-dasr")], messages);
     (0..2).for_each(|m| sim.trace(m));
     let mut log = Log::default();
@@ -160,8 +159,8 @@ fn dart_fig5_source() {
         assert!((1..5).all(|host| counters(&sim, 5, host).marked == 0), "{preset}");
         assert!(sim.totals().cnps > 0, "{preset}");
         let wire = if preset == "dart" { DART_WIRE } else { WIRE };
-        println!("{preset}: {:.3?} of a quarter", got.iter().map(|r| r * wire as f64 / PAYLOAD as f64 / 2.5e9).collect::<Vec<_>>());
-        assert!(got.iter().all(|r| (r * wire as f64 / PAYLOAD as f64 / 2.5e9 - 1.0).abs() < 0.15), "{preset}: {got:?}");
+        let quarter = 2.5e9 * PAYLOAD as f64 / wire as f64;
+        assert!(got.iter().all(|r| (r / quarter - 1.0).abs() < 0.15), "{preset}: {got:?}");
         if preset == "dart" {
             assert!(visited.iter().all(|v| v[NON_RECEIVER as usize] && !v[RECEIVER as usize]), "{visited:?}");
             assert!(log.told.iter().all(|t| t.n == 1));
@@ -250,69 +249,60 @@ fn a_sender_in_receiver_congestion_leaves_others_little_of_an_inner_link() {
     assert!(got[1] + got[2] < 0.5 - got[0] + 0.01 && got[1] < got[0] / 2.0, "{got:?}");
 }
 
-/// The links on the way of each message, by its first packet.
-fn ways(sim: &Simulation, messages: usize) -> Vec<Vec<PortId>> {
-    let mut ways = vec![Vec::new(); messages];
-    for hop in sim.hops().iter().filter(|h| h.seq == 0 && h.attempt == 0) {
-        ways[hop.message as usize].extend(hop.port);
-    }
-    ways
-}
-
 // dart-sec3c-convergence holds for the flows that only their receiver limits. The others are far from DCQCN's rates: where
 // a link inside the network has a flow whose receiver is full, that flow is deaf to its marks (the test above), and the
 // others there end near the lowest rate that is still answered.
 #[test]
 fn sec3c_flows_that_only_their_receiver_limits_get_their_share() {
+    // 64 hosts in 4 racks, 4:1; each sends one flow to a random other.
     let clos = Clos { pods: 2, tors: 2, hosts: 16, uplinks: 4, aggs: 2, agg_uplinks: 4, cores: 4, ..Clos::dart() };
-    let (mut checked, mut shared, mut alike, mut others, mut starved) = (0, 0, 0, 0, 0);
-    for seed in 1..4 {
+    let matrix = |seed: u64| -> Vec<(u32, u32)> {
         let mut draw = fanin_engine::Streams::new(seed).stream("pairs", 0);
-        let pairs: Vec<(u32, u32)> = (0..64)
-            .map(|_| {
-                let from = draw.bits() % 64;
-                (from as u32, ((from + 1 + draw.bits() % 63) % 64) as u32)
-            })
-            .collect();
-        let run = |preset: &str| {
-            let messages = pairs.iter().map(|&(from, to)| endless(Time::ZERO, from, to)).collect();
-            let config = NetworkConfig { seed, ..darts(clos.build().unwrap()) };
-            let mut sim = simulation(config, vec![traffic(preset)], messages);
-            (0..64).for_each(|m| sim.trace(m));
-            run_to(&mut sim, us(100));
-            let ways = ways(&sim, 64);
-            (rates(&mut sim, us(20_000), us(50_000)), ways)
-        };
-        let (got, ways) = run("dart-dasr");
-        let plain = run("dcqcn").0;
-        let n = |to: u32| {
-            let mut senders: Vec<u32> = pairs.iter().filter(|p| p.1 == to).map(|p| p.0).collect();
-            senders.sort_unstable();
-            senders.dedup();
-            senders.len() as f64
-        };
-        // With each flow at its share of its receiver's line, what does each link carry?
-        let mut asked = std::collections::BTreeMap::new();
-        for (way, (_, to)) in ways.iter().zip(&pairs) {
-            way.iter().for_each(|link| *asked.entry(*link).or_insert(0.0) += 1.0 / n(*to));
+        (0..64).map(|from: u32| (from, (from + 1 + (draw.bits() % 63) as u32) % 64)).collect()
+    };
+    // All who send to a host are in its rack, so that they meet nobody else.
+    let rack_only = |pairs: &[(u32, u32)], to: u32| pairs.iter().all(|p| p.1 != to || p.0 / 16 == to / 16);
+    let n = |pairs: &[(u32, u32)], to: u32| pairs.iter().filter(|p| p.1 == to).count() as f64;
+    let limited = |pairs: &[(u32, u32)]| -> Vec<usize> { (0..64).filter(|i| rack_only(pairs, pairs[*i].1)).collect() };
+    // The first matrix with five such flows that have company.
+    let with_company =
+        |pairs: &[(u32, u32)]| limited(pairs).iter().filter(|i| n(pairs, pairs[**i].1) > 1.0).count() >= 5;
+    let (seed, pairs) = (1..).map(|seed| (seed, matrix(seed))).find(|(_, pairs)| with_company(pairs)).unwrap();
+    let build = |preset: &str| {
+        let messages = pairs.iter().map(|&(from, to)| endless(Time::ZERO, from, to)).collect();
+        simulation(darts(clos.build().unwrap()), vec![traffic(preset)], messages)
+    };
+    let mut sim = build("dart-dasr");
+    // All are known when the farthest first packets have come; a round trip later at most, the shares are held for good.
+    let (rtt, limited) = (sim.network_rtt(), limited(&pairs));
+    while sim.now() < us(5000) {
+        let until = sim.now() + us(5);
+        run_to(&mut sim, until);
+        for &i in limited.iter().filter(|_| until > rtt + rtt) {
+            assert_eq!(
+                seen(&sim.watch(i as u32), "cap_bps"),
+                LINE / n(&pairs, pairs[i].1),
+                "{:?} at {until}",
+                pairs[i]
+            );
         }
-        for (i, (from, to)) in pairs.iter().enumerate() {
-            let twins = pairs.iter().filter(|p| **p == (*from, *to)).count() as f64;
-            let inner = &ways[i][..ways[i].len() - 1];
-            if inner.iter().all(|link| asked[link] <= 1.0 + 1e-9) && twins == 1.0 {
-                let part = got[i] / (GOODPUT / n(*to));
-                println!("seed {seed}: {from} to {to}, n = {}: {part:.3} of its share", n(*to));
-                checked += 1;
-                shared += (n(*to) > 1.0) as u32;
-                assert!(part >= 0.95, "seed {seed}, {from} to {to}: {part}");
-            } else {
-                others += 1;
-                alike += ((got[i] / plain[i] - 1.0).abs() < 0.15) as u32;
-                starved += (got[i] < plain[i] / 5.0) as u32;
-            }
-        }
-        println!("seed {seed}: sums {} and {}", got.iter().sum::<f64>() / 1e9, plain.iter().sum::<f64>() / 1e9);
     }
-    println!("{checked} checked, {shared} of them with others; {alike} of {others} others like DCQCN's, {starved} starved");
-    assert!(checked > 0 && shared > 0);
+    let got = rates(&mut sim, us(20_000), us(50_000));
+    let plain = rates(&mut build("dcqcn"), us(20_000), us(50_000));
+    let all = |rates: &[f64]| rates.iter().sum::<f64>();
+    let others: Vec<usize> = (0..64).filter(|i| !limited.contains(i)).collect();
+    let alike = others.iter().filter(|i| (got[**i] / plain[**i] - 1.0).abs() < 0.15).count();
+    println!(
+        "matrix {seed}: {alike} of {} others like DCQCN's, sum {:.3} of its",
+        others.len(),
+        all(&got) / all(&plain)
+    );
+    for i in limited {
+        let (from, to) = pairs[i];
+        let part = got[i] / (GOODPUT / n(&pairs, to));
+        assert!((part - 1.0).abs() < 0.05, "{from} to {to}: {part}");
+    }
+    // All together the others lose less than the claim lets each lose.
+    let sums = |rates: &[f64]| others.iter().map(|i| rates[*i]).sum::<f64>();
+    assert!((sums(&got) / sums(&plain) - 1.0).abs() < 0.15);
 }
