@@ -16,7 +16,7 @@ from fanin.plot import dress, look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin.result import Result, TrafficSummary
 
 SEEDS = (1, 2, 3)
 LOADS = (20, 40, 60)
@@ -31,7 +31,15 @@ TABLE_1 = {"dcqcn": (17, 41, 67), "dart": (6, 11, 14)}
 TABLE_2 = {"load increase": (3, 6, 9), "path dilation": (8, 15, 23)}
 """Dart's Table II, typical mix at LOADS, in per cent."""
 
-COLOURS = {"dcqcn": 1, "dart": 0, "dart-lasthop": 5, "dctcp": 2, "dart-dasr-lookahead": 3, "dart-iofd": 4}
+COLOURS = {
+    "dcqcn": 1,
+    "dart": 0,
+    "dart-lasthop": 5,
+    "dctcp": 2,
+    "dart-dasr-lookahead": 3,
+    "dart-iofd": 4,
+    "dart with a window": 6,
+}
 
 # Row E15: who the long flows are.
 SNAPSHOT = "as many endless flows as the load has line rates"
@@ -105,10 +113,9 @@ def style(scheme: str) -> dict[str, Any]:
     return look(COLOURS[scheme])
 
 
-def traffic(result: Result, name: str) -> dict[str, Any]:
+def traffic(result: Result, name: str) -> TrafficSummary:
     """The summary of one traffic."""
-    found: dict[str, Any] = next(t for t in result.summary["traffics"] if t["traffic"] == name)
-    return found
+    return next(t for t in result.summary["traffics"] if t["traffic"] == name)
 
 
 # DCQCN's row of Table I: rows E5, E14 and E15
@@ -144,7 +151,10 @@ def errors(measures: Measures) -> dict[Key, float]:
     settings = {key[:3] for key in measures}
     whole = [s for s in settings if all((*s, percent, 1) in measures for percent in LOADS)]
     away = {
-        s: [at(measures, (*s, percent), "marked") - paper for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True)]
+        s: [
+            at(measures, (*s, percent), "marked") - paper
+            for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True)
+        ]
         for s in whole
     }
     return {setting: float(np.sqrt(np.mean(np.square(points)))) for setting, points in away.items()}
@@ -157,7 +167,11 @@ def draw_calibration(measures: Measures) -> Figure:
     for row, who in zip(panels, (SNAPSHOT, POISSON, EVERY_SERVER), strict=True):
         for axes, law in zip(row, LAWS, strict=True):
             for colour, (percent, paper) in enumerate(zip(LOADS, TABLE_1["dcqcn"], strict=True)):
-                points = sorted((key[2], measures[key]["marked"][0]) for key in measures if key[:2] == (law, who) and key[3] == percent)
+                points = sorted(
+                    (key[2], measures[key]["marked"][0])
+                    for key in measures
+                    if key[:2] == (law, who) and key[3] == percent
+                )
                 axes.plot(*zip(*points, strict=True), marker="o", label=f"{percent} % load", **look(colour))
                 axes.axhline(paper, color=look(colour)["color"], linewidth=1, linestyle=":")
             dress(axes, f"{law}; {who}", "jitter of an incast's senders (us)", "marked packets (%)")
@@ -208,7 +222,18 @@ TCP = (
 )
 """Rows E4 and E16: DCTCP drops at the tail, and its host takes 300 us per message."""
 
-SCHEMES_11 = ("dcqcn", "dctcp", "dart", "dart-lasthop")
+WITH_WINDOW = "dart with a window"
+"""Row C13's option: a window of the network's bandwidth-delay product."""
+
+
+def under(scheme: str) -> tuple[str | None, tuple[str, ...]]:
+    """A preset, or Dart with row C13's option."""
+    if scheme != WITH_WINDOW:
+        return scheme, ()
+    return None, tuple(f'traffic.{name}.scheme={{ id = "dart", bdp_window = true }}' for name in ("short", "long"))
+
+
+SCHEMES_11 = ("dcqcn", "dctcp", "dart", "dart-lasthop", "dart with a window")
 BASELINES = ("dcqcn", "dctcp")
 
 
@@ -216,8 +241,14 @@ def sweep_11(quick: bool) -> dict[Key, Change]:
     """Each scheme at each load."""
     return {
         (scheme, percent, seed): Change(
-            scheme,
-            (*load(percent), *jitter(CALIBRATED_US), *(TCP if scheme == "dctcp" else ()), *window(quick)),
+            under(scheme)[0],
+            (
+                *load(percent),
+                *jitter(CALIBRATED_US),
+                *(TCP if scheme == "dctcp" else ()),
+                *under(scheme)[1],
+                *window(quick),
+            ),
         )
         for scheme in SCHEMES_11
         for percent in LOADS
@@ -230,7 +261,8 @@ def measure_11(result: Result) -> Measured:
     short, long = traffic(result, "short"), traffic(result, "long")
     network = result.summary["network"]
     ports = result.ports()
-    last_hop = ports.filter(pl.col("to").str.contains(r"^h\d+$"))["marked"].sum()
+    marks = int(ports["marked"].sum())
+    last_hop = int(ports.filter(pl.col("to").str.contains(r"^h\d+$"))["marked"].sum())
     measured = {
         "p50_us": short["completion_us"]["p50"],
         "p99_us": short["completion_us"]["p99"],
@@ -240,7 +272,7 @@ def measure_11(result: Result) -> Measured:
         "marked": 100 * (short["marked_share"] or 0.0),
         "dilation": 100 * (short["path_dilation"] or 0.0),
         "load_increase": 100 * (network["load_increase"] or 0.0),
-        "edge_marks": last_hop / max(ports["marked"].sum(), 1),
+        "edge_marks": last_hop / max(marks, 1),
         "table_full": short["actions"]["table_full_refusals"],
         "deflected": short["actions"]["messages_deflected"],
     }
@@ -272,14 +304,15 @@ def draw_11(measures: Measures) -> Figure:
         axes.set_ylim(bottom=None if name.endswith("_us") else 0)
         dress(axes, title, "load (% of ToR uplinks)", label)
     figure.suptitle(
-        f"Dart, typical mix on 1,024 hosts, 10 Gb/s; the senders of an incast start within {CALIBRATED_US} us", fontsize=11
+        f"Dart, typical mix on 1,024 hosts, 10 Gb/s; the senders of an incast start within {CALIBRATED_US} us",
+        fontsize=11,
     )
     return figure
 
 
 def rows_11(measures: Measures) -> list[Row]:
     """Claims of Fig. 11(a), 12(a), 13(a), Tables I and II as far as the schemes are there (TIMELY is not)."""
-    return [row for scheme in ("dart", "dart-lasthop") for row in rows_of(measures, scheme)] + [edge(measures)]
+    return [row for scheme in SCHEMES_11[2:] for row in rows_of(measures, scheme)] + [edge(measures)]
 
 
 def rows_of(measures: Measures, dart: str) -> list[Row]:
@@ -310,9 +343,7 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
     }
     gains = [at(measures, (dart, p), "goodput_gbps") / at(measures, ("dcqcn", p), "goodput_gbps") - 1 for p in LOADS]
     saturated = {scheme: saturates(measures, scheme) for scheme in (*BASELINES, dart)}
-    tails = ", ".join(
-        f"{s} {' / '.join(f'{tail(s, percent):.0f}' for percent in LOADS)}" for s in (*BASELINES, dart)
-    )
+    tails = ", ".join(f"{s} {' / '.join(f'{tail(s, percent):.0f}' for percent in LOADS)}" for s in (*BASELINES, dart))
     rows = [
         row(
             "dart-fig11a-lowest",
@@ -395,7 +426,14 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
         far = marked < paper - 5 if paper < 10 else marked < paper / 2
         verdict = strict(near and not far)
         rows.append(
-            row("dart-table1-values", f"marked at {percent} %", f"{paper} %", f"{marked:.1f} %", "within a factor 2", verdict)
+            row(
+                "dart-table1-values",
+                f"marked at {percent} %",
+                f"{paper} %",
+                f"{marked:.1f} %",
+                "within a factor 2",
+                verdict,
+            )
         )
     for name, key in (("load increase", "load_increase"), ("path dilation", "dilation")):
         for percent, paper in zip(LOADS, TABLE_2[name], strict=True):
@@ -443,11 +481,14 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     f"E15: {EVERY_SERVER}": (*jitter(CALIBRATED_US), *population(EVERY_SERVER)),
     f"E15: {POISSON}": (*jitter(CALIBRATED_US), *population(POISSON)),
     "E11: load of host links": (*load(40, of="host-links"), *jitter(CALIBRATED_US)),
-    "E3: 80 KB per port": (*jitter(CALIBRATED_US), 'network.buffer={ policy = "lossless", per_port = "80 KB" }'),
-    "E3: lossy, go-back-N": (*jitter(CALIBRATED_US), 'network.buffer={ policy = "lossy", per_port = "225 KB" }'),
+    "E3: 60 KB per port": (*jitter(CALIBRATED_US), 'network.buffer={ policy = "lossless", per_port = "60 KB" }'),
+    "E3: lossy, 60 KB per port, go-back-N": (
+        *jitter(CALIBRATED_US),
+        'network.buffer={ policy = "lossy", per_port = "60 KB" }',
+    ),
 }
 
-SCHEMES_CAUSES = ("dcqcn", "dart-dasr-lookahead", "dart-iofd", "dart", "dart-lasthop")
+SCHEMES_CAUSES = ("dcqcn", "dart-dasr-lookahead", "dart-iofd", "dart", "dart-lasthop", WITH_WINDOW)
 
 
 def sweep_causes(quick: bool) -> dict[Key, Change]:
@@ -455,7 +496,8 @@ def sweep_causes(quick: bool) -> dict[Key, Change]:
     chosen = dict(list(VARIANTS.items())[:2]) if quick else VARIANTS
     return {
         (variant, scheme, seed): Change(
-            scheme, (*load(40), *changes, "measure.drain_limit=20 ms", *window(quick, "10 ms"))
+            under(scheme)[0],
+            (*load(40), *changes, *under(scheme)[1], "measure.drain_limit=20 ms", *window(quick, "10 ms")),
         )
         for variant, changes in chosen.items()
         for scheme in SCHEMES_CAUSES
