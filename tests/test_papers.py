@@ -20,6 +20,9 @@ from fanin.result import Result
 from fanin.run import Job
 
 IDS = (
+    "dart-table1-calibration",
+    "dart-fig11a",
+    "dart-fig11a-causes",
     "dctcp-eq",
     "dctcp-eq6",
     "dctcp-fig13",

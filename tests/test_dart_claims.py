@@ -1,0 +1,71 @@
+"""Dart's experiments at scale, in their short versions: what must hold whatever the numbers are."""
+
+from pathlib import Path
+
+import pytest
+
+from fanin import papers
+from fanin.papers import Study, dart
+
+
+@pytest.fixture(scope="module")
+def typical(root: Path) -> Study:
+    """The typical mix for 2 ms."""
+    study = papers.study(papers.experiments()["dart-fig11a"], root / "papers", quick=True, workers=2, progress=False)
+    assert study.complete
+    return study
+
+
+def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
+    """DCQCN's row of Table I: fewer marks when senders are apart, a picture, and no verdict."""
+    experiment = papers.experiments()["dart-table1-calibration"]
+    study = papers.study(experiment, root / "papers", quick=True, workers=2, progress=False)
+    assert {row.verdict for row in study.rows()} == {"calibrated"}
+    for percent in dart.LOADS:
+        together, apart = (
+            dart.at(study.measures, (dart.STEP, dart.SNAPSHOT, us, percent), "marked") for us in (0, dart.CALIBRATED_US)
+        )
+        assert 100 > together > apart > 0
+    assert len(experiment.draw(study.measures).axes) == 9
+
+
+def test_dart_table2_identity(typical: Study) -> None:
+    """Only short messages are deflected, so both measures of Table II rise together; DCQCN makes no detour."""
+    for percent in dart.LOADS:
+        for scheme in ("dart", "dart-lasthop"):
+            dilation = dart.at(typical.measures, (scheme, percent), "dilation")
+            increase = dart.at(typical.measures, (scheme, percent), "load_increase")
+            assert 0 < increase < dilation
+        for scheme in ("dcqcn", "dctcp"):
+            assert dart.at(typical.measures, (scheme, percent), "dilation") == 0
+            assert dart.at(typical.measures, (scheme, percent), "load_increase") == 0
+
+
+def test_the_variant_deflects_more_and_marks_less(typical: Study) -> None:
+    """Deflection at the last hop sees the queue that incasts make."""
+    for percent in dart.LOADS:
+        few, many = (dart.at(typical.measures, (s, percent), "deflected") for s in ("dart", "dart-lasthop"))
+        assert many > 2 * few > 0
+        more, less = (dart.at(typical.measures, (s, percent), "marked") for s in ("dart", "dart-lasthop"))
+        assert less < more
+
+
+def test_every_claim_has_a_row_for_each_dart(typical: Study) -> None:
+    """Claims without TIMELY, which is not there yet."""
+    rows = typical.rows()
+    for name in ("dart-fig11a-lowest", "dart-fig11a-rdma79", "dart-fig13a-throughput", "dart-table2-values"):
+        for suffix in ("", " (dart-lasthop)", " (dart with a window)"):
+            assert any(row.claim == name + suffix for row in rows), name + suffix
+    assert all("nan" not in row.ours for row in rows)
+    assert len(typical.experiment.draw(typical.measures).axes) == 6
+
+
+def test_what_the_headline_depends_on_is_a_row_each(root: Path) -> None:
+    """One thing changed at a time."""
+    study = papers.study(
+        papers.experiments()["dart-fig11a-causes"], root / "papers", quick=True, workers=2, progress=False
+    )
+    assert study.complete
+    ratios = [row for row in study.rows() if row.claim.startswith("dart-fig11a-rdma79")]
+    assert len(ratios) == 2
+    assert all(row.verdict in ("holds", "close", "differs") for row in study.rows())
