@@ -42,7 +42,7 @@ BASE_RTT_US = 4 * LINK_US + 2 * wire_us(PAYLOAD + HEADER) + 2 * wire_us(ACK)
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme; those of `dart`, and one for the plainest variant."""
-    return look(COLOURS[scheme] if scheme in COLOURS else 6)
+    return look(COLOURS.get(scheme, 6))
 
 
 # Fig. 3: a long flow and an incast
@@ -62,13 +62,16 @@ PERIOD_US = 1000.0
 EVERY = ", every 1 ms"
 """Marks the runs whose incast comes again and again."""
 
-BEFORE_US, AFTER_US = 50.0, 210.0
+BEFORE_US, AFTER_US = 60.0, 240.0
 """What the picture shows around the first message of the incast."""
 
 RECOVERY_US = 3000.0
 """How long after it the long flow is looked at."""
 
-BIN_US = 10.0
+SINCE = "time since the first message of the incast was posted (us)"
+
+BIN_US = 12.0
+"""Ten full packets at line rate."""
 
 
 def sweep_3(quick: bool) -> dict[Key, Change]:
@@ -81,7 +84,8 @@ def sweep_3(quick: bool) -> dict[Key, Change]:
     again = (
         "traffic.short.pattern.every=1 ms",
         "measure.trace=[]",
-        "measure.series=[{ what = 'flow', where = ['long:0'], every = '1 us' }]",
+        "measure.series=[{ what = 'flow', where = ['long:0'], every = '1 us' }, "
+        "{ what = 'queue', where = ['sw0>h0'], every = '1 us', zeros = true }]",
         f"measure.window={'11 ms' if quick else '101 ms'}",
         "measure.warm_up=1 ms",
     )
@@ -119,6 +123,11 @@ def measure_3(result: Result) -> Measured:
     found["goodput_gbps"] = [long["long_goodput_gbps"]]
     groups = short.group_by("group", maintain_order=True).agg(pl.col("start_ps").min())
     found["incasts_us"] = (groups["start_ps"].to_numpy() / 1e6 - begin_us).tolist()
+    queue = result.series().sort("time_ps")
+    queue_us = queue["time_ps"].to_numpy() / 1e6 - begin_us
+    kept = np.searchsorted(queue_us, found["incasts_us"], side="right") - 1
+    found["standing_kb"] = (queue["queue_bytes"].to_numpy()[kept] / 1e3).tolist()
+    found["completion_us"] = (short["completion_ps"].drop_nulls().to_numpy() / 1e6).tolist()
     hops = result.hops()
     if hops["message"].n_unique() == 1 + short.height:
         found |= picture_3(result, hops, begin_us)
@@ -139,7 +148,7 @@ def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
     parts = others.sort("message", "seq_bytes").with_columns(
         (pl.col("seq_bytes").shift(-1).over("message").fill_null(MESSAGE) - pl.col("seq_bytes")).alias("payload")
     )
-    edges = np.arange(-BEFORE_US, AFTER_US + BIN_US, BIN_US)
+    edges = np.arange(-BEFORE_US, AFTER_US + BIN_US / 2, BIN_US)
     arrived, _ = np.histogram(parts["time_ps"].to_numpy() / 1e6 - begin_us, edges, weights=parts["payload"].to_numpy())
     after = (long_us > 0) & (long_us <= RECOVERY_US)
     return {
@@ -160,35 +169,31 @@ def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
 
 def draw_3(measures: Measures) -> Figure:
     """The queue, n, the rates and the messages over time, and the long flow's recovery on a longer axis."""
-    figure = Figure(figsize=(9, 13), layout="constrained")
-    grid = figure.add_gridspec(6, 1, height_ratios=[1.1, 1, 1, 1, 2.3, 1.1])
+    figure = Figure(figsize=(9, 13.2), layout="constrained")
+    grid = figure.add_gridspec(6, 1, height_ratios=[1.2, 1, 1, 1, 2.3, 1])
     panels: list[Axes] = [figure.add_subplot(grid[place]) for place in range(6)]
     queue, told, rate, arriving, bars, recovery = panels
     for place, scheme in enumerate(INCAST):
         run = measures[scheme, CROWD, 1]
-        queue.plot(run["queue_us"], run["queue_kb"], **style(scheme))
-        if run["n"]:
-            told.step(run["n_us"], run["n"], where="post", **style(scheme))
-        rate.step(run["rate_us"], run["rate_gbps"], where="post", **style(scheme))
-        arriving.step(run["bins_us"], run["arriving_gbps"], where="post", **style(scheme))
-        recovery.step(run["rate_us"], run["rate_gbps"], where="post", **style(scheme))
-        colour = style(scheme)["color"]
-        for row, (start, finish) in enumerate(zip(run["start_us"], sorted(run["finish_us"]), strict=True)):
-            bars.barh(place * (CROWD + 4) + row, finish - start, left=start, height=0.75, color=colour)
-        bars.text(
-            max(run["finish_us"]) + 3,
-            place * (CROWD + 4) + CROWD - 1,
-            f"last at {max(run['finish_us']):.0f} us",
-            fontsize=10,
-            va="center",
+        shown = style(scheme) | {"label": SAID[scheme]}
+        queue.plot(run["queue_us"], run["queue_kb"], **shown)
+        told.step(run["n_us"], run["n"], where="post", **shown)
+        for axes in (rate, recovery):
+            axes.step(run["rate_us"], run["rate_gbps"], where="post", **shown)
+        arriving.step(run["bins_us"], run["arriving_gbps"], where="post", **shown)
+        top = place * (CROWD + 4)
+        starts, ends = np.asarray(run["start_us"]), np.sort(run["finish_us"])
+        bars.barh(
+            top + np.arange(CROWD), ends - starts, left=starts, height=0.75, color=shown["color"], label=SAID[scheme]
         )
-    handles = [Line2D([], [], label=SAID[scheme], **style(scheme)) for scheme in INCAST]
+        bars.text(-4, top + CROWD / 2, scheme.replace("-look", "-\nlook"), fontsize=10, va="center", ha="right")
+        bars.text(ends[-1] + 3, top + CROWD - 1, f"last at {ends[-1]:.0f} us", fontsize=10, va="center")
     dress(queue, "The switch's queue to the receiver", "", "queue (KB)")
     dress(told, "n, as the receiver tells it", "", "n (senders)")
     dress(rate, "The long flow: the rate that holds at its sender, the lower of C/n and DCQCN's", "", "rate (Gb/s)")
     dress(arriving, f"The {CROWD} short messages together, as they reach the receiver", "", "goodput (Gb/s)")
-    dress(bars, f"The {CROWD} short messages of 8 KB, each from its post to its last byte", "", "message")
-    dress(recovery, "The long flow's rate again, until it is back (other time axis)", "", "rate (Gb/s)")
+    dress(bars, f"The {CROWD} short messages of 8 KB, each from its post to its last byte", SINCE, "message")
+    dress(recovery, "The long flow's rate again, on a longer time axis", SINCE, "rate (Gb/s)")
     for axes in panels:
         if (legend := axes.get_legend()) is not None:
             legend.remove()
@@ -197,21 +202,19 @@ def draw_3(measures: Measures) -> Figure:
     for axes in panels[:4]:
         axes.set_ylim(bottom=0)
         axes.tick_params(labelbottom=False)
-    top = queue.get_ylim()[1]
-    queue.annotate(
-        "",
-        (BASE_RTT_US, top * 0.93),
-        (0, top * 0.93),
-        arrowprops={"arrowstyle": "<->", "color": "#444444", "shrinkA": 0, "shrinkB": 0},
-    )
-    queue.text(BASE_RTT_US + 3, top * 0.93, f"base RTT {BASE_RTT_US:.1f} us", fontsize=10, va="center")
+    height = 1.2 * max(max(measures[scheme, CROWD, 1]["queue_kb"]) for scheme in INCAST)
+    queue.set_ylim(0, 1.1 * height)
+    ends_kept = {"shrinkA": 0, "shrinkB": 0}
+    queue.annotate("", (BASE_RTT_US, height), (0, height), arrowprops={"arrowstyle": "<->", **ends_kept})
+    queue.text(BASE_RTT_US + 3, height, f"base RTT {BASE_RTT_US:.1f} us", fontsize=10, va="center")
+    rate.text(60, 1.1, f"C/{CROWD + 1} = {LINE_BPS / (CROWD + 1) / 1e9:.2f} Gb/s", fontsize=10)
+    arriving.text(14, 2.4, "dart: two lanes take turns", fontsize=10, color=style("dart")["color"])
     bars.set_yticks([])
     bars.invert_yaxis()
-    bars.set_xlabel("time since the first message of the incast was posted (us)", fontsize=11)
     recovery.set_xlim(-BEFORE_US, RECOVERY_US)
     recovery.set_ylim(bottom=0)
-    recovery.set_xlabel("time since the first message of the incast was posted (us)", fontsize=11)
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False, fontsize=10)
+    handles, labels = queue.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=10)
     return figure
 
 
@@ -257,15 +260,20 @@ def rows_3(measures: Measures) -> list[Row]:
                 band(run["goodput_gbps"][0], enough, GOODPUT_GBPS),
             ),
         ]
-    plain, ahead = again["dart-dasr"]["held_from_us"], again["dart-dasr-lookahead"]["held_from_us"]
+    # How long after an incast's first message the long flow is held; up to the first one the runs are equal.
+    after = {
+        scheme: [a - b for a, b in zip(again[scheme]["held_from_us"], again[scheme]["incasts_us"], strict=False)]
+        for scheme in ("dart-dasr", "dart-dasr-lookahead")
+    }
+    plain, ahead = after["dart-dasr"], after["dart-dasr-lookahead"]
     rows += [
         Row(
             claim,
-            "look-ahead holds the long flow no later, each incast",
-            "earlier",
-            f"{sum(b <= a for a, b in zip(plain, ahead, strict=True))} of {len(plain)}",
-            "all",
-            order([b <= a for a, b in zip(plain, ahead, strict=True)]),
+            "from an incast's post to the hold, dart-dasr and dart-dasr-lookahead: the first, mean",
+            "earlier with look-ahead",
+            f"{plain[0]:.0f} and {ahead[0]:.0f} us, {np.mean(plain):.0f} and {np.mean(ahead):.0f} us",
+            "look-ahead no later",
+            strict(bool(ahead[0] <= plain[0] and np.mean(ahead) <= np.mean(plain))),
         ),
         Row(
             claim,
@@ -275,6 +283,23 @@ def rows_3(measures: Measures) -> list[Row]:
             "in order",
             strict(again["dcqcn"]["goodput_gbps"][0] < again["dart-dasr"]["goodput_gbps"][0]),
         ),
+        Row(
+            f"{claim} (every 1 ms)",
+            "short messages: median and longest completion; mean queue that an incast finds",
+            "latency is not hurt: below DCQCN's",
+            "; ".join(
+                f"{scheme} {np.median(run['completion_us']):.0f} and {max(run['completion_us']):.0f} us, "
+                f"{np.mean(run['standing_kb']):.0f} KB"
+                for scheme, run in again.items()
+            ),
+            "each median below DCQCN's",
+            order(
+                [
+                    bool(np.median(again[scheme]["completion_us"]) < np.median(again["dcqcn"]["completion_us"]))
+                    for scheme in INCAST[1:]
+                ]
+            ),
+        ),
         *rows_of_one(one),
     ]
     return rows
@@ -282,7 +307,7 @@ def rows_3(measures: Measures) -> list[Row]:
 
 def rows_of_one(one: dict[str, Measured]) -> list[Row]:
     """What the picture shows, in numbers; times are samples of 1 us."""
-    claim = f"{'dart-fig3-shortlived'} (one incast)"
+    claim = "dart-fig3-shortlived (one incast)"
 
     def each(schemes: tuple[str, ...], text: dict[str, str]) -> str:
         return "; ".join(f"{scheme} {text[scheme]}" for scheme in schemes)
@@ -355,7 +380,9 @@ PLACES = {
 
 NODES = tuple(PLACES)
 TRACED = ("short:0", "long:0", "long:1")
+LINES = "a line per packet, level where it waits"
 HOT = "#CC0000"
+NOTE: dict[str, Any] = {"fontsize": 10, "va": "center"}
 
 
 def sweep_6(quick: bool) -> dict[Key, Change]:
@@ -393,6 +420,11 @@ def measure_6(result: Result) -> Measured:
         found[f"us {agg}"] = (series["time_ps"].to_numpy() / 1e6 - begin_us).tolist()
         found[f"kb {agg}"] = (series["queue_bytes"].to_numpy() / 1e3).tolist()
     return found
+
+
+def way_of(run: Measured, message: str) -> list[tuple[str, str]]:
+    """The links that a message's first packet crossed, by their ends."""
+    return list(pairwise(NODES[int(node)] for node in run[f"way {message}"]))
 
 
 def packets(run: Measured) -> list[list[tuple[str, float, float]]]:
@@ -434,15 +466,31 @@ def turned_at(run: Measured) -> list[str]:
     return [turned[seq] for seq in sorted(turned)]
 
 
+def deflected_to(run: Measured) -> str:
+    """The node behind the first switch that deflected the message."""
+    return dict(way_of(run, "short:0"))[turned_at(run)[0]]
+
+
 def draw_6(measures: Measures) -> Figure:
     """The network with the message's two ways, and each packet of it in time and space."""
     deflected, queued = measures[DEFLECTED, SHOWN_SEED], measures[QUEUED, SHOWN_SEED]
     figure = Figure(figsize=(9, 12), layout="constrained")
-    network, above, below = figure.subplots(3, 1, height_ratios=[4.4, 3.1, 2.5])
+    network, above, below = figure.subplots(3, 1, height_ratios=[4.6, 3.1, 2.5])
     draw_network(network, deflected, queued)
     end = 1.06 * max(queued["completion_us"][0], deflected["completion_us"][0])
+    agg, first, met, _ = hot(deflected)
+    turn = deflected_to(deflected)
     draw_flight(above, deflected, DEFLECTED, "Deflected (dart-iofd, one lane)", end)
     draw_flight(below, queued, QUEUED, "Queued (dcqcn)", end)
+    above.text(
+        deflected["completion_us"][0] + 2,
+        2,
+        f"{agg} has {met:.0f} KB for tor2: the first packet\nturns to {turn}, the others follow",
+        **NOTE,
+    )
+    agg, first, met, _ = hot(queued)
+    below.text(first + 11, 1.55, f"wait behind {met:.0f} KB at {agg}", **NOTE)
+    above.set_xlabel("")
     return figure
 
 
@@ -483,18 +531,18 @@ def draw_network(axes: Axes, deflected: Measured, queued: Measured) -> None:
         zorder=2,
         solid_capstyle="butt",
     )
-    for message in ("long:0", "long:1"):
-        for a, b in pairwise(NODES[int(node)] for node in deflected[f"way {message}"]):
-            side = -0.09 if message == "long:0" else 0.09
-            arrow(axes, a, b, side, color="#777777", linewidth=1.2)
-    way = [NODES[int(node)] for node in queued["way short:0"]]
-    for a, b in pairwise(way):
-        arrow(axes, a, b, -0.03, color=style(QUEUED)["color"], linewidth=2.4, linestyle="--")
-    way = [NODES[int(node)] for node in deflected["way short:0"]]
+    message = set(way_of(deflected, "short:0")) | set(way_of(queued, "short:0"))
+    for long, aside in (("long:0", -0.13), ("long:1", 0.13)):
+        for a, b in way_of(deflected, long):
+            arrow(axes, a, b, aside if (a, b) in message else 0, color="#777777", linewidth=1.2)
+    for a, b in way_of(queued, "short:0"):
+        arrow(axes, a, b, -0.06, color=style(QUEUED)["color"], linewidth=2.4, linestyle="--")
     first = [row for row, seq in enumerate(deflected["seq"]) if seq == 0]
     left = [deflected["tokens"][row] for row in first]
-    for (a, b), tokens in zip(pairwise(way), [left[0] + deflected["turns"][first[0]], *left], strict=False):
-        x, y = arrow(axes, a, b, 0.03, color=style(DEFLECTED)["color"], linewidth=2.4)
+    for (a, b), tokens in zip(
+        way_of(deflected, "short:0"), [left[0] + deflected["turns"][first[0]], *left], strict=False
+    ):
+        x, y = arrow(axes, a, b, 0.06, color=style(DEFLECTED)["color"], linewidth=2.4)
         axes.text(
             x,
             y,
@@ -520,12 +568,18 @@ def draw_network(axes: Axes, deflected: Measured, queued: Measured) -> None:
                 "edgecolor": "#444444",
             },
         )
-    axes.text(4.3, 1.62, f"hot: {met:.0f} KB wait here", color=HOT, fontsize=11)
+    axes.text(4.6, 0.93, f"hot link:\n{met:.0f} KB wait", color=HOT, fontsize=11, ha="center", va="center")
     axes.set_xlim(0, 8.2)
     axes.set_ylim(-0.35, 3.3)
     axes.set_axis_off()
     handles = [
-        Line2D([], [], color=style(DEFLECTED)["color"], linewidth=2.4, label="the message, deflected; tokens left"),
+        Line2D(
+            [],
+            [],
+            color=style(DEFLECTED)["color"],
+            linewidth=2.4,
+            label="the message, deflected\n(in circles: tokens left)",
+        ),
         Line2D([], [], color=style(QUEUED)["color"], linewidth=2.4, linestyle="--", label="the message, queued"),
         Line2D([], [], color="#777777", linewidth=1.2, label="long flows S1 to D1, S3 to D3"),
     ]
@@ -537,11 +591,15 @@ def draw_flight(axes: Axes, run: Measured, scheme: str, title: str, end_us: floa
     """One line per packet: sloped on links, level where it waits."""
     ways = packets(run)
     nodes = [node for node, _, _ in ways[0]]
-    for way in ways:
+    for number, way in enumerate(ways):
+        # Aside of each other, so that those that wait together can be told apart.
+        aside = 0.07 * (number - (len(ways) - 1) / 2)
         line: list[tuple[float, float]] = []
         for place, (_, at, leave) in enumerate(way):
-            line += [(at, place), (max(at, leave), place)]
-        axes.plot(*zip(*line, strict=True), color=style(scheme)["color"], linewidth=1.3)
+            line += [(at, place + aside), (max(at, leave), place + aside)]
+        axes.plot(
+            *zip(*line, strict=True), color=style(scheme)["color"], linewidth=1.3, label=None if number else LINES
+        )
     axes.set_yticks(range(len(nodes)), nodes)
     axes.invert_yaxis()
     done = run["completion_us"][0]
@@ -550,10 +608,9 @@ def draw_flight(axes: Axes, run: Measured, scheme: str, title: str, end_us: floa
         axes,
         f"{title}: done after {done:.1f} us, {run['links'][0]:g} links",
         "time since the message was posted (us)",
-        "node on its way",
+        "node",
     )
-    if (legend := axes.get_legend()) is not None:
-        legend.remove()
+    axes.legend(frameon=False, fontsize=10, loc="upper right", bbox_to_anchor=(0.94, 1.0))
     axes.set_xlim(0, end_us)
 
 
