@@ -43,6 +43,8 @@ def test_of_one_incast_the_long_flow_is_back_while_dcqcn_stays_down(incast: Stud
     assert (told, back, lost) == ("holds", "holds", "holds")
     dcqcn, dart = (incast.measures[scheme, 16, 1] for scheme in ("dcqcn", "dart"))
     assert dart["rate_gbps"][-1] == 10
+    held = [rate for us, rate in zip(dart["rate_us"], dart["rate_gbps"], strict=True) if 30 <= us <= 150]
+    assert held == pytest.approx([10 / 17] * len(held))
     assert dcqcn["rate_gbps"][-1] < 3
     assert "n_max" not in dcqcn
 
