@@ -87,9 +87,10 @@ class Study:
 
 def experiments() -> dict[str, Experiment]:
     """All experiments by id."""
-    from fanin.papers import dart, dctcp, sawtooth
+    from fanin.papers import dart, dart_micro, dctcp, sawtooth
 
-    return {experiment.id: experiment for experiment in (*dart.EXPERIMENTS, *sawtooth.EXPERIMENTS, *dctcp.EXPERIMENTS)}
+    parts = (dart_micro, dart, sawtooth, dctcp)
+    return {experiment.id: experiment for part in parts for experiment in part.EXPERIMENTS}
 
 
 def study(
