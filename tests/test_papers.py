@@ -20,6 +20,8 @@ from fanin.result import Result
 from fanin.run import Job
 
 IDS = (
+    "dart-fig3",
+    "dart-fig6",
     "dart-table1-calibration",
     "dart-fig11a",
     "dart-fig11a-causes",
