@@ -53,16 +53,19 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.arrived += 1;
         flow.marked += ce as u32;
         flow.last_sent_at = head.sent_at;
-        if head.attempt != flow.attempt {
+        // What is late of an attempt before says nothing of the one that arrives now.
+        if head.attempt > flow.attempt {
             flow.attempt = head.attempt;
             flow.furthest = 0;
         }
-        if head.seq < flow.furthest {
-            flow.reordered += 1;
-            self.totals.reordered += 1;
-            self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
+        if head.attempt == flow.attempt {
+            if head.seq < flow.furthest {
+                flow.reordered += 1;
+                self.totals.reordered += 1;
+                self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
+            }
+            flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
         }
-        flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
         if deflected > 0 {
             self.records[message.ix()].deflections = self.records[message.ix()].deflections.max(deflected);
             let shortest = self.records[message.ix()].hops;

@@ -116,7 +116,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) extra: Vec<Extra>,
     /// Whether routes have changed: only then can a message be blocked.
     pub(crate) rerouted: bool,
-    /// Messages whose packets are written down hop by hop.
+    /// Messages whose packets are written down hop by hop, in order.
     pub(crate) traced: Vec<FlowId>,
     pub(crate) hops: Vec<Hop>,
     /// Whether a switch program watches all queues.
@@ -529,7 +529,6 @@ impl<Q: EventQueue> Simulation<Q> {
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if packet.epoch != epoch {
-            self.tell_of_drop(node, ix);
             self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }
@@ -807,7 +806,9 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Writes down each hop of a message's data packets from now on.
     pub fn trace(&mut self, message: u32) {
-        self.traced.push(FlowId(message));
+        if let Err(at) = self.traced.binary_search(&FlowId(message)) {
+            self.traced.insert(at, FlowId(message));
+        }
     }
 
     /// What was written down, in order of time.
@@ -819,7 +820,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn note_hop(&mut self, at: Option<PortId>, node: NodeId, ix: PacketIx) {
         let packet = &self.packets[ix];
         let head = &packet.head;
-        if head.kind == fanin_cc::Kind::Data && self.traced.contains(&head.flow) {
+        if head.kind == fanin_cc::Kind::Data && self.traced.binary_search(&head.flow).is_ok() {
             let queued = at.map_or(0, |port| self.queues[port.ix() * self.classes + head.class as usize].bytes);
             let hop = Hop {
                 time: self.now,
