@@ -3,6 +3,7 @@
 use super::*;
 use fanin_cc::schemes::dart::{Blocked, Escape, Params, TableKey};
 use fanin_cc::{Action, Lanes};
+use fanin_engine::Streams;
 use fanin_fabric::topology::Clos;
 use std::collections::BTreeMap;
 
@@ -187,4 +188,39 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         }
     }
     seen
+}
+
+/// Dart VI-A's typical mix on a network: endless flows, and incasts of messages of 2, 4 or 8 KB from `degree` hosts to one,
+/// such that the short ones offer `short` and the long ones at most `long` of `capacity`. Stops after `until`.
+pub fn typical_mix(seed: u64, hosts: u32, degree: u32, load: (Rate, Rate), line: Rate, until: Time) -> Vec<Message> {
+    let streams = Streams::new(seed);
+    let mut draws = streams.stream("typical mix", 0);
+    let mut below = |n: u64| draws.below(n);
+    let mut messages = Vec::new();
+    for flow in 0..load.1.as_bps() / line.as_bps() {
+        let src = (flow * 7) as u32 % hosts;
+        let dst = (src + 1 + below(hosts as u64 - 1) as u32) % hosts;
+        messages.push(message(ns(below(20_000)), src, dst, Message::ENDLESS));
+    }
+    // 2, 4 and 8 KB alike: 14/3 KB on average.
+    let gap = load.0.tx_time(degree as u64 * 14_000 / 3).as_ps();
+    let mut at = Time::ZERO;
+    for group in 0.. {
+        at += Time::from_ps(below(2 * gap));
+        if at >= until {
+            break;
+        }
+        let dst = below(hosts as u64) as u32;
+        let first = below(hosts as u64) as u32;
+        let mut senders: Vec<u32> =
+            (0..).map(|i| (first + i * 37) % hosts).filter(|s| *s != dst).take(degree as usize).collect();
+        senders.sort_unstable();
+        let all: std::sync::Arc<[u32]> = senders.clone().into();
+        for src in senders {
+            let start = at + ns(below(1_000));
+            let bytes = 2_000 << below(3);
+            messages.push(Message { group, senders: Some(all.clone()), ..message(start, src, dst, bytes) });
+        }
+    }
+    messages
 }
