@@ -154,19 +154,14 @@ impl SendHalf {
         self.next == self.current.start
     }
 
-    /// The message that is being sent starts over, whatever of it has arrived.
+    /// The message that is being sent starts over, whatever of it has arrived (Dart IV-C).
     pub fn restart(&mut self) {
         self.next = self.current.start;
     }
 
-    /// Like [`Self::go_back`], but the message that the first byte not acknowledged lies in is sent again from its start
-    /// (Dart IV-C).
-    pub fn go_back_whole(&mut self) -> bool {
-        let went_back = self.go_back();
-        if went_back {
-            self.restart();
-        }
-        went_back
+    /// The messages of which something was sent and that are not acknowledged whole.
+    pub fn under_way(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.messages.iter().filter(|m| m.start < self.highest).map(|m| m.id)
     }
 
     /// A NACK after its acknowledgement was taken, or a timeout: sends again from the first byte not acknowledged.

@@ -118,14 +118,21 @@ impl<Q: EventQueue> Simulation<Q> {
             if flow.flow == FlowId::NONE || !flow.launch.pinned {
                 continue;
             }
+            // A connection may have several.
+            let under_way: Vec<FlowId> = flow.half.under_way().collect();
+            if under_way.is_empty() {
+                continue;
+            }
             let from = self.ports[flow.port.ix()].node;
             let way = |routes: &Routes| {
                 let mut way = Vec::new();
-                routes.walk(&self.ports, from, flow.to, flow.key, |port| way.push((port.node, port.peer)));
+                routes.walk(&self.ports, from, flow.to, flow.key, |port, _| way.push(port));
                 way
             };
-            if self.slots[flow.message.ix()].deflected || way(&old) != way(&self.routes) {
-                self.slots[flow.message.ix()].first_attempt = flow.attempt.saturating_add(1);
+            if under_way.iter().any(|m| self.slots[m.ix()].deflected) || way(&old) != way(&self.routes) {
+                for message in under_way {
+                    self.slots[message.ix()].first_attempt = flow.attempt.saturating_add(1);
+                }
                 self.rerouted = true;
                 let flow = &mut self.senders[at];
                 if flow.half.in_flight() == 0 {

@@ -174,6 +174,18 @@ impl Ring {
         self.tail = slot;
     }
 
+    /// Takes out a flow, wherever it stands: walks along the ring.
+    pub fn remove(&mut self, flows: &mut [SendFlow], slot: u32) {
+        let mut at = core::mem::take(self).head;
+        while at != NO_SLOT {
+            let next = flows[at as usize].next_ready;
+            if at != slot {
+                self.push(flows, at);
+            }
+            at = next;
+        }
+    }
+
     /// Takes the first flow.
     #[inline(always)]
     pub fn pop(&mut self, flows: &[SendFlow]) -> Option<u32> {

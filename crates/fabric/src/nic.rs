@@ -103,10 +103,21 @@ impl<Q: EventQueue> Simulation<Q> {
         let traffic = &self.traffics[flow.traffic as usize].config;
         let senders = self.slots[message.ix()].senders.as_ref().map_or(0, |s| s.len());
         flow.launch = traffic.scheme.launch(self.records[message.ix()].bytes, senders);
-        flow.class = match (flow.launch.lane, traffic.lane_class) {
+        let class = match (flow.launch.lane, traffic.lane_class) {
             (0, _) | (_, 0) => traffic.class,
             (_, lane_class) => lane_class,
         };
+        let (old, port) = (core::mem::replace(&mut flow.class, class), flow.port);
+        if class != old && flow.turn == Turn::Ready {
+            // It stands in the ring of a class that it does not send in any more; whoever made it turn back looks again.
+            flow.turn = Turn::Idle;
+            let nic = self.ports[port.ix()].nic as usize;
+            let ring = &mut self.nics[nic].ready[old as usize];
+            ring.remove(&mut self.senders, slot);
+            if ring.is_empty() {
+                self.nics[nic].ready_mask &= !(1 << old);
+            }
+        }
     }
 
     /// A sender of its traffic's scheme, with nothing to send yet. Returns its slot.
@@ -164,7 +175,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + extra.data as u32;
         let ack = self.config.packet.ack as u32 + extra.ack as u32;
         let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
-        self.routes.walk(&self.ports, from, to, key, |port| {
+        self.routes.walk(&self.ports, from, to, key, |_, port| {
             rtt += port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
             if first == Rate::ZERO {
                 first = port.rate;
@@ -185,7 +196,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64, extra: u16) -> (Time, u16) {
         if bytes >= Message::ENDLESS {
             let mut hops = 0;
-            self.routes.walk(&self.ports, from, to, key, |_| hops += 1);
+            self.routes.walk(&self.ports, from, to, key, |_, _| hops += 1);
             return (Time::NEVER, hops);
         }
         let payload = self.config.packet.payload as u64;
@@ -196,7 +207,7 @@ impl<Q: EventQueue> Simulation<Q> {
         // The k full packets go through like equal jobs: at each link the last of them is done after one of each
         // link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays, mut hops) = (0u64, 0u64, 0u64, 0u64, 0u16);
-        self.routes.walk(&self.ports, from, to, key, |port| {
+        self.routes.walk(&self.ports, from, to, key, |_, port| {
             let packet = port.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
@@ -587,12 +598,16 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn time_out(&mut self, slot: u32) {
         let now = self.now;
-        self.totals.timeouts += 1;
         let flow = &mut self.senders[slot as usize];
-        self.records[flow.flow.ix()].timeouts += 1;
         flow.deadline = Time::NEVER;
+        if flow.tcp == NO_SLOT && flow.half.in_flight() == 0 {
+            // Of a message that started over, what had arrived before is still being sent again; nothing else is missing.
+            return;
+        }
+        self.totals.timeouts += 1;
+        self.records[flow.flow.ix()].timeouts += 1;
         let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-        let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
+        let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), again: false };
         self.go_back(slot);
         let flow = &mut self.senders[slot as usize];
         let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now, &loss);
@@ -602,16 +617,14 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Sends again what was not acknowledged, as a new attempt. Answers whether there was anything.
     fn go_back(&mut self, slot: u32) -> bool {
         let flow = &mut self.senders[slot as usize];
-        let before = flow.message;
-        let went_back = if flow.launch.whole { flow.half.go_back_whole() } else { flow.half.go_back() };
+        let went_back = flow.half.go_back();
         if went_back {
-            flow.attempt = flow.attempt.wrapping_add(1);
-            flow.message = FlowId::NONE;
+            flow.attempt = flow.attempt.saturating_add(1);
+            // It is the message that was gone back to that may have to start over, not the one that was being sent.
             self.set_out(slot);
-            // Another message may be due now, and it may be whole although the one before was not.
             let flow = &mut self.senders[slot as usize];
-            if flow.message != before && flow.launch.whole {
-                flow.half.go_back_whole();
+            if flow.launch.whole {
+                flow.half.restart();
             }
         }
         went_back
@@ -679,7 +692,10 @@ impl<Q: EventQueue> Simulation<Q> {
                     let timeout = self.traffics[flow.traffic as usize].config.endpoint.timeout;
                     let in_flight = flow.half.in_flight() > 0;
                     flow.deadline = if in_flight { now.saturating_add(timeout) } else { Time::NEVER };
+                    // One that had gone back may find that its next message is another.
+                    self.set_out(slot);
                 }
+                let flow = &mut self.senders[slot as usize];
                 let scheme = &mut self.schemes[flow.scheme as usize];
                 let mut control = scheme.on_ack(
                     flow.cc,
@@ -697,7 +713,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
                     let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-                    let loss = Loss { from, sent_to, in_flight: sent_to - from, again: false };
+                    let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), again: false };
                     if self.go_back(slot) {
                         let flow = &self.senders[slot as usize];
                         control = self.schemes[flow.scheme as usize].on_loss(flow.cc, now, &loss);

@@ -53,17 +53,17 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.arrived += 1;
         flow.marked += ce as u32;
         flow.last_sent_at = head.sent_at;
+        // What is late of an attempt before says nothing of the one that arrives now.
         if head.attempt > flow.attempt {
             flow.attempt = head.attempt;
             flow.furthest = 0;
         }
-        // What is left of an earlier attempt is in no order with the one that follows it.
-        if head.attempt == flow.attempt && head.seq < flow.furthest {
-            flow.reordered += 1;
-            self.totals.reordered += 1;
-            self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
-        }
         if head.attempt == flow.attempt {
+            if head.seq < flow.furthest {
+                flow.reordered += 1;
+                self.totals.reordered += 1;
+                self.totals.reorder_distance = self.totals.reorder_distance.max(flow.furthest - head.seq);
+            }
             flow.furthest = flow.furthest.max(head.seq + head.payload as u64);
         }
         if deflected > 0 {

@@ -220,14 +220,21 @@ impl Routes {
     }
 
     /// The ports a flow crosses from one host to another, by calling `visit` on each. False when there is no way.
-    pub fn walk(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(&Port)) -> bool {
+    pub fn walk(
+        &self,
+        ports: &[Port],
+        from: NodeId,
+        to: NodeId,
+        key: u32,
+        mut visit: impl FnMut(PortId, &Port),
+    ) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
         for _ in 0..self.row_of.len() {
             let Some(port) = self.next(ports, at, to, key) else {
                 return false;
             };
-            visit(&ports[port.ix()]);
+            visit(port, &ports[port.ix()]);
             at = ports[port.ix()].peer;
             if at == to {
                 return true;
@@ -303,10 +310,10 @@ mod tests {
         let mut seen: BTreeMap<Vec<(u32, u32)>, u32> = BTreeMap::new();
         for flow in 0..16_000 {
             let mut path = Vec::new();
-            assert!(routes.walk(&ports, from, to, key(1, flow), |p| path.push((p.node.0, p.peer.0))));
+            assert!(routes.walk(&ports, from, to, key(1, flow), |_, p| path.push((p.node.0, p.peer.0))));
             assert_eq!(path.len(), 6);
             let mut again = Vec::new();
-            routes.walk(&ports, from, to, key(1, flow), |p| again.push((p.node.0, p.peer.0)));
+            routes.walk(&ports, from, to, key(1, flow), |_, p| again.push((p.node.0, p.peer.0)));
             assert_eq!(path, again);
             *seen.entry(path).or_default() += 1;
         }

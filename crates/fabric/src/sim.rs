@@ -124,7 +124,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) extra: Vec<Extra>,
     /// Whether routes have changed: only then can a message be blocked.
     pub(crate) rerouted: bool,
-    /// Messages whose packets are written down hop by hop.
+    /// Messages whose packets are written down hop by hop, in order.
     pub(crate) traced: Vec<FlowId>,
     pub(crate) hops: Vec<Hop>,
     /// Hops above [`Hop::KEPT`].
@@ -502,7 +502,7 @@ impl<Q: EventQueue> Simulation<Q> {
             if let Some(followed) = self.followed.get_mut(&name) {
                 followed.message = Some(flow);
                 if followed.trace {
-                    self.traced.push(FlowId(flow));
+                    self.trace(flow);
                 }
             }
             let chain = message.chain;
@@ -552,7 +552,6 @@ impl<Q: EventQueue> Simulation<Q> {
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if packet.epoch != epoch {
-            self.tell_of_drop(node, ix);
             self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }
@@ -831,7 +830,9 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Writes down each hop of a message's data packets from now on.
     pub fn trace(&mut self, message: u32) {
-        self.traced.push(FlowId(message));
+        if let Err(at) = self.traced.binary_search(&FlowId(message)) {
+            self.traced.insert(at, FlowId(message));
+        }
     }
 
     /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start. With
@@ -860,7 +861,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn note_hop(&mut self, at: Option<PortId>, node: NodeId, ix: PacketIx) {
         let packet = &self.packets[ix];
         let head = &packet.head;
-        if head.kind == fanin_cc::Kind::Data && self.traced.contains(&head.flow) {
+        if head.kind == fanin_cc::Kind::Data && self.traced.binary_search(&head.flow).is_ok() {
             if self.hops.len() >= Hop::KEPT {
                 self.hops_left_out += 1;
                 return;

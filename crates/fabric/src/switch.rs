@@ -21,6 +21,7 @@ impl<Q: EventQueue> Simulation<Q> {
         // What it holds here is of the class that the link behind it was paused by, whatever lane it leaves in.
         let came_in = packet.head.class;
         let Some(mut out) = self.routes.next(&self.ports, node, packet.head.dst, packet.key) else {
+            self.tell_of_drop(node, ix);
             self.drop_packet(node, ingress.reverse(), ix, DropCause::NoRoute);
             return;
         };
@@ -479,6 +480,11 @@ impl<Q: EventQueue> Simulation<Q> {
             let minimal = number;
             let mut head = packet.head;
             let lane = head.lane;
+            debug_assert!(
+                self.beside[head.class as usize] == 0
+                    || (lane == 1) == self.config.classes[head.class as usize - 1].beside.is_some(),
+                "a packet's class is that of its lane"
+            );
             let ports = SwitchView {
                 ports: &self.ports,
                 queues: &self.queues,

@@ -1,6 +1,7 @@
 //! What the tests of the fabric share: small networks, messages, and how to run them to their end.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod lanes;
 pub mod random;
 
 use fanin_cc::Settings;

@@ -594,3 +594,27 @@ fn impossible_darts() {
     let shown = checked(&EXAMPLE.replace(none, &two)).unwrap_err().to_string();
     assert!(shown.contains("traffic[2].class: another traffic of its class needs lanes of another kind"), "{shown}");
 }
+
+/// `dart-iofd-threshold-order`: deflection is to come before marks (Dart IV-B), unless it is meant otherwise.
+#[test]
+fn deflection_above_the_marks() {
+    // Marks above 22.5 KB in the class; ports of 10 Gb/s have none of their own here.
+    let dart = |keys: &str| {
+        let text = EXAMPLE.replace("marking_by_rate = [{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]\n", "");
+        let traffic = format!("\"web\"\nscheme = {{ id = \"dart\", {keys} }}");
+        let text = text.replace("\"web\"\nscheme = \"dcqcn\"", &traffic);
+        assert!(text.contains(keys));
+        checked(&text)
+    };
+    for refused in ["22.5 KB", "30 KB"] {
+        let problems = dart(&format!("threshold = \"{refused}\"")).err().expect("not below the marks").to_string();
+        assert_eq!(problems.matches("x.toml").count(), 1, "{problems}");
+        for part in ["traffic[2].scheme.threshold", refused, "marked from 22.5 KB on", "force_threshold = true"] {
+            assert!(problems.contains(part), "{part:?} is not in {problems}");
+        }
+    }
+    assert!(dart("threshold = \"22.499 KB\"").is_ok());
+    assert!(dart("threshold = \"15 KB\"").is_ok());
+    assert!(dart("threshold = \"30 KB\", force_threshold = true").is_ok());
+    assert!(dart("threshold = \"30 KB\", deflect = \"off\"").is_ok());
+}
