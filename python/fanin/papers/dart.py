@@ -39,6 +39,7 @@ COLOURS = {
     "dart-dasr-lookahead": 3,
     "dart-iofd": 4,
     "dart with a window": 6,
+    "dart, one lane": 2,
 }
 
 # Row E15: who the long flows are.
@@ -172,7 +173,8 @@ def draw_calibration(measures: Measures) -> Figure:
                     for key in measures
                     if key[:2] == (law, who) and key[3] == percent
                 )
-                axes.plot(*zip(*points, strict=True), marker="o", label=f"{percent} % load", **look(colour))
+                across, up = [us for us, _ in points], [marked for _, marked in points]
+                axes.plot(across, up, marker="o", label=f"{percent} % load", **look(colour))
                 axes.axhline(paper, color=look(colour)["color"], linewidth=1, linestyle=":")
             dress(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
             axes.set_title(f"{law}\n{who}", fontsize=9)
@@ -311,7 +313,7 @@ def draw_11(measures: Measures) -> Figure:
             values = [at(measures, (scheme, percent), name) for percent in LOADS]
             axes.plot(LOADS, values, marker="o", label=scheme, **style(scheme))
         for scheme, points in (paper or {}).items():
-            axes.plot(LOADS, points, **(style(scheme) | {"linestyle": ":"}), linewidth=1)
+            axes.plot(LOADS, points, **(style(scheme) | {"linestyle": ":", "linewidth": 1.0}))
         if name.endswith("_us"):
             axes.set_yscale("log")
         axes.set_ylim(bottom=None if name.endswith("_us") else 0)
