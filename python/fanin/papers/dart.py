@@ -547,7 +547,7 @@ def measure_causes(result: Result) -> Measured:
 
 def draw_causes(measures: Measures) -> Figure:
     """Tails by variant, each scheme beside the others."""
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    figure = Figure(figsize=(12, 7.5), layout="constrained")
     axes: Axes = figure.subplots()
     variants = list(dict.fromkeys(str(key[0]) for key in measures))
     height = 0.8 / len(SCHEMES_CAUSES)
@@ -559,6 +559,7 @@ def draw_causes(measures: Measures) -> Figure:
     axes.invert_yaxis()
     axes.set_xscale("log")
     dress(axes, "Tail of 8 KB messages at 40 %, one thing changed at a time", "99th percentile (us)", "")
+    axes.legend(frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
