@@ -145,11 +145,15 @@
 //! * D7, D8: the table's key is message, attempt and tokens left, and every deflected packet pays a token. By the
 //!   message alone an end packet frees the entry at its first visit and overtakes the others at its second.
 //! * D9 to D11: no deflection with a full table; the end packet frees; a message of one packet needs no entry.
-//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it; or in the
-//!   queue of the misroute itself. D13: what may be deflected is in the other lane from the start on.
-//! * D14: a message that is blocked stays in its lane. The escape lane alone has no cycles; that the two together
-//!   cannot lock is shown only with `duato`, where a blocked message drops whole to the escape lane. D15: lanes are
-//!   served in turn, behind ACKs. D16: marks go by both lanes together.
+//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it (IV-B: it is
+//!   not deflected). In the queue of the misroute itself (`on-last-misroute`) that lane's channels depend on each other in
+//!   a circle in a Clos of three tiers. D13: what may be deflected is in the other lane from the start on.
+//! * D14: a message that is blocked stays in its lane. The escape lane is proven acyclic per network; the other lane is
+//!   not, and can stand still for ever with small buffers. With `duato` a message whose start packet finds its output
+//!   paused goes on whole in the escape lane; packets that already wait have no such way, so this helps and proves nothing.
+//! * D15: lanes are served in turn, behind ACKs, so a long flow keeps half of a port against any number of short
+//!   messages. D16: marks go by both lanes together, the threshold of deflection by the message's own: long flows, which
+//!   are in the escape lane, never make a port hot for short ones. `lanes = "one"` is the other way in both.
 //! * D17: see failures above; `reclaim_after` stands for two timeouts.
 //!
 //! ## References
@@ -212,7 +216,7 @@ pub enum TableKey {
 pub enum LaneCount {
     /// One for what may be deflected, and the escape lane.
     Two,
-    /// One for all: the counter-example, which can deadlock.
+    /// One for all, in which more of a network can deadlock.
     One,
 }
 
