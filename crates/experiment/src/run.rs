@@ -370,10 +370,16 @@ impl<'a> Runner<'a> {
         let messages = watched(&self.measure).chain(&self.measure.trace).filter(|watched| watched.part == Part::Flow);
         let missing = messages.filter(|message| self.posted(message, flows).is_none());
         let missing: BTreeSet<String> = missing.map(|message| message.place.clone()).collect();
+        let circle = self.sim.circular_wait();
         let now = self.sim.now();
         let mut warn = |detail: String| {
             self.log.push(Event { time: now, kind: EventKind::Warning, place: "run".into(), detail });
         };
+        if let Some(circle) = circle {
+            let ports: Vec<&str> =
+                circle.iter().filter_map(|(port, _)| names.get(port.ix()).map(String::as_str)).collect();
+            warn(format!("at the end queues waited for each other in a circle: {}", ports.join(", ")));
+        }
         if self.samples.left_out > 0 {
             warn(format!(
                 "{} samples above the {MOST_SAMPLES} kept were left out of the series; the histograms have them",

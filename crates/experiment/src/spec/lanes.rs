@@ -2,8 +2,10 @@
 
 use super::check::Checker;
 use super::document::Document;
-use fanin_cc::schemes::dart::Deflect;
+use fanin_cc::schemes::dart::{Deflect, Escape};
 use fanin_cc::{Lanes, Settings};
+use fanin_fabric::deadlock::{Entry, prove};
+use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassConfig, Marking};
 use fanin_units::Bytes;
 
@@ -15,11 +17,13 @@ pub struct Needs {
     pub extra: u16,
     /// The traffic that deflects above a threshold, in a class: its number, the class, the threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
+    /// How messages of deflecting traffics enter the escape lane.
+    escapes: Vec<Entry>,
 }
 
 /// What the schemes need. A scheme that is not understood needs nothing here; it is told of elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
-    let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new() };
+    let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
         needs.extra = needs.extra.max(scheme.extra().data);
@@ -32,6 +36,17 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
             && !params.force_threshold
         {
             needs.thresholds.push((i, class, params.threshold.get()));
+        }
+        if let Settings::Dart(_, params) = &scheme
+            && scheme.lanes() == Lanes::Escape
+        {
+            let entry = match params.escape {
+                Escape::AfterLastMisroute => Entry::AfterLastMisroute,
+                Escape::OnLastMisroute => Entry::OnLastMisroute { last_hop: params.last_hop },
+            };
+            if !needs.escapes.contains(&entry) {
+                needs.escapes.push(entry);
+            }
         }
         let lanes = scheme.lanes();
         match needs.lanes.iter().find(|(other, _)| *other == class) {
@@ -66,6 +81,16 @@ impl Needs {
             checker.fail("network.classes", problem, format!("there are at most {most}"));
         }
         classes
+    }
+
+    /// Says so where the escape lane of this network is not free of deadlock (Dart IV-B).
+    pub fn warn_of_circles(&self, graph: &Graph, checker: &mut Checker<'_>) {
+        for entry in &self.escapes {
+            let report = prove(graph, *entry);
+            if !report.holds() {
+                checker.warnings.push(format!("{report}: deflected messages may stand still for ever"));
+            }
+        }
     }
 
     /// Deflection is to come before marks (Dart IV-B).

@@ -64,6 +64,7 @@ pub fn check_network(
         return None;
     }
     change_links(&network.links, &mut graph, checker);
+    needs.warn_of_circles(&graph, checker);
     // What follows is about whole packets.
     let packet = packet?;
     if let Some(queue) = &network.host_queue {

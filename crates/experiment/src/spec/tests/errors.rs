@@ -618,3 +618,16 @@ fn deflection_above_the_marks() {
     assert!(dart("threshold = \"30 KB\", force_threshold = true").is_ok());
     assert!(dart("threshold = \"30 KB\", deflect = \"off\"").is_ok());
 }
+
+#[test]
+fn an_escape_lane_with_a_circle_is_a_warning() {
+    let warnings = |keys: &str| {
+        let own = "marking_by_rate = [{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]\n";
+        let traffic = format!("\"web\"\nscheme = {{ id = \"dart\", {keys} }}");
+        let text = EXAMPLE.replace(own, "").replace("\"web\"\nscheme = \"dcqcn\"", &traffic);
+        checked(&text).unwrap().warnings().join("\n")
+    };
+    assert!(!warnings("escape = \"after-last-misroute\"").contains("escape lane"));
+    let shown = warnings("escape = \"on-last-misroute\"");
+    assert!(shown.contains("escape lane entered on the last misroute") && shown.contains("may stand still"), "{shown}");
+}
