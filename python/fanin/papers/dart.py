@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
+from fanin.papers.dctcp import for_people
 from fanin.plot import dress, look
 
 if TYPE_CHECKING:
@@ -316,6 +317,7 @@ def draw_11(measures: Measures) -> Figure:
             axes.plot(LOADS, points, **(style(scheme) | {"linestyle": ":", "linewidth": 1.0}))
         if name.endswith("_us"):
             axes.set_yscale("log")
+            for_people(axes)
         axes.set_ylim(bottom=None if name.endswith("_us") else 0)
         dress(axes, title, "load (% of ToR uplinks)", label)
     figure.suptitle(
