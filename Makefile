@@ -73,7 +73,7 @@ fmt: $(BIN)/.packages ## format Rust and Python
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
 
-papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers
+papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers
 
 clean: ## remove everything that can be made again
