@@ -607,7 +607,7 @@ fn deflection_above_the_marks() {
         checked(&text)
     };
     for refused in ["22.5 KB", "30 KB"] {
-        let problems = dart(&format!("threshold = \"{refused}\"")).err().expect("not below the marks").to_string();
+        let problems = dart(&format!("threshold = \"{refused}\"")).expect_err("not below the marks").to_string();
         assert_eq!(problems.matches("x.toml").count(), 1, "{problems}");
         for part in ["traffic[2].scheme.threshold", refused, "marked from 22.5 KB on", "force_threshold = true"] {
             assert!(problems.contains(part), "{part:?} is not in {problems}");
