@@ -511,6 +511,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 told.push(slot);
             }
         }
+        // By number, because the list of a host also holds ends of connections that were opened elsewhere: its order is
+        // that of a cut into partitions.
+        told.sort_unstable_by_key(|slot| self.senders[*slot as usize].flow);
         told
     }
 
