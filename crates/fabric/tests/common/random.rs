@@ -140,7 +140,11 @@ fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes:
 // Timers are longer than any queue here: with shorter ones go-back-N without control sends the same bytes again while
 // they still wait, and may never get through, which is its nature and not the fabric's.
 fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
+    // What deflects has random fabrics of its own (`dart_random.rs`): it reorders where messages share a connection, and a
+    // whole message that is sent again over a small lossy buffer may lose the same packets each time.
     let presets: Vec<&str> = fanin_cc::rows().iter().flat_map(|r| r.presets.iter().copied()).collect();
+    let calm = |id: &&str| !fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0).pinned;
+    let presets: Vec<&str> = presets.into_iter().filter(calm).collect();
     (
         prop::sample::select(presets),
         1u8..8,
