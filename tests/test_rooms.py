@@ -16,7 +16,9 @@ USES: dict[str, set[str]] = {
     "fabric": {"engine", "endpoint", "cc", "wire", "units"},
     "workload": {"engine", "units"},
     "record": {"fabric", "cc", "units"},
-    "experiment": {"record", "workload", "fabric", "engine", "endpoint", "cc", "wire", "units"},
+    "formats": {"wire", "units"},
+    "ns3": {"formats", "cc", "units"},
+    "experiment": {"record", "workload", "fabric", "engine", "endpoint", "cc", "wire", "units", "formats", "ns3"},
     "python": {"experiment", "record", "cc"},
 }
 PURE = ["units", "cc", "endpoint", "wire"]

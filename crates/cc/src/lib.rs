@@ -23,6 +23,7 @@ mod pool;
 mod registry;
 mod roles;
 pub mod schemes;
+mod telemetry;
 
 pub use actions::{Action, Actions};
 pub use packet::{Header, Kind, flags};
@@ -35,3 +36,4 @@ pub use roles::{
     NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow, Scheme, Sender, Sent,
     SwitchInfo, SwitchProgram, Transport, Verdict,
 };
+pub use telemetry::{IntHop, Telemetry};

@@ -37,6 +37,8 @@ pub mod flags {
     pub const PUSH: u8 = 32;
     /// It belongs to a TCP connection; what else it says stands beside the header.
     pub const TCP: u8 = 64;
+    /// Data that switches write telemetry into.
+    pub const INT: u8 = 128;
 }
 
 /// What a packet says of itself, 48 bytes.

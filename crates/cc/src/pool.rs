@@ -143,6 +143,11 @@ impl<S: Scheme> Pool<S> {
         }
     }
 
+    /// See [`Sender::armed_at`].
+    pub fn armed_at(&self, slot: u32) -> Time {
+        self.senders[slot as usize].as_ref().map_or(Time::ZERO, |(sender, _)| sender.armed_at())
+    }
+
     /// Whether shared state changed since the last call, so that other flows of the pair must be asked again.
     #[inline(always)]
     pub fn take_shared_changed(&mut self) -> bool {
@@ -158,7 +163,7 @@ impl<S: Scheme> Pool<S> {
     }
     /// See [`Sender::on_ack`].
     #[inline(always)]
-    pub fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack) -> Control {
+    pub fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack<'_>) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_ack(ack, cx))
     }
     /// See [`Sender::on_notice`].

@@ -149,12 +149,14 @@ macro_rules! schemes {
             fn control(&mut self, slot: u32, now: Time) -> Control;
             /// See [`Sender::watch`].
             fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64));
+            /// See [`Sender::armed_at`].
+            fn armed_at(&self, slot: u32) -> Time;
             /// See [`Pool::take_shared_changed`].
             fn take_shared_changed(&mut self) -> bool;
             /// See [`Sender::on_send`].
             fn on_send(&mut self, slot: u32, now: Time, sent: &Sent) -> (Control, u32);
             /// See [`Sender::on_ack`].
-            fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack) -> Control;
+            fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack<'_>) -> Control;
             /// See [`Sender::on_notice`].
             fn on_notice(&mut self, slot: u32, now: Time, notice: Notice) -> Control;
             /// See [`Sender::on_loss`].

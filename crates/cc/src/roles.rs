@@ -1,6 +1,6 @@
 //! The three roles, and what their hooks are told.
 
-use crate::{Action, Actions, Header};
+use crate::{Action, Actions, Header, Telemetry};
 use fanin_units::{FlowId, NodeId, Rate, Time};
 
 /// A scheme: its parameters and its three roles. Implemented once per file of [`crate::schemes`].
@@ -84,6 +84,8 @@ pub struct Extra {
     pub data: u16,
     /// To each ACK.
     pub ack: u16,
+    /// Switches write telemetry into its data packets, and ACKs carry that back ([`Ack::telemetry`]).
+    pub telemetry: bool,
 }
 
 /// The reliable endpoint that carries a flow.
@@ -138,6 +140,8 @@ pub struct PathInfo {
     pub wire: u32,
     /// Largest bandwidth-delay product of any host pair, in bytes (HPCC's W_max).
     pub network_bdp: u64,
+    /// Largest base round-trip time of any host pair (HPCC's T).
+    pub network_rtt: Time,
 }
 
 /// How much a flow may send.
@@ -172,7 +176,7 @@ pub struct Sent {
 
 /// An acknowledgement that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// Payload bytes acknowledged for the first time.
     pub newly_acked: u64,
     /// Everything before this offset has arrived.
@@ -189,6 +193,8 @@ pub struct Ack {
     pub rtt: Time,
     /// The scheme-defined field of the ACK.
     pub share: u32,
+    /// What switches wrote into the data packet that caused it, for schemes that ask for it ([`Extra::telemetry`]).
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// A loss that the endpoint found.
@@ -229,7 +235,7 @@ pub trait Sender: Sized {
         0
     }
     /// An acknowledgement came.
-    fn on_ack(&mut self, _ack: &Ack, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    fn on_ack(&mut self, _ack: &Ack<'_>, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// A control packet came.
     fn on_notice(&mut self, _notice: Notice, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The endpoint found a loss and will send again.
@@ -238,6 +244,11 @@ pub trait Sender: Sized {
     fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time asked for in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// When the timer behind [`Control::wake_at`] was started. Only a network in which events of one instant run in the
+    /// order in which they were asked for (ns-3) wants to know.
+    fn armed_at(&self) -> Time {
+        Time::ZERO
+    }
     /// What of its state a curious reader may watch, by name, beside window and rate: DCTCP's alpha.
     fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// The flow ends.

@@ -956,6 +956,7 @@ impl Talker {
 
     fn ack(&mut self, slot: u32, share: u32) -> Control {
         let ack = Ack {
+            telemetry: None,
             newly_acked: 0,
             acked_to: 0,
             sent_to: 0,

@@ -106,6 +106,7 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
     let mut point: Point<Flow> = Point::new(DctcpRate::preset("dctcp-rate"), 100, 163_001);
     assert_eq!((point.control().window, point.control().wake_at), (163_001, Time::NEVER));
     let ack = fanin_cc::Ack {
+        telemetry: None,
         newly_acked: MSS,
         acked_to: MSS,
         sent_to: 20 * MSS,

@@ -326,6 +326,7 @@ impl World {
                 flow.acked += newly_acked;
                 flow.next = flow.next.max(flow.acked);
                 let ack = Ack {
+                    telemetry: None,
                     newly_acked,
                     acked_to: flow.acked,
                     sent_to: flow.next,

@@ -48,7 +48,7 @@ impl Sender for Advertised {
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         Control { window: self.0, rate: LINE, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
     }
-    fn on_ack(&mut self, ack: &Ack, _: &mut Cx<'_, Params>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, _: &mut Cx<'_, Params>) {
         self.0 = (ack.share as u64).max(1) * SEGMENT;
     }
 }

@@ -5,7 +5,7 @@ use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{Control, Extra, Header, Kind, Launch, Loss, PathInfo, Sent, flags};
+use fanin_cc::{Control, Extra, Header, Kind, Launch, Loss, PathInfo, Sent, Telemetry, flags};
 use fanin_endpoint::{Pacer, rc};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
@@ -189,6 +189,7 @@ impl<Q: EventQueue> Simulation<Q> {
             payload: self.config.packet.payload as u32,
             wire,
             network_bdp: self.routes.network_bdp,
+            network_rtt: self.routes.network_rtt,
         }
     }
 
@@ -431,6 +432,10 @@ impl<Q: EventQueue> Simulation<Q> {
         if segment.end {
             bits |= flags::END;
         }
+        let telemetry = self.extra[flow.traffic as usize].telemetry;
+        if telemetry {
+            bits |= flags::INT;
+        }
         let head = Header {
             seq: segment.offset,
             sent_at: now,
@@ -464,7 +469,11 @@ impl<Q: EventQueue> Simulation<Q> {
             self.tell_pair(slot);
         }
         self.take_turn_again(slot, line_time);
-        self.new_packet(packet)
+        let ix = self.new_packet(packet);
+        if telemetry {
+            self.packets.set_telemetry(ix, Telemetry::default());
+        }
+        ix
     }
 
     /// After a packet: the flow goes back to the end of its ring, into the heap, or to rest.
@@ -712,6 +721,7 @@ impl<Q: EventQueue> Simulation<Q> {
                         ecn_echo: head.has(flags::ECHO),
                         rtt: now.saturating_sub(head.sent_at),
                         share: head.share,
+                        telemetry: head.has(flags::INT).then(|| self.packets.telemetry(ix)),
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {

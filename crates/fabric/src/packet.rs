@@ -1,7 +1,8 @@
 //! Packets in a slab: 64 bytes each, addressed by index.
 
-use fanin_cc::Header;
+use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
+use fanin_units::NodeId;
 
 /// Index of a packet in the [`Slab`].
 pub type PacketIx = u32;
@@ -37,6 +38,8 @@ pub struct Slab {
     any_free: bool,
     /// What TCP packets say, by the same index; as long as the packets once there was one.
     segments: Vec<Segment>,
+    /// What switches wrote into packets, by the same index; as long as the packets once there was one with telemetry.
+    telemetry: Vec<Telemetry>,
 }
 
 impl Slab {
@@ -79,6 +82,27 @@ impl Slab {
     #[inline(always)]
     pub fn segment(&self, ix: PacketIx) -> Segment {
         self.segments[ix as usize]
+    }
+
+    /// Gives a packet telemetry: none yet, or what an ACK carries back.
+    #[inline(always)]
+    pub fn set_telemetry(&mut self, ix: PacketIx, telemetry: Telemetry) {
+        if self.telemetry.len() <= ix as usize {
+            self.telemetry.resize(self.packets.len(), Telemetry::default());
+        }
+        self.telemetry[ix as usize] = telemetry;
+    }
+
+    /// A switch writes its record into a packet that has telemetry.
+    #[inline(always)]
+    pub fn stamp(&mut self, ix: PacketIx, switch: NodeId, hop: IntHop) {
+        self.telemetry[ix as usize].push(switch, hop);
+    }
+
+    /// The telemetry of a packet that has it; like its header it stays readable until the next `add`.
+    #[inline(always)]
+    pub fn telemetry(&self, ix: PacketIx) -> &Telemetry {
+        &self.telemetry[ix as usize]
     }
 
     /// Asks for a packet's memory.

@@ -5,7 +5,7 @@ use crate::packet::{Packet, PacketIx};
 use crate::results::DropCause;
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, flags};
+use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags};
 use fanin_endpoint::rc::{Arrival, ReceiveRules};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Time};
@@ -53,6 +53,12 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.arrived += 1;
         flow.marked += ce as u32;
         flow.last_sent_at = head.sent_at;
+        if head.has(flags::INT) {
+            if self.recv_telemetry.len() <= slot as usize {
+                self.recv_telemetry.resize(slot as usize + 1, Telemetry::default());
+            }
+            self.recv_telemetry[slot as usize] = *self.packets.telemetry(ix);
+        }
         // What is late of an attempt before says nothing of the one that arrives now.
         if head.attempt > flow.attempt {
             flow.attempt = head.attempt;
@@ -268,7 +274,11 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn send_ack(&mut self, node: NodeId, slot: u32, kind: Kind, to: u64, fields: AckFields) {
         let flow = &self.receivers[slot as usize];
+        let extra = self.extra[flow.traffic as usize];
         let mut bits = 0;
+        if extra.telemetry && kind == Kind::Ack {
+            bits |= flags::INT;
+        }
         if fields.ecn_echo {
             bits |= flags::ECHO;
         }
@@ -282,12 +292,17 @@ impl<Q: EventQueue> Simulation<Q> {
             src: node,
             dst: flow.from,
             share: fields.share,
-            wire: self.config.packet.ack + if kind == Kind::Ack { self.extra[flow.traffic as usize].ack } else { 0 },
+            wire: self.config.packet.ack + if kind == Kind::Ack { extra.ack } else { 0 },
             kind,
             flags: bits,
             ..Header::default()
         };
-        self.send_back(head, flow.key);
+        let ix = self.new_packet(Packet::new(head, flow.key));
+        if head.has(flags::INT) {
+            // HPCC 3.1: the receiver copies what switches wrote into the ACK
+            self.packets.set_telemetry(ix, self.recv_telemetry[slot as usize]);
+        }
+        self.launch(ix);
     }
 
     fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, stamp: u32) {

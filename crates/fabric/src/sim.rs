@@ -15,7 +15,7 @@ use crate::routing::Routes;
 use crate::shared_buffer::{Limit, Plan, Pool};
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Extra, Instance, NicInfo, PortView, SwitchInfo};
+use fanin_cc::{Extra, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
@@ -122,6 +122,10 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) largest: u32,
     /// What each traffic's scheme adds to its packets.
     pub(crate) extra: Vec<Extra>,
+    /// Whether a scheme wants telemetry.
+    pub(crate) telemetry: bool,
+    /// What the last data packet of each receiving flow carried, by its slot.
+    pub(crate) recv_telemetry: Vec<Telemetry>,
     /// Whether routes have changed: only then can a message be blocked.
     pub(crate) rerouted: bool,
     /// Messages whose packets are written down hop by hop, in order.
@@ -372,6 +376,8 @@ impl<Q: EventQueue> Simulation<Q> {
             beside,
             urgent,
             largest: wire,
+            telemetry: extra.iter().any(|e| e.telemetry),
+            recv_telemetry: Vec::new(),
             extra,
             rerouted: false,
             traced: Vec::new(),

@@ -9,7 +9,7 @@ use crate::results::{DropCause, What};
 use crate::shared_buffer::{Limit, Pool};
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Header, Kind, PortView, Ports, Verdict, flags};
+use fanin_cc::{Header, IntHop, Kind, PortView, Ports, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
 
@@ -368,6 +368,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, out: PortId, ix: PacketIx, wire: u16) {
+        if self.telemetry {
+            self.stamp(out, ix);
+        }
         let port = &mut self.ports[out.ix()];
         debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");
         let left = self.now + port.tx_time(wire as u32);
@@ -375,6 +378,19 @@ impl<Q: EventQueue> Simulation<Q> {
         port.packets += 1;
         port.bytes += wire as u64;
         self.queue.push(Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix });
+    }
+
+    /// A switch writes telemetry into a packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet itself
+    /// counts in neither number.
+    #[inline(always)]
+    fn stamp(&mut self, out: PortId, ix: PacketIx) {
+        let port = &self.ports[out.ix()];
+        if port.nic != u32::MAX || !self.packets[ix].head.has(flags::INT) {
+            return;
+        }
+        let hop = IntHop { rate: port.rate, time: self.now, sent: port.bytes, queued: port.queued };
+        let switch = port.node;
+        self.packets.stamp(ix, switch, hop);
     }
 
     /// Tells the peer of an ingress, ahead of everything, whether a class is paused.

@@ -462,6 +462,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.records[message as usize].acked = now;
         }
         let ack = fanin_cc::Ack {
+            telemetry: None,
             newly_acked: acked.newly_acked,
             acked_to: acked.acked_to,
             sent_to: acked.sent_to,

@@ -306,7 +306,7 @@ pub struct Params {
 }
 
 /// Bytes that Dart adds to each data packet and to each ACK (`wire` has the layout).
-pub const EXTRA: Extra = Extra { data: 12, ack: 4 };
+pub const EXTRA: Extra = Extra { data: 12, ack: 4, telemetry: false };
 /// Bytes of a list of senders before its first entry: the number of the incast and the number of entries.
 pub const LIST_HEADER: u16 = 6;
 /// Bytes of each entry.

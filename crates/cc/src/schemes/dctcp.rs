@@ -156,7 +156,7 @@ impl Estimate {
 
     /// Takes an ACK. Whether it ended a window of data.
     #[inline]
-    pub(super) fn on_ack<P>(&mut self, ack: &Ack, g: f64, cx: &mut Cx<'_, P>) -> bool {
+    pub(super) fn on_ack<P>(&mut self, ack: &Ack<'_>, g: f64, cx: &mut Cx<'_, P>) -> bool {
         self.acked += ack.newly_acked;
         if ack.ecn_echo {
             self.marked += ack.newly_acked;
@@ -222,7 +222,7 @@ impl Sender for Flow {
         0
     }
 
-    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         self.estimate.on_ack(ack, p.g, cx);
         // DCTCP note 5: at most once per window of data

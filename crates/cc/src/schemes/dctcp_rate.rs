@@ -151,7 +151,7 @@ impl Sender for Flow {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         let window_ended = self.estimate.on_ack(ack, p.g, cx);
         if self.cut_to.is_some_and(|to| ack.acked_to > to) {

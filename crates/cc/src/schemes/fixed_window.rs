@@ -75,7 +75,7 @@ impl Sender for Window {
         }
         0
     }
-    fn on_ack(&mut self, ack: &Ack, _: &mut Cx<'_, Params>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, _: &mut Cx<'_, Params>) {
         self.acked_to = ack.acked_to;
     }
 }

@@ -239,7 +239,7 @@ impl Reno {
 
     /// Linux's rule of how far a window was used: the most in flight within a window of data counts, so that ACKs that
     /// come closer together than packets can leave do not make a full window look empty.
-    fn note_use(&mut self, ack: &Ack) {
+    fn note_use(&mut self, ack: &Ack<'_>) {
         // RFC 5681: a segment leaves if it fits whole
         let filled = ack.in_flight + self.mss > self.cwnd;
         if filled || ack.acked_to > self.used_to || (!self.filled && ack.in_flight > self.used) {
@@ -251,7 +251,7 @@ impl Reno {
 
     /// Growth by one ACK, unless it is `marked`.
     #[inline]
-    pub(crate) fn on_ack<P>(&mut self, ack: &Ack, marked: bool, p: &WindowParams, cx: &mut Cx<'_, P>) {
+    pub(crate) fn on_ack<P>(&mut self, ack: &Ack<'_>, marked: bool, p: &WindowParams, cx: &mut Cx<'_, P>) {
         self.acked_to = ack.acked_to;
         self.note_use(ack);
         let repairing = self.recovering | ack.recovering;
@@ -286,7 +286,7 @@ impl Reno {
 
     /// Whether the window has not been reduced within the window of data that this ACK is about.
     #[inline]
-    pub(crate) fn may_cut(&mut self, ack: &Ack) -> bool {
+    pub(crate) fn may_cut(&mut self, ack: &Ack<'_>) -> bool {
         // RFC 3168 section 6.1.2, DCTCP note 5: once per window of data. An ACK up to `reduced_to` covers only packets
         // that were sent before the reduction.
         if self.reduced_to.is_some_and(|to| ack.acked_to > to) {
@@ -380,7 +380,7 @@ impl Sender for Flow {
         if tell { CWR } else { 0 }
     }
 
-    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         let marked = p.ecn && ack.ecn_echo;
         if self.reno.may_cut(ack) && marked {

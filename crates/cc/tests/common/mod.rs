@@ -27,7 +27,15 @@ pub const fn us(us: u64) -> Time {
 /// A path of 10 us.
 pub fn path(gbps: u64, network_bdp: u64) -> PathInfo {
     let line_rate = Rate::from_gbps(gbps);
-    PathInfo { line_rate, nic_rate: line_rate, base_rtt: us(10), payload: PAYLOAD, wire: WIRE, network_bdp }
+    PathInfo {
+        line_rate,
+        nic_rate: line_rate,
+        base_rtt: us(10),
+        payload: PAYLOAD,
+        wire: WIRE,
+        network_bdp,
+        network_rtt: us(10),
+    }
 }
 
 /// A NIC on that path.

@@ -155,6 +155,7 @@ impl<S: Scheme> Net<S> {
                 f.acked += newly_acked;
                 f.next = f.next.max(f.acked);
                 let ack = Ack {
+                    telemetry: None,
                     newly_acked,
                     acked_to: f.acked,
                     sent_to: f.next,

@@ -70,6 +70,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             self.recovery_point = None;
         }
         let ack = Ack {
+            telemetry: None,
             newly_acked: bytes,
             acked_to: self.acked_to,
             sent_to: self.sent_to,

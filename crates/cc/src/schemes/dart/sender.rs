@@ -132,7 +132,7 @@ impl Sender for Flow {
         self.dcqcn.on_send(sent, &mut cx.inner(&p.dcqcn, &mut ()))
     }
 
-    fn on_ack(&mut self, ack: &Ack, cx: &mut Cx<'_, Params, Pair>) {
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params, Pair>) {
         let p = cx.params;
         self.acked = true;
         if p.apportion

@@ -1,0 +1,10 @@
+//! Other simulators' files and other tools' traces: bytes in, checked values out, and the reverse.
+//!
+//! Readers survive any bytes. What they cannot use is an [`Error`] with file, line and what would be right; nothing is
+//! allocated on the word of a file.
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod hpcc;
+
+pub use error::Error;
