@@ -1,0 +1,416 @@
+//! Hosts: flows open, take turns, are acknowledged.
+
+use crate::events::Event;
+use crate::network::{Kind, LOWER_HEADERS, Network, Packet, UPPER_HEADERS};
+use crate::results::{Drop, Seen};
+use crate::time;
+use crate::wiring::NONE;
+use fanin_cc::{Ack, Control, PathInfo, Telemetry};
+use fanin_units::{Rate, Time};
+use std::collections::VecDeque;
+
+/// Least bytes of an ACK or NACK.
+const LEAST_ACK: u32 = 60;
+/// An ACK's own fields.
+const ACK_FIELDS: u32 = 12;
+/// At most one NACK for the same byte in this time, ns.
+const NACK_INTERVAL: u64 = 500_000;
+
+/// A host's device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nic {
+    /// ACKs and NACKs that wait.
+    pub acks: VecDeque<u32>,
+    /// Its flows in the order of their start, until a finished one is passed by.
+    flows: Vec<u32>,
+    /// Place of the flow served last.
+    last: usize,
+    /// When it looks again whether a flow may send.
+    look: Option<u64>,
+    /// Which of its looks counts.
+    number: u32,
+}
+
+/// A flow: its sender, and what its receiver knows.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Source port.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// Queue.
+    pub pg: u8,
+    /// Bytes.
+    pub size: u64,
+    /// Start, ns.
+    pub start: u64,
+    /// Whether all is acknowledged.
+    pub finished: bool,
+    next: u64,
+    acked: u64,
+    device: u32,
+    control: u32,
+    window: u64,
+    rate: u64,
+    line: u64,
+    next_at: u64,
+    last_size: u32,
+    wake_at: Time,
+    timer: u32,
+    expected: u32,
+    nacked: u32,
+    nack_after: u64,
+}
+
+impl Network {
+    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the next.
+    pub(crate) fn read_flows(&mut self) {
+        let now = self.events.now();
+        while let Some(flow) = self.file.get(self.read).copied()
+            && time::seconds(flow.start) == now
+        {
+            let port = self.ports.entry((flow.src, flow.dst)).or_insert(10_000);
+            let sport = *port;
+            *port = port.wrapping_add(1);
+            self.flows.push(Flow {
+                src: flow.src,
+                dst: flow.dst,
+                sport,
+                dport: flow.dport,
+                pg: flow.pg,
+                size: flow.bytes as u64,
+                start: now,
+                finished: false,
+                next: 0,
+                acked: 0,
+                device: NONE,
+                control: 0,
+                window: 0,
+                rate: 0,
+                line: 0,
+                next_at: 0,
+                last_size: 0,
+                wake_at: Time::NEVER,
+                timer: 0,
+                expected: 0,
+                nacked: 0,
+                nack_after: 0,
+            });
+            self.events.push(now, Event::Made(self.flows.len() as u32 - 1));
+            self.read += 1;
+        }
+        if let Some(flow) = self.file.get(self.read) {
+            let at = time::seconds(flow.start);
+            self.events.push(at.max(now), Event::Flows);
+        }
+    }
+
+    /// A flow comes to its host.
+    pub(crate) fn open(&mut self, flow: u32) {
+        let f = &self.flows[flow as usize];
+        let (src, dst) = (f.src, f.dst);
+        let Some(device) = self.wiring.leaves_by(src, dst, f.sport, f.dport) else { return };
+        let line = self.wiring.devices[device as usize].rate;
+        let window = match (self.config.has_win, self.config.global_t) {
+            (false, _) => 0,
+            (true, true) => self.largest.1,
+            (true, false) => self.wiring.product(src, dst),
+        };
+        let round_trip = if self.config.global_t { self.largest.0 } else { self.wiring.round_trip(src, dst) };
+        let path = PathInfo {
+            line_rate: Rate::from_bps(line),
+            nic_rate: Rate::from_bps(line),
+            base_rtt: Time::from_ns(round_trip),
+            payload: self.config.payload,
+            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            network_bdp: window,
+            network_rtt: Time::from_ns(round_trip),
+        };
+        let now = self.events.now();
+        let opened = self.scheme.open(0, &path, Time::from_ns(now));
+        let f = &mut self.flows[flow as usize];
+        f.device = device;
+        f.line = line;
+        f.control = opened.slot;
+        f.rate = opened.control.rate.as_bps();
+        f.window = opened.control.window;
+        f.next_at = now;
+        let nic = self.devices[device as usize].nic as usize;
+        self.nics[nic].flows.push(flow);
+        self.set_timer(flow, opened.control.wake_at);
+        self.serve(device);
+    }
+
+    /// Whether a flow has something to send that its window lets go.
+    fn may_send(&self, flow: u32) -> bool {
+        let f = &self.flows[flow as usize];
+        f.next < f.size && f.next.wrapping_sub(f.acked) < f.window
+    }
+
+    /// ACKs first, then flows in turn; if none may send, the device looks again when the first of them is due.
+    pub(crate) fn serve_host(&mut self, device: u32) {
+        let d = device as usize;
+        let (nic, paused) = (self.devices[d].nic as usize, self.devices[d].paused);
+        let ack_queue = if self.config.ack_high_prio { 0 } else { 3 };
+        if paused & 1 << ack_queue == 0
+            && let Some(ix) = self.nics[nic].acks.pop_front()
+        {
+            self.note(device, ix, 0, Seen::Dequeued);
+            self.transmit(device, ix);
+            return;
+        }
+        let now = self.events.now();
+        let count = self.nics[nic].flows.len();
+        let mut chosen = None;
+        let mut first_done = usize::MAX;
+        for step in 1..=count {
+            let at = (step + self.nics[nic].last) % count;
+            let flow = self.nics[nic].flows[at];
+            let f = &self.flows[flow as usize];
+            if paused & 1 << f.pg == 0 && self.may_send(flow) {
+                if f.next_at <= now {
+                    chosen = Some(at);
+                    break;
+                }
+            } else if f.finished {
+                first_done = first_done.min(at);
+            }
+        }
+        // Finished flows go when one of them was passed by; the places of those behind it move.
+        if first_done != usize::MAX {
+            let mut free = first_done;
+            for at in first_done + 1..count {
+                let flow = self.nics[nic].flows[at];
+                if !self.flows[flow as usize].finished {
+                    if chosen == Some(at) {
+                        chosen = Some(free);
+                    }
+                    self.nics[nic].flows[free] = flow;
+                    free += 1;
+                }
+            }
+            self.nics[nic].flows.truncate(free);
+        }
+        let Some(at) = chosen else {
+            let flows = self.nics[nic].flows.iter().map(|flow| &self.flows[*flow as usize]);
+            let due = flows.filter(|f| f.next < f.size).map(|f| f.next_at).min();
+            if let Some(due) = due
+                && due > now
+                && self.nics[nic].look.is_none()
+            {
+                self.look_at(device, due);
+            }
+            return;
+        };
+        let flow = self.nics[nic].flows[at];
+        self.nics[nic].last = at;
+        let ix = self.next_packet(flow);
+        self.note(device, ix, self.flows[flow as usize].pg, Seen::Dequeued);
+        self.transmit(device, ix);
+        let f = &mut self.flows[flow as usize];
+        f.last_size = self.packets[ix as usize].size;
+        let paced = if self.config.rate_bound { f.rate } else { f.line };
+        f.next_at = now + time::transmission(f.last_size, paced);
+    }
+
+    fn look_at(&mut self, device: u32, at: u64) {
+        let nic = &mut self.nics[self.devices[device as usize].nic as usize];
+        nic.number = nic.number.wrapping_add(1);
+        nic.look = Some(at);
+        self.events.push(at, Event::Look(device, nic.number));
+    }
+
+    pub(crate) fn looks(&mut self, device: u32, number: u32) {
+        let nic = &mut self.nics[self.devices[device as usize].nic as usize];
+        if nic.number == number {
+            nic.look = None;
+            self.serve(device);
+        }
+    }
+
+    fn next_packet(&mut self, flow: u32) -> u32 {
+        let now = self.events.now();
+        let f = &mut self.flows[flow as usize];
+        let payload = (f.size - f.next).min(self.config.payload as u64) as u32;
+        let packet = Packet {
+            kind: Kind::Data,
+            ce: false,
+            queue: f.pg,
+            size: payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            seq: f.next as u32,
+            flow,
+            payload,
+            came_by: 0,
+            sent_at: now,
+        };
+        f.next += payload as u64;
+        let telemetry = self.stamps.then(Telemetry::default);
+        self.new_packet(packet, telemetry)
+    }
+
+    pub(crate) fn host_receives(&mut self, device: u32, ix: u32) {
+        let flow = self.packets[ix as usize].flow;
+        let f = &self.flows[flow as usize];
+        let data = self.packets[ix as usize].kind == Kind::Data;
+        let node = self.wiring.devices[device as usize].node;
+        if node != if data { f.dst } else { f.src } {
+            self.dropped(device, ix, Drop::WrongHost);
+            return;
+        }
+        let (packet, telemetry) = self.consume(ix);
+        if data {
+            self.data_arrives(packet, telemetry);
+        } else {
+            self.ack_arrives(packet, telemetry);
+        }
+    }
+
+    fn data_arrives(&mut self, packet: Packet, telemetry: Option<Telemetry>) {
+        let now = self.events.now();
+        let f = &mut self.flows[packet.flow as usize];
+        let kind = if packet.seq == f.expected {
+            f.expected = f.expected.wrapping_add(packet.payload);
+            // Its milestone is set anew by each packet, so any interval up to what has arrived asks for every ACK.
+            let due = f.expected >= self.config.l2_ack_interval || f.expected.is_multiple_of(self.config.l2_chunk_size);
+            due.then_some(Kind::Ack)
+        } else if packet.seq > f.expected {
+            let due = now >= f.nack_after || f.nacked != f.expected;
+            if due {
+                f.nack_after = now + NACK_INTERVAL;
+                f.nacked = f.expected;
+                if self.config.l2_back_to_zero {
+                    f.expected -= f.expected % self.config.l2_chunk_size;
+                }
+            }
+            due.then_some(Kind::Nack)
+        } else {
+            // What had arrived before is answered by nothing.
+            None
+        };
+        let Some(kind) = kind else { return };
+        let ack = Packet {
+            kind,
+            size: (LOWER_HEADERS + ACK_FIELDS + self.extra).max(LEAST_ACK),
+            seq: f.expected,
+            payload: 0,
+            came_by: 0,
+            ..packet
+        };
+        let (from, to, sport, dport) = (f.dst, f.src, f.dport, f.sport);
+        let ix = self.new_packet(ack, telemetry);
+        let Some(device) = self.wiring.leaves_by(from, to, sport, dport) else {
+            self.dropped(self.wiring.of_node[from as usize][0], ix, Drop::NoRoute);
+            return;
+        };
+        self.note(device, ix, 0, Seen::Enqueued);
+        self.nics[self.devices[device as usize].nic as usize].acks.push_back(ix);
+        self.serve(device);
+    }
+
+    fn ack_arrives(&mut self, packet: Packet, telemetry: Option<Telemetry>) {
+        let now = self.events.now();
+        let flow = packet.flow;
+        let f = &mut self.flows[flow as usize];
+        if f.finished || self.config.l2_ack_interval == 0 {
+            return;
+        }
+        let in_flight = f.next.wrapping_sub(f.acked);
+        let before = f.acked;
+        let to = match self.config.l2_back_to_zero {
+            true => packet.seq - packet.seq % self.config.l2_chunk_size,
+            false => packet.seq,
+        };
+        f.acked = f.acked.max(to as u64);
+        if f.acked >= f.size {
+            self.finish(flow);
+        }
+        let f = &mut self.flows[flow as usize];
+        if packet.kind == Kind::Nack {
+            f.next = f.acked;
+        }
+        let ack = Ack {
+            newly_acked: f.acked - before,
+            acked_to: f.acked,
+            sent_to: f.next,
+            in_flight,
+            recovering: false,
+            ecn_echo: packet.ce,
+            rtt: Time::from_ns(now - packet.sent_at),
+            share: 0,
+            telemetry: telemetry.as_ref(),
+        };
+        let control = self.scheme.on_ack(f.control, Time::from_ns(now), &ack);
+        let device = f.device;
+        self.apply(flow, &control);
+        if self.flows[flow as usize].finished {
+            let slot = self.flows[flow as usize].control;
+            self.scheme.close(slot, Time::from_ns(now));
+        }
+        self.serve(device);
+    }
+
+    /// A flow's control has answered. Only HPCC moves the packet that already waits.
+    fn apply(&mut self, flow: u32, control: &Control) {
+        let f = &mut self.flows[flow as usize];
+        let rate = control.rate.as_bps();
+        f.window = control.window;
+        if control.retime {
+            let (old, new) = (time::transmission(f.last_size, f.rate), time::transmission(f.last_size, rate));
+            f.next_at = (f.next_at + new).saturating_sub(old);
+            f.rate = rate;
+            let (device, next_at) = (f.device, f.next_at);
+            let nic = &self.nics[self.devices[device as usize].nic as usize];
+            if nic.look.is_some_and(|look| next_at < look) {
+                self.look_at(device, next_at.max(self.events.now()));
+            }
+        }
+        self.flows[flow as usize].rate = rate;
+        self.set_timer(flow, control.wake_at);
+    }
+
+    fn set_timer(&mut self, flow: u32, wake_at: Time) {
+        let f = &mut self.flows[flow as usize];
+        if f.finished || wake_at == f.wake_at {
+            return;
+        }
+        f.wake_at = wake_at;
+        f.timer = f.timer.wrapping_add(1);
+        if wake_at != Time::NEVER {
+            let now = self.events.now();
+            let armed = (self.scheme.armed_at(f.control).as_ps() / 1000).min(now);
+            self.events.push_as_of((wake_at.as_ps() / 1000).max(now), armed, Event::Timer(flow, f.timer));
+        }
+    }
+
+    pub(crate) fn timer(&mut self, flow: u32, number: u32) {
+        let now = Time::from_ns(self.events.now());
+        let f = &mut self.flows[flow as usize];
+        if f.timer != number || f.finished {
+            return;
+        }
+        f.wake_at = Time::NEVER;
+        let control = self.scheme.on_timer(f.control, now);
+        self.apply(flow, &control);
+    }
+
+    /// After a link went down every flow finds its device anew, in the order of their start.
+    pub(crate) fn redistribute(&mut self) {
+        for nic in &mut self.nics {
+            nic.flows.clear();
+        }
+        for flow in 0..self.flows.len() as u32 {
+            let f = &self.flows[flow as usize];
+            if f.finished || f.device == NONE {
+                continue;
+            }
+            let device = self.wiring.leaves_by(f.src, f.dst, f.sport, f.dport).unwrap_or(f.device);
+            self.flows[flow as usize].device = device;
+            self.nics[self.devices[device as usize].nic as usize].flows.push(flow);
+            self.serve(device);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A switch's buffer: reserve, shared and headroom per ingress device and queue; marking thresholds per egress.
+
+use fanin_formats::hpcc::Config;
+
+/// Queues of a device; queue 0 bypasses the buffer.
+pub const QUEUES: usize = 8;
+/// Bytes of each device that are nobody else's.
+const RESERVE: u32 = 4 * 1024;
+/// RESUME when the shared part is this much below the threshold.
+const RESUME_OFFSET: u32 = 3 * 1024;
+
+/// A device as the buffer knows it.
+#[derive(Clone, Debug, Default)]
+pub struct Slot {
+    headroom: u32,
+    shift: u32,
+    kmin: u32,
+    kmax: u32,
+    pmax: f64,
+    /// Bytes that came in by it, per queue: reserve and shared.
+    ingress: [u32; QUEUES],
+    /// The part above the threshold.
+    over: [u32; QUEUES],
+    /// Whether the peer was told to pause.
+    paused: [bool; QUEUES],
+    /// Bytes that wait to leave by it, per queue.
+    egress: [u32; QUEUES],
+}
+
+/// The buffer of one switch. All sums are those of that simulator: 32 bits that wrap.
+#[derive(Clone, Debug)]
+pub struct Mmu {
+    slots: Vec<Slot>,
+    /// Buffer less all headroom and reserve.
+    pool: u32,
+    used: u32,
+}
+
+/// Whether a packet that leaves is marked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mark {
+    /// Not.
+    No,
+    /// Yes.
+    Yes,
+    /// With this probability.
+    Perhaps(f64),
+}
+
+impl Mmu {
+    /// A switch with devices of these rates (bit/s) and delays (ns); `host_rate` is that of the first host's device.
+    pub fn new(config: &Config, devices: &[(u64, u64)], host_rate: u64) -> Self {
+        let of = |map: &[(u64, u32)], rate: u64| map.iter().rev().find(|(r, _)| *r == rate).map_or(0, |(_, v)| *v);
+        let slots: Vec<Slot> = devices
+            .iter()
+            .map(|&(rate, delay)| {
+                let mut shift = 3;
+                let mut halved = rate;
+                while halved > host_rate && shift > 0 {
+                    shift -= 1;
+                    halved /= 2;
+                }
+                Slot {
+                    headroom: ((rate as u128 * delay as u128 / 8 / 1_000_000_000) as u64 * 3) as u32,
+                    shift,
+                    kmin: of(&config.kmin, rate).wrapping_mul(1000),
+                    kmax: of(&config.kmax, rate).wrapping_mul(1000),
+                    pmax: config.pmax.iter().rev().find(|(r, _)| *r == rate).map_or(0.0, |(_, p)| *p),
+                    ..Slot::default()
+                }
+            })
+            .collect();
+        let held = slots.iter().fold(0u32, |sum, slot| sum.wrapping_add(slot.headroom).wrapping_add(RESERVE));
+        Self { pool: (config.buffer_mib.wrapping_mul(1024 * 1024)).wrapping_sub(held), slots, used: 0 }
+    }
+
+    #[inline]
+    fn threshold(&self, slot: usize) -> u32 {
+        self.pool.wrapping_sub(self.used) >> self.slots[slot].shift
+    }
+
+    #[inline]
+    fn shared(&self, slot: usize, queue: usize) -> u32 {
+        self.slots[slot].ingress[queue].saturating_sub(RESERVE)
+    }
+
+    /// A packet that came in by `from` joins a queue of `to`. False when there is no room.
+    pub fn admit(&mut self, from: usize, to: usize, queue: usize, bytes: u32) -> bool {
+        let threshold = self.threshold(from);
+        let over_headroom = bytes + self.slots[from].over[queue] > self.slots[from].headroom;
+        if over_headroom && bytes + self.shared(from, queue) > threshold {
+            return false;
+        }
+        let slot = &mut self.slots[from];
+        let held = slot.ingress[queue].wrapping_add(bytes);
+        if held <= RESERVE {
+            slot.ingress[queue] = held;
+        } else if held - RESERVE > threshold {
+            slot.over[queue] += bytes;
+        } else {
+            slot.ingress[queue] = held;
+            self.used = self.used.wrapping_add(bytes.min(held - RESERVE));
+        }
+        self.slots[to].egress[queue] = self.slots[to].egress[queue].wrapping_add(bytes);
+        true
+    }
+
+    /// A packet leaves: headroom is given back first, then the shared part, then the reserve.
+    pub fn release(&mut self, from: usize, to: usize, queue: usize, bytes: u32) {
+        let slot = &mut self.slots[from];
+        let over = slot.over[queue].min(bytes);
+        let shared = (bytes - over).min(slot.ingress[queue].saturating_sub(RESERVE));
+        slot.over[queue] -= over;
+        slot.ingress[queue] = slot.ingress[queue].wrapping_sub(bytes - over);
+        self.used = self.used.wrapping_sub(shared);
+        self.slots[to].egress[queue] = self.slots[to].egress[queue].wrapping_sub(bytes);
+    }
+
+    /// Whether the peer of `slot` has to be told to pause now.
+    pub fn pauses(&mut self, slot: usize, queue: usize) -> bool {
+        let full = self.slots[slot].over[queue] > 0 || self.shared(slot, queue) >= self.threshold(slot);
+        let pause = full && !self.slots[slot].paused[queue];
+        self.slots[slot].paused[queue] |= pause;
+        pause
+    }
+
+    /// Whether the peer of `slot` may be told to go on now.
+    pub fn resumes(&mut self, slot: usize, queue: usize) -> bool {
+        if !self.slots[slot].paused[queue] || self.slots[slot].over[queue] != 0 {
+            return false;
+        }
+        let shared = self.shared(slot, queue);
+        let resume = shared == 0 || shared + RESUME_OFFSET <= self.threshold(slot);
+        self.slots[slot].paused[queue] = !resume;
+        resume
+    }
+
+    /// RED on what waits at the egress once the packet is gone.
+    #[inline]
+    pub fn marks(&self, slot: usize, queue: usize) -> Mark {
+        let slot = &self.slots[slot];
+        let queued = slot.egress[queue];
+        if queued > slot.kmax {
+            Mark::Yes
+        } else if queued > slot.kmin {
+            Mark::Perhaps(slot.pmax * (queued - slot.kmin) as f64 / slot.kmax.wrapping_sub(slot.kmin) as f64)
+        } else {
+            Mark::No
+        }
+    }
+
+    /// Bytes of all queues that wait to leave by a device.
+    pub fn queued(&self, slot: usize) -> u32 {
+        self.slots[slot].egress.iter().fold(0, |sum, bytes| sum.wrapping_add(*bytes))
+    }
+}

@@ -1,0 +1,550 @@
+//! The network: what is in it, and what each event does to it.
+
+use crate::events::{Event, Queue};
+use crate::hosts::{Flow, Nic};
+use crate::mmu::{Mark, Mmu, QUEUES};
+use crate::random::{Decisions, Errors};
+use crate::results::{Drop, Finished, Happened, Pause, QueueLengths, Seen};
+use crate::time;
+use crate::wiring::{NONE, Wiring};
+use fanin_cc::{Instance, IntHop, Settings, Telemetry};
+use fanin_formats::hpcc;
+use fanin_units::{NodeId, Rate, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes of a PFC frame: PPP, IP, and 9 of its own.
+const PAUSE_BYTES: u32 = 43;
+/// PPP padded to Ethernet's size, and IP.
+pub(crate) const LOWER_HEADERS: u32 = 14 + 20;
+/// UDP, and sequence number and priority group.
+pub(crate) const UPPER_HEADERS: u32 = 8 + 6;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Payload.
+    Data,
+    /// Cumulative acknowledgement.
+    Ack,
+    /// The same, and something is missing.
+    Nack,
+    /// Stop (`true`) or go on.
+    Pfc(bool),
+}
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it carries a congestion mark: data as set by a switch, an ACK as the echo of its data's.
+    pub ce: bool,
+    /// Queue: the flow's priority group; of a PFC frame the queue that it speaks of.
+    pub queue: u8,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// First payload byte; of an ACK or NACK the next one expected.
+    pub seq: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// By which of its switch's devices it came in.
+    pub(crate) came_by: u16,
+    /// When the data was made, in ns: what TIMELY's header carries.
+    pub sent_at: u64,
+}
+
+/// A device that runs.
+pub(crate) struct Running {
+    /// Whether a packet is leaving.
+    busy: bool,
+    /// Bit q: the peer paused queue q.
+    pub paused: u8,
+    /// Packets that wait, of a switch.
+    queues: [VecDeque<u32>; QUEUES],
+    bytes: [u64; QUEUES],
+    /// The queue served last.
+    last: usize,
+    /// Bytes sent (what telemetry calls txBytes).
+    sent: u64,
+    /// Packets sent.
+    packets: u64,
+    /// The error source of its link, or none.
+    errors: u32,
+    /// Its place in [`Network::nics`], of a host.
+    pub nic: u32,
+}
+
+/// What a run does not share with its past: everything.
+pub struct Network {
+    pub(crate) config: hpcc::Config,
+    pub(crate) wiring: Wiring,
+    pub(crate) events: Queue,
+    pub(crate) devices: Vec<Running>,
+    pub(crate) nics: Vec<Nic>,
+    mmus: Vec<Mmu>,
+    /// Place of each switch in `mmus`.
+    switch_of: Vec<u32>,
+    pub(crate) packets: Vec<Packet>,
+    telemetry: Vec<Telemetry>,
+    free: Vec<u32>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) file: Vec<hpcc::Flow>,
+    /// Flows read from the file so far.
+    pub(crate) read: usize,
+    /// The next port of each ordered pair.
+    pub(crate) ports: BTreeMap<(u32, u32), u16>,
+    pub(crate) scheme: Instance,
+    /// Bytes that the scheme's header adds.
+    pub(crate) extra: u32,
+    pub(crate) stamps: bool,
+    pub(crate) largest: (u64, u64),
+    decisions: Decisions,
+    sources: Vec<(f64, Errors)>,
+    traced: Vec<bool>,
+    lengths: QueueLengths,
+    stop: u64,
+    stopped: bool,
+    /// What happened since it was last taken.
+    pub happened: Happened,
+    /// Packets not admitted.
+    pub drops: u64,
+}
+
+impl Network {
+    /// A network before its first event. `settings` is one of the `*-ns3` schemes, with the parameters of the
+    /// configuration; `traced` are the nodes whose packets are written down.
+    pub fn new(
+        config: hpcc::Config,
+        topology: &hpcc::Topology,
+        flows: Vec<hpcc::Flow>,
+        traced: &[u32],
+        settings: &Settings,
+    ) -> Self {
+        let wiring = Wiring::new(topology, config.payload);
+        let nodes = wiring.is_switch.len();
+        let first_host = wiring.hosts.first().and_then(|host| wiring.of_node[*host as usize].first());
+        let host_rate = first_host.map_or(0, |device| wiring.devices[*device as usize].rate);
+        let mut switch_of = vec![NONE; nodes];
+        let mut mmus = Vec::new();
+        for node in (0..nodes).filter(|n| wiring.is_switch[*n]) {
+            switch_of[node] = mmus.len() as u32;
+            let of = |d: &u32| (wiring.devices[*d as usize].rate, wiring.devices[*d as usize].delay);
+            let devices: Vec<(u64, u64)> = wiring.of_node[node].iter().map(of).collect();
+            mmus.push(Mmu::new(&config, &devices, host_rate));
+        }
+        // One error source for all links without a rate of their own, and one for each of the others.
+        let mut sources = vec![(config.error_rate_per_link, Errors::new())];
+        let mut of_link = Vec::new();
+        for link in &topology.links {
+            if link.error_rate > 0.0 {
+                of_link.push(sources.len() as u32);
+                sources.push((link.error_rate, Errors::new()));
+            } else {
+                of_link.push(if config.error_rate_per_link > 0.0 { 0 } else { NONE });
+            }
+        }
+        let mut nics = Vec::new();
+        let devices = wiring.devices.iter().enumerate().map(|(i, device)| {
+            let is_switch = wiring.is_switch[device.node as usize];
+            if !is_switch {
+                nics.push(Nic::default());
+            }
+            Running {
+                busy: false,
+                paused: 0,
+                queues: Default::default(),
+                bytes: [0; QUEUES],
+                last: 0,
+                sent: 0,
+                packets: 0,
+                errors: of_link[i / 2],
+                nic: if is_switch { NONE } else { nics.len() as u32 - 1 },
+            }
+        });
+        let devices: Vec<Running> = devices.collect();
+        // Each node takes six random streams as it is made, two more go before the run, two for each link with errors.
+        let first_draw = 6 * nodes as u64 + 2 + 2 * (sources.len() as u64 - 1);
+        let mut watched = vec![false; nodes];
+        for node in traced.iter().filter(|node| (**node as usize) < nodes) {
+            watched[*node as usize] = config.enable_trace;
+        }
+        let largest = wiring.largest();
+        let mut events = Queue::default();
+        if let Some(flow) = flows.first() {
+            events.push(time::seconds(flow.start), Event::Flows);
+        }
+        if let Some((us, ..)) = config.link_down {
+            events.push(2_000_000_000 + us * 1000, Event::LinkDown);
+        }
+        let stop = time::seconds(config.stop);
+        let extra = settings.extra();
+        let switches = mmus.len();
+        let most = switches.max(1);
+        let ports = wiring.of_node.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        Self {
+            lengths: QueueLengths::new(config.qlen_start, config.qlen_end, stop, most, ports),
+            config,
+            events,
+            devices,
+            nics,
+            mmus,
+            switch_of,
+            packets: Vec::new(),
+            telemetry: Vec::new(),
+            free: Vec::new(),
+            flows: Vec::new(),
+            file: flows,
+            read: 0,
+            ports: BTreeMap::new(),
+            scheme: settings.build(),
+            extra: extra.data as u32,
+            stamps: extra.telemetry,
+            largest,
+            decisions: Decisions::new(first_draw),
+            sources,
+            traced: watched,
+            stop,
+            stopped: false,
+            happened: Happened::default(),
+            drops: 0,
+            wiring,
+        }
+    }
+
+    /// Runs all events before `until` (ns), or until the configuration's stop.
+    pub fn run_until(&mut self, until: u64) {
+        let limit = until.min(self.stop);
+        while let Some((asked, event)) = self.events.pop_before(limit) {
+            self.lengths.clock(self.events.now(), asked);
+            match event {
+                Event::Sent(device) => {
+                    self.devices[device as usize].busy = false;
+                    self.serve(device);
+                }
+                Event::Arrives(device, packet) => self.arrives(device, packet),
+                Event::Look(device, number) => self.looks(device, number),
+                Event::Timer(flow, number) => self.timer(flow, number),
+                Event::Flows => self.read_flows(),
+                Event::Made(flow) => self.events.push(self.events.now(), Event::Opens(flow)),
+                Event::Opens(flow) => self.open(flow),
+                Event::LinkDown => self.link_down(),
+            }
+        }
+        self.stopped |= limit == self.stop;
+        self.lengths.take_dumps(limit, &mut self.happened.lengths, |switch, port| {
+            self.mmus.get(switch).map_or(0, |mmu| mmu.queued(port))
+        });
+    }
+
+    /// Now, in ns: the time of the last event.
+    pub fn now(&self) -> u64 {
+        self.events.now()
+    }
+
+    /// Whether nothing is left to happen before the configuration's stop.
+    pub fn is_over(&self) -> bool {
+        self.stopped || self.events.next_at().is_none_or(|at| at >= self.stop)
+    }
+
+    /// When the next event is due, in ns.
+    pub fn next_at(&self) -> Option<u64> {
+        self.events.next_at()
+    }
+
+    /// When the configuration stops, in ns.
+    pub fn stop(&self) -> u64 {
+        self.stop
+    }
+
+    /// Packets sent over one link each.
+    pub fn packet_hops(&self) -> u64 {
+        self.devices.iter().map(|d| d.packets).sum()
+    }
+
+    /// Events that have run.
+    pub fn events_run(&self) -> u64 {
+        self.events.popped()
+    }
+
+    /// Largest base round-trip time (ns) and bandwidth-delay product (bytes) of any pair of hosts.
+    pub fn largest(&self) -> (u64, u64) {
+        self.largest
+    }
+
+    /// Devices and ways.
+    pub fn wiring(&self) -> &Wiring {
+        &self.wiring
+    }
+
+    /// Flows that have opened, and those of them that have finished.
+    pub fn opened(&self) -> (usize, usize) {
+        (self.flows.len(), self.flows.iter().filter(|flow| flow.finished).count())
+    }
+
+    pub(crate) fn new_packet(&mut self, packet: Packet, telemetry: Option<Telemetry>) -> u32 {
+        let ix = match self.free.pop() {
+            Some(ix) => {
+                self.packets[ix as usize] = packet;
+                ix
+            }
+            None => {
+                self.packets.push(packet);
+                if self.stamps {
+                    self.telemetry.push(Telemetry::default());
+                }
+                self.packets.len() as u32 - 1
+            }
+        };
+        if let Some(telemetry) = telemetry {
+            self.telemetry[ix as usize] = telemetry;
+        }
+        ix
+    }
+
+    /// A packet has ended; its telemetry is handed over.
+    pub(crate) fn consume(&mut self, ix: u32) -> (Packet, Option<Telemetry>) {
+        self.free.push(ix);
+        (self.packets[ix as usize], self.stamps.then(|| self.telemetry[ix as usize]))
+    }
+
+    /// Writes down what happens to a packet at a traced node.
+    #[inline]
+    pub(crate) fn note(&mut self, device: u32, ix: u32, queue: u8, seen: Seen) {
+        let node = self.wiring.devices[device as usize].node;
+        if !self.traced[node as usize] {
+            return;
+        }
+        let queued = self.devices[device as usize].bytes[queue as usize];
+        self.happened.record(self.events.now(), &self.wiring, device, queue, queued, &self.packets[ix as usize], seen);
+    }
+
+    /// Sends what a device has to send, if it is free.
+    pub(crate) fn serve(&mut self, device: u32) {
+        let d = device as usize;
+        if !self.wiring.devices[d].up || self.devices[d].busy {
+            return;
+        }
+        if self.devices[d].nic != NONE {
+            self.serve_host(device);
+            return;
+        }
+        // Queue 0 first and never paused, then the others in turn.
+        let running = &mut self.devices[d];
+        let queue = if !running.queues[0].is_empty() {
+            0
+        } else {
+            let turn = (1..=QUEUES).map(|step| (step + running.last) % QUEUES);
+            let Some(queue) = turn.into_iter().find(|q| running.paused & 1 << q == 0 && !running.queues[*q].is_empty())
+            else {
+                return;
+            };
+            running.last = queue;
+            queue
+        };
+        let Some(ix) = running.queues[queue].pop_front() else { return };
+        let size = self.packets[ix as usize].size;
+        running.bytes[queue] -= size as u64;
+        self.leaves_switch(device, queue, ix);
+        self.note(device, ix, queue as u8, Seen::Dequeued);
+        self.transmit(device, ix);
+    }
+
+    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on, and
+    /// writes telemetry.
+    fn leaves_switch(&mut self, device: u32, queue: usize, ix: u32) {
+        let d = device as usize;
+        let node = self.wiring.devices[d].node;
+        let number = self.wiring.devices[d].number as usize - 1;
+        let Packet { size, came_by, kind, .. } = self.packets[ix as usize];
+        if queue != 0 {
+            let switch = self.switch_of[node as usize] as usize;
+            let mmu = &mut self.mmus[switch];
+            self.lengths.changes(switch, number, mmu.queued(number));
+            mmu.release(came_by as usize, number, queue, size);
+            if self.config.enable_qcn {
+                let marked = match mmu.marks(number, queue) {
+                    Mark::No => false,
+                    Mark::Yes => true,
+                    Mark::Perhaps(p) => self.decisions.draw() < p,
+                };
+                self.packets[ix as usize].ce |= marked;
+            }
+            if self.mmus[switch].resumes(came_by as usize, queue) {
+                let ingress = self.wiring.of_node[node as usize][came_by as usize];
+                self.send_pfc(ingress, queue, false);
+            }
+        }
+        if self.stamps && kind == Kind::Data {
+            let running = &self.devices[d];
+            let hop = IntHop {
+                rate: Rate::from_bps(self.wiring.devices[d].rate),
+                time: Time::from_ns(self.events.now()),
+                sent: running.sent,
+                queued: running.bytes.iter().sum(),
+            };
+            self.telemetry[ix as usize].push(NodeId(node), hop);
+        }
+        self.devices[d].sent += size as u64;
+    }
+
+    /// Puts a packet on the wire. That it has left is asked for before that it arrives.
+    pub(crate) fn transmit(&mut self, device: u32, ix: u32) {
+        let wire = &self.wiring.devices[device as usize];
+        let running = &mut self.devices[device as usize];
+        running.busy = true;
+        running.packets += 1;
+        let takes = time::transmission(self.packets[ix as usize].size, wire.rate);
+        let now = self.events.now();
+        self.events.push(now + takes, Event::Sent(device));
+        self.events.push(now + takes + wire.delay, Event::Arrives(wire.peer, ix));
+    }
+
+    fn arrives(&mut self, device: u32, ix: u32) {
+        let d = device as usize;
+        if !self.wiring.devices[d].up {
+            self.note(device, ix, 0, Seen::Dropped);
+            self.dropped(device, ix, Drop::LinkDown);
+            return;
+        }
+        if let Some((rate, draws)) = self.sources.get_mut(self.devices[d].errors as usize)
+            && draws.draw() < *rate
+        {
+            self.dropped(device, ix, Drop::Error);
+            return;
+        }
+        let Packet { kind, queue, .. } = self.packets[ix as usize];
+        self.note(device, ix, if matches!(kind, Kind::Pfc(_)) { 0 } else { queue }, Seen::Received);
+        if let Kind::Pfc(pause) = kind {
+            self.free.push(ix);
+            self.paused(device, queue, pause);
+        } else if self.devices[d].nic == NONE {
+            self.forward(device, ix);
+        } else {
+            self.host_receives(device, ix);
+        }
+    }
+
+    fn paused(&mut self, device: u32, queue: u8, pause: bool) {
+        let wire = &self.wiring.devices[device as usize];
+        let at = self.events.now();
+        let is_switch = self.wiring.is_switch[wire.node as usize];
+        self.happened.pauses.push(Pause { at, node: wire.node, is_switch, device: wire.number, pause });
+        let bit = 1u8 << queue;
+        if pause {
+            self.devices[device as usize].paused |= bit;
+        } else {
+            self.devices[device as usize].paused &= !bit;
+            self.serve(device);
+        }
+    }
+
+    /// A packet came in at a switch.
+    fn forward(&mut self, device: u32, ix: u32) {
+        let wire = &self.wiring.devices[device as usize];
+        let (node, came_by) = (wire.node, wire.number - 1);
+        let Packet { kind, queue, size, flow, .. } = self.packets[ix as usize];
+        let Flow { src, dst, sport, dport, .. } = self.flows[flow as usize];
+        // An ACK has addresses and ports swapped and is hashed by itself.
+        let out = match kind {
+            Kind::Data => self.wiring.next(node, src, dst, sport, dport),
+            _ => self.wiring.next(node, dst, src, dport, sport),
+        };
+        let Some(out) = out else {
+            self.dropped(device, ix, Drop::NoRoute);
+            return;
+        };
+        let number = self.wiring.devices[out as usize].number as usize - 1;
+        let queue = queue as usize;
+        self.packets[ix as usize].came_by = came_by;
+        if queue != 0 {
+            let switch = self.switch_of[node as usize] as usize;
+            self.lengths.changes(switch, number, self.mmus[switch].queued(number));
+            if !self.mmus[switch].admit(came_by as usize, number, queue, size) {
+                self.dropped(device, ix, Drop::Full);
+                return;
+            }
+            if self.mmus[switch].pauses(came_by as usize, queue) {
+                self.send_pfc(device, queue, true);
+            }
+        }
+        self.enqueue(out, queue, ix);
+    }
+
+    fn enqueue(&mut self, device: u32, queue: usize, ix: u32) {
+        self.note(device, ix, queue as u8, Seen::Enqueued);
+        let running = &mut self.devices[device as usize];
+        running.bytes[queue] += self.packets[ix as usize].size as u64;
+        running.queues[queue].push_back(ix);
+        self.serve(device);
+    }
+
+    /// Tells the peer of a device to stop or go on. Its IP header's number takes a random stream.
+    fn send_pfc(&mut self, device: u32, queue: usize, pause: bool) {
+        self.decisions.skip();
+        let packet = Packet {
+            kind: Kind::Pfc(pause),
+            ce: false,
+            queue: queue as u8,
+            size: PAUSE_BYTES,
+            seq: 0,
+            flow: NONE,
+            payload: 0,
+            came_by: 0,
+            sent_at: 0,
+        };
+        let ix = self.new_packet(packet, None);
+        self.enqueue(device, 0, ix);
+    }
+
+    pub(crate) fn dropped(&mut self, device: u32, ix: u32, why: Drop) {
+        self.free.push(ix);
+        self.drops += 1;
+        let node = self.wiring.devices[device as usize].node;
+        let at = self.events.now();
+        self.happened.drop(at, node, why);
+    }
+
+    /// The link of the configuration goes down: what waits at its ends is lost, and all ways are found again.
+    fn link_down(&mut self) {
+        let Some((_, a, b)) = self.config.link_down else { return };
+        let Some((one, two)) = self.wiring.take_down(a, b) else { return };
+        for device in [one, two] {
+            let running = &mut self.devices[device as usize];
+            let lost: Vec<u32> = if running.nic == NONE {
+                // The buffer that they hold is not given back.
+                running.paused = 0;
+                running.bytes = [0; QUEUES];
+                running.queues.iter_mut().flat_map(core::mem::take).collect()
+            } else {
+                self.nics[running.nic as usize].acks.drain(..).collect()
+            };
+            for ix in lost {
+                self.dropped(device, ix, Drop::LinkDown);
+            }
+        }
+        self.redistribute();
+    }
+
+    /// A flow is done, as its sender sees it.
+    pub(crate) fn finish(&mut self, flow: u32) {
+        let now = self.events.now();
+        let f = &mut self.flows[flow as usize];
+        f.finished = true;
+        let (src, dst) = (f.src, f.dst);
+        let finished = Finished {
+            flow,
+            src,
+            dst,
+            sport: f.sport,
+            dport: f.dport,
+            bytes: f.size,
+            start: f.start,
+            took: now - f.start,
+            round_trip: self.wiring.round_trip(src, dst),
+            narrowest: self.wiring.narrowest(src, dst),
+        };
+        self.happened.finished.push(finished);
+    }
+}
