@@ -78,6 +78,11 @@ impl Queue {
         self.popped
     }
 
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Events that wait.
     pub fn len(&self) -> usize {
         self.len

@@ -62,6 +62,17 @@ pub struct Flow {
     wake_at: Time,
     timer: u32,
     expected: u32,
+    /// When its last byte arrived, ns, or `u64::MAX`.
+    pub arrived_at: u64,
+    /// When its sender knew that, ns, or `u64::MAX`.
+    pub done_at: u64,
+    /// Data packets sent.
+    pub sent: u32,
+    /// Those sent again.
+    pub again: u32,
+    /// Data packets that arrived, and those of them with a mark.
+    pub arrived: (u32, u32),
+    furthest: u64,
     nacked: u32,
     nack_after: u64,
 }
@@ -97,6 +108,12 @@ impl Network {
                 wake_at: Time::NEVER,
                 timer: 0,
                 expected: 0,
+                arrived_at: u64::MAX,
+                done_at: u64::MAX,
+                sent: 0,
+                again: 0,
+                arrived: (0, 0),
+                furthest: 0,
                 nacked: 0,
                 nack_after: 0,
             });
@@ -247,7 +264,10 @@ impl Network {
             came_by: 0,
             sent_at: now,
         };
+        f.sent += 1;
+        f.again += (f.next < f.furthest) as u32;
         f.next += payload as u64;
+        f.furthest = f.furthest.max(f.next);
         let telemetry = self.stamps.then(Telemetry::default);
         self.new_packet(packet, telemetry)
     }
@@ -272,8 +292,13 @@ impl Network {
     fn data_arrives(&mut self, packet: Packet, telemetry: Option<Telemetry>) {
         let now = self.events.now();
         let f = &mut self.flows[packet.flow as usize];
+        f.arrived.0 += 1;
+        f.arrived.1 += packet.ce as u32;
         let kind = if packet.seq == f.expected {
             f.expected = f.expected.wrapping_add(packet.payload);
+            if f.expected as u64 == f.size {
+                f.arrived_at = f.arrived_at.min(now);
+            }
             // Its milestone is set anew by each packet, so any interval up to what has arrived asks for every ACK.
             let due = f.expected >= self.config.l2_ack_interval || f.expected.is_multiple_of(self.config.l2_chunk_size);
             due.then_some(Kind::Ack)

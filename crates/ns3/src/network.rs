@@ -55,6 +55,25 @@ pub struct Packet {
     pub sent_at: u64,
 }
 
+/// What a device has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes sent (what telemetry calls txBytes).
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Data packets and ACKs marked as they left.
+    pub marked: u64,
+    /// Packets dropped that came in by it.
+    pub dropped: u64,
+    /// Most bytes that waited in a queue of it, queue 0 aside.
+    pub peak: u64,
+    /// PAUSE frames received.
+    pub pauses: u64,
+    /// How long its queues were paused, summed, ns.
+    pub paused: u64,
+}
+
 /// A device that runs.
 pub(crate) struct Running {
     /// Whether a packet is leaving.
@@ -66,10 +85,10 @@ pub(crate) struct Running {
     bytes: [u64; QUEUES],
     /// The queue served last.
     last: usize,
-    /// Bytes sent (what telemetry calls txBytes).
-    sent: u64,
-    /// Packets sent.
-    packets: u64,
+    /// What it has done.
+    counts: Counts,
+    /// When the peer paused each queue, or `u64::MAX`.
+    paused_since: [u64; QUEUES],
     /// The error source of its link, or none.
     errors: u32,
     /// Its place in [`Network::nics`], of a host.
@@ -135,12 +154,12 @@ impl Network {
             mmus.push(Mmu::new(&config, &devices, host_rate));
         }
         // One error source for all links without a rate of their own, and one for each of the others.
-        let mut sources = vec![(config.error_rate_per_link, Errors::new())];
+        let mut sources = vec![(config.error_rate_per_link, Errors::default())];
         let mut of_link = Vec::new();
         for link in &topology.links {
             if link.error_rate > 0.0 {
                 of_link.push(sources.len() as u32);
-                sources.push((link.error_rate, Errors::new()));
+                sources.push((link.error_rate, Errors::default()));
             } else {
                 of_link.push(if config.error_rate_per_link > 0.0 { 0 } else { NONE });
             }
@@ -157,8 +176,8 @@ impl Network {
                 queues: Default::default(),
                 bytes: [0; QUEUES],
                 last: 0,
-                sent: 0,
-                packets: 0,
+                counts: Counts::default(),
+                paused_since: [u64::MAX; QUEUES],
                 errors: of_link[i / 2],
                 nic: if is_switch { NONE } else { nics.len() as u32 - 1 },
             }
@@ -260,7 +279,21 @@ impl Network {
 
     /// Packets sent over one link each.
     pub fn packet_hops(&self) -> u64 {
-        self.devices.iter().map(|d| d.packets).sum()
+        self.devices.iter().map(|d| d.counts.packets).sum()
+    }
+
+    /// What each device has done, in their order: two for each link.
+    pub fn counts(&self) -> impl Iterator<Item = Counts> + '_ {
+        let now = self.events.now();
+        self.devices.iter().map(move |device| {
+            let open: u64 = device.paused_since.iter().map(|since| now.saturating_sub(*since)).sum();
+            Counts { paused: device.counts.paused + open, ..device.counts }
+        })
+    }
+
+    /// The flows that have come to their hosts, in the order of the file.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
     }
 
     /// Events that have run.
@@ -370,6 +403,7 @@ impl Network {
                     Mark::Perhaps(p) => self.decisions.draw() < p,
                 };
                 self.packets[ix as usize].ce |= marked;
+                self.devices[d].counts.marked += marked as u64;
             }
             if self.mmus[switch].resumes(came_by as usize, queue) {
                 let ingress = self.wiring.of_node[node as usize][came_by as usize];
@@ -381,12 +415,11 @@ impl Network {
             let hop = IntHop {
                 rate: Rate::from_bps(self.wiring.devices[d].rate),
                 time: Time::from_ns(self.events.now()),
-                sent: running.sent,
+                sent: running.counts.bytes,
                 queued: running.bytes.iter().sum(),
             };
             self.telemetry[ix as usize].push(NodeId(node), hop);
         }
-        self.devices[d].sent += size as u64;
     }
 
     /// Puts a packet on the wire. That it has left is asked for before that it arrives.
@@ -394,8 +427,10 @@ impl Network {
         let wire = &self.wiring.devices[device as usize];
         let running = &mut self.devices[device as usize];
         running.busy = true;
-        running.packets += 1;
-        let takes = time::transmission(self.packets[ix as usize].size, wire.rate);
+        let size = self.packets[ix as usize].size;
+        running.counts.packets += 1;
+        running.counts.bytes += size as u64;
+        let takes = time::transmission(size, wire.rate);
         let now = self.events.now();
         self.events.push(now + takes, Event::Sent(device));
         self.events.push(now + takes + wire.delay, Event::Arrives(wire.peer, ix));
@@ -432,10 +467,15 @@ impl Network {
         let is_switch = self.wiring.is_switch[wire.node as usize];
         self.happened.pauses.push(Pause { at, node: wire.node, is_switch, device: wire.number, pause });
         let bit = 1u8 << queue;
+        let running = &mut self.devices[device as usize];
+        let since = &mut running.paused_since[queue as usize];
         if pause {
-            self.devices[device as usize].paused |= bit;
+            running.paused |= bit;
+            running.counts.pauses += 1;
+            *since = at.min(*since);
         } else {
-            self.devices[device as usize].paused &= !bit;
+            running.paused &= !bit;
+            running.counts.paused += at.saturating_sub(core::mem::replace(since, u64::MAX));
             self.serve(device);
         }
     }
@@ -476,6 +516,9 @@ impl Network {
         self.note(device, ix, queue as u8, Seen::Enqueued);
         let running = &mut self.devices[device as usize];
         running.bytes[queue] += self.packets[ix as usize].size as u64;
+        if queue != 0 {
+            running.counts.peak = running.counts.peak.max(running.bytes[queue]);
+        }
         running.queues[queue].push_back(ix);
         self.serve(device);
     }
@@ -501,6 +544,7 @@ impl Network {
     pub(crate) fn dropped(&mut self, device: u32, ix: u32, why: Drop) {
         self.free.push(ix);
         self.drops += 1;
+        self.devices[device as usize].counts.dropped += 1;
         let node = self.wiring.devices[device as usize].node;
         let at = self.events.now();
         self.happened.drop(at, node, why);
@@ -532,6 +576,7 @@ impl Network {
         let now = self.events.now();
         let f = &mut self.flows[flow as usize];
         f.finished = true;
+        f.done_at = now;
         let (src, dst) = (f.src, f.dst);
         let finished = Finished {
             flow,

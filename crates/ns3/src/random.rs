@@ -92,12 +92,14 @@ impl Decisions {
 #[derive(Clone, Debug)]
 pub struct Errors(State);
 
-impl Errors {
+impl Default for Errors {
     /// Streams that a program numbers itself lie above 2^63; it takes number 50.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self(State::at((1 << 63) + 50))
     }
+}
 
+impl Errors {
     /// The next number, in (0, 1).
     pub fn draw(&mut self) -> f64 {
         self.0.step()
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn first_draws_of_streams() {
         let mut decisions = Decisions::new(2258);
-        let known: [f64; 4] = [0.3501513057461641, 0.84112732507160026, 0.46684518132912878, 0.80437714986280717];
+        let known: [f64; 4] = [0.3501513057461641, 0.8411273250716003, 0.4668451813291288, 0.8043771498628072];
         assert_eq!(known.map(|_| decisions.draw()), known);
     }
 }
