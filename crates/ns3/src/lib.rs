@@ -11,6 +11,7 @@
 pub mod events;
 pub mod hash;
 pub mod hosts;
+pub mod law;
 pub mod mmu;
 pub mod network;
 pub mod random;

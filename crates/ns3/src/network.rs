@@ -402,7 +402,8 @@ impl Network {
                     Mark::Yes => true,
                     Mark::Perhaps(p) => self.decisions.draw() < p,
                 };
-                self.packets[ix as usize].ce |= marked;
+                // A mark on an ACK stays in its IP header, which nobody reads.
+                self.packets[ix as usize].ce |= marked && kind == Kind::Data;
                 self.devices[d].counts.marked += marked as u64;
             }
             if self.mmus[switch].resumes(came_by as usize, queue) {

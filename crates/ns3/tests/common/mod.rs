@@ -81,3 +81,33 @@ pub fn run(config: Config, flows: Vec<Flow>, settings: &Settings) -> Outcome {
     let records = network.happened.records.iter().filter(to_receiver);
     (finished, records.map(|r| (r.at - 2 * G, r.queued)).collect())
 }
+
+/// The configuration of a micro case: `hp`, `dcqcn`, `dcqcn_vwin`, `timely` or `dctcp`.
+pub fn micro(scheme: &str) -> Config {
+    let m = G / 1000;
+    match scheme {
+        "hp" => Config { rate_ai: 50 * m, rate_hai: 50 * m, fast_react: true, int_multi: 4, ..config(3) },
+        "dcqcn" => Config { has_win: false, var_win: false, ack_high_prio: true, ..micro("dcqcn_vwin") },
+        "dcqcn_vwin" => Config { rate_ai: 20 * m, rate_hai: 200 * m, ..config(1) },
+        "timely" => {
+            let config = config(7);
+            Config {
+                rate_ai: 100 * m,
+                rate_hai: 500 * m,
+                has_win: false,
+                var_win: false,
+                ack_high_prio: true,
+                ..config
+            }
+        }
+        "dctcp" => Config {
+            ewma_gain: 0.0625,
+            dctcp_rate_ai: 615 * m,
+            kmin: vec![(100 * G, 300)],
+            kmax: vec![(100 * G, 300)],
+            pmax: vec![(100 * G, 1.0)],
+            ..config(8)
+        },
+        other => panic!("no micro case {other}"),
+    }
+}
