@@ -148,6 +148,11 @@ impl<S: Scheme> Pool<S> {
         self.senders[slot as usize].as_ref().map_or(Time::ZERO, |(sender, _)| sender.armed_at())
     }
 
+    /// See [`Sender::hidden_tick`].
+    pub fn hidden_tick(&self, slot: u32, at: Time) -> Time {
+        self.senders[slot as usize].as_ref().map_or(Time::NEVER, |(sender, _)| sender.hidden_tick(at))
+    }
+
     /// Whether shared state changed since the last call, so that other flows of the pair must be asked again.
     #[inline(always)]
     pub fn take_shared_changed(&mut self) -> bool {

@@ -151,6 +151,8 @@ macro_rules! schemes {
             fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64));
             /// See [`Sender::armed_at`].
             fn armed_at(&self, slot: u32) -> Time;
+            /// See [`Sender::hidden_tick`].
+            fn hidden_tick(&self, slot: u32, at: Time) -> Time;
             /// See [`Pool::take_shared_changed`].
             fn take_shared_changed(&mut self) -> bool;
             /// See [`Sender::on_send`].
@@ -291,4 +293,8 @@ schemes! {
     dctcp::Dctcp,
     dctcp_rate::DctcpRate,
     dart::Dart,
+    hpcc_ns3::HpccNs3,
+    dcqcn_ns3::DcqcnNs3,
+    timely_ns3::TimelyNs3,
+    dctcp_ns3::DctcpNs3,
 }

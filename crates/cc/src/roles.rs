@@ -181,6 +181,8 @@ pub struct Ack<'a> {
     pub newly_acked: u64,
     /// Everything before this offset has arrived.
     pub acked_to: u64,
+    /// The number that the ACK itself carries: less than `acked_to` where a later one has overtaken it.
+    pub seq: u64,
     /// Next byte to send.
     pub sent_to: u64,
     /// Bytes in flight just before this ACK was taken.
@@ -248,6 +250,12 @@ pub trait Sender: Sized {
     /// order in which they were asked for (ns-3) wants to know.
     fn armed_at(&self) -> Time {
         Time::ZERO
+    }
+    /// When a tick due at `at` was started that [`Control::wake_at`] does not ask for because it changes nothing that can
+    /// be seen; [`Time::NEVER`] if there is none. Only such a network wants to know: before an event of `at` that was asked
+    /// for later it calls `on_timer`.
+    fn hidden_tick(&self, _at: Time) -> Time {
+        Time::NEVER
     }
     /// What of its state a curious reader may watch, by name, beside window and rate: DCTCP's alpha.
     fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}

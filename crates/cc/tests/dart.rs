@@ -959,6 +959,7 @@ impl Talker {
             telemetry: None,
             newly_acked: 0,
             acked_to: 0,
+            seq: 0,
             sent_to: 0,
             in_flight: 0,
             recovering: false,

@@ -109,6 +109,7 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
         telemetry: None,
         newly_acked: MSS,
         acked_to: MSS,
+        seq: MSS,
         sent_to: 20 * MSS,
         in_flight: 20 * MSS,
         recovering: false,
@@ -119,7 +120,7 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
     point.hook(|flow, cx| fanin_cc::Sender::on_ack(flow, &ack, cx));
     // HPCC's simulator at 100 Gb/s: half of the line, floor(163001/2), later steps of 615 Mb/s.
     assert_eq!((point.rate(), point.control().window), (50 * G, 81_500));
-    let later = |acked_to, sent_to| fanin_cc::Ack { acked_to, sent_to, ecn_echo: false, ..ack };
+    let later = |acked_to, sent_to| fanin_cc::Ack { acked_to, seq: acked_to, sent_to, ecn_echo: false, ..ack };
     point.hook(|flow, cx| fanin_cc::Sender::on_ack(flow, &later(21 * MSS, 40 * MSS), cx));
     assert_eq!((point.rate(), point.control().window), (50_615_000_000, (163_001u64 * 50_615 / 100_000)));
     assert_eq!(flow(|_| ()).window(), u64::MAX);

@@ -329,6 +329,7 @@ impl World {
                     telemetry: None,
                     newly_acked,
                     acked_to: flow.acked,
+                    seq: acked_to,
                     sent_to: flow.next,
                     in_flight,
                     recovering: false,

@@ -715,6 +715,7 @@ impl<Q: EventQueue> Simulation<Q> {
                     &fanin_cc::Ack {
                         newly_acked,
                         acked_to: flow.half.acked_to(),
+                        seq: head.seq,
                         sent_to: flow.half.sent_to(),
                         in_flight,
                         recovering: false,

@@ -378,7 +378,7 @@ impl<Q: EventQueue> Simulation<Q> {
             answered = self.tcp_data(node, slot, head, arrived);
         }
         if let Some(acked) = &outcome.acked {
-            self.tcp_acked(slot, head, acked);
+            self.tcp_acked(slot, head, segment.ack, acked);
         }
         if outcome.peer_closed && !self.tcp[tcp].closed {
             // Nothing more will be asked, so nothing more is to be said.
@@ -453,8 +453,8 @@ impl<Q: EventQueue> Simulation<Q> {
         plan.now.is_some()
     }
 
-    /// An ACK had news.
-    fn tcp_acked(&mut self, slot: u32, head: &Header, acked: &Acked) {
+    /// An ACK of that number had news.
+    fn tcp_acked(&mut self, slot: u32, head: &Header, number: u64, acked: &Acked) {
         let now = self.now;
         let flow = &self.senders[slot as usize];
         let (scheme, cc, tcp) = (flow.scheme as usize, flow.cc, flow.tcp as usize);
@@ -465,6 +465,8 @@ impl<Q: EventQueue> Simulation<Q> {
             telemetry: None,
             newly_acked: acked.newly_acked,
             acked_to: acked.acked_to,
+            // Numbers of bytes start behind the SYN's, and the FIN's is none.
+            seq: number.saturating_sub(1).min(acked.acked_to),
             sent_to: acked.sent_to,
             in_flight: acked.in_flight,
             recovering: acked.recovering,

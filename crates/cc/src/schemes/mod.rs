@@ -2,9 +2,13 @@
 
 pub mod dart;
 pub mod dcqcn;
+pub mod dcqcn_ns3;
 pub mod dcqcn_vendor;
 pub mod dctcp;
+pub mod dctcp_ns3;
 pub mod dctcp_rate;
 pub mod fixed_window;
+pub mod hpcc_ns3;
 pub mod newreno;
 pub mod none;
+pub mod timely_ns3;

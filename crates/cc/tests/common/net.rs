@@ -158,6 +158,7 @@ impl<S: Scheme> Net<S> {
                     telemetry: None,
                     newly_acked,
                     acked_to: f.acked,
+                    seq: acked_to,
                     sent_to: f.next,
                     in_flight: f.next - f.acked + newly_acked,
                     recovering: false,

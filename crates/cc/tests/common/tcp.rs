@@ -73,6 +73,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             telemetry: None,
             newly_acked: bytes,
             acked_to: self.acked_to,
+            seq: self.acked_to,
             sent_to: self.sent_to,
             in_flight,
             recovering: self.recovery_point.is_some(),

@@ -1,0 +1,394 @@
+//! # dcqcn-ns3: DCQCN as HPCC's public simulator runs it
+//!
+//! ## Idea
+//! The DCQCN of the simulator that HPCC's authors published (ns-3, CC_MODE 1), to the letter: the same types, the same
+//! roundings, the same order of what happens at one nanosecond. Driven by the same events it gives the same bits. See
+//! `dcqcn` for the paper's scheme and `dcqcn-vendor` for the same law without this one's roundings.
+//!
+//! ## Signals
+//! * Switch: RED marking.
+//! * Receiver: each ACK echoes its packet's mark.
+//! * Sender: every ACK with an echo is what that simulator calls a CNP; timers do the rest.
+//!
+//! ## Control law
+//! R is the rate, RT its target, C the rate of the sender's NIC. A flow starts at R = RT = C with no timer. The first CNP
+//! sets alpha = 1, notes a cut and starts two timers that run for ever: of alpha, and of cuts, whose first tick comes 1 ns
+//! late so that alpha moves first. Every later CNP notes a raise of alpha and a cut.
+//!
+//! * Every `alpha_timer`: alpha = (1 - g) alpha, plus g if a raise was noted since the last tick.
+//! * Every `cut_interval`, if a cut was noted: RT = R if an increase came since the last cut or `clamp_target`; R =
+//!   max(`min_rate`, R (1 - alpha/2)); the stage goes back to 0 and the increase timer starts anew.
+//! * Every `increase_timer`: below stage F nothing, at stage F RT += `rate_ai`, above it RT += `rate_hai`; RT = min(RT, C);
+//!   R = R/2 + RT/2; the stage goes up.
+//! * R and RT are whole bits per second. R (1 - alpha/2), R/2 and RT/2 are each cut off to whole ones, so that R climbs to
+//!   C - 1 and stays there.
+//! * A cut and an increase due at one nanosecond act in the order in which their timers were started.
+//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around. W_max is
+//!   the network's largest bandwidth-delay product.
+//!
+//! Presets: `dcqcn-ns3` with the values of that simulator's `run.py` at 100 Gb/s; `dcqcn-ns3-win` with `window` and
+//! `var_win` on, its `dcqcn_vwin`.
+//!
+//! ## Parameters
+//! Names in capitals are the keys of that simulator's configuration. Timers are cut off to whole microseconds, as there.
+//!
+//! | name | unit | default | source |
+//! |---|---|---|---|
+//! | `g` | gain of alpha | 1/256 | EWMA_GAIN |
+//! | `alpha_timer` | time | 1 us | ALPHA_RESUME_INTERVAL |
+//! | `cut_interval` | time | 4 us | RATE_DECREASE_INTERVAL |
+//! | `increase_timer` | time | 300 us | RP_TIMER |
+//! | `fast_recovery_times` | steps | 1 | F: FAST_RECOVERY_TIMES |
+//! | `rate_ai` | rate | 20 Mbps | RATE_AI, 5 Mb/s for each 25 Gb/s |
+//! | `rate_hai` | rate | 200 Mbps | RATE_HAI, 50 Mb/s for each 25 Gb/s |
+//! | `min_rate` | rate | 1 Gbps | MIN_RATE |
+//! | `clamp_target` | true or false | false | CLAMP_TARGET_RATE |
+//! | `window` | true or false | false | HAS_WIN |
+//! | `var_win` | true or false | false | VAR_WIN |
+//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//!
+//! ## Where we differ from the paper and why
+//! * All of it is that simulator's form; the paper's is `dcqcn`. Alpha moves by a timer of its own, CNPs are as frequent as
+//!   marked packets, there is no byte counter, and the first CNP cuts only one `cut_interval` later.
+//! * Which of an ACK and a tick of alpha comes first at one nanosecond depends on the network's order of events. Here a tick
+//!   waits for such an ACK unless the network says that its turn came first.
+//! * Ticks that nobody can see (of alpha; of cuts with none noted; of increase at R = C - 1) are not waited for; what they
+//!   would have done is caught up one by one.
+//!
+//! ## References
+//! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
+//! * Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015 (DCQCN).
+
+use super::dcqcn::decayed;
+use crate::Action;
+use crate::roles::*;
+use core::cmp::Ordering;
+use fanin_units::{Rate, Time};
+
+/// The scheme.
+pub struct DcqcnNs3;
+
+/// Its parameters; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
+pub struct Params {
+    /// Gain of alpha.
+    pub g: f64,
+    /// Time between moves of alpha.
+    pub alpha_timer: Time,
+    /// Time between looks at whether to cut.
+    pub cut_interval: Time,
+    /// Time between increase steps.
+    pub increase_timer: Time,
+    /// Steps of fast recovery (F).
+    pub fast_recovery_times: u32,
+    /// Step of the target at stage F.
+    pub rate_ai: Rate,
+    /// Step of the target above it.
+    pub rate_hai: Rate,
+    /// The rate never falls below it.
+    pub min_rate: Rate,
+    /// Whether a cut sets the target to the rate even when no increase step came since the last one.
+    pub clamp_target: bool,
+    /// Whether a window holds as well.
+    pub window: bool,
+    /// Whether that window shrinks with the rate.
+    pub var_win: bool,
+    /// Whether packets are paced at the rate, or at the NIC's.
+    pub rate_bound: bool,
+}
+
+impl Scheme for DcqcnNs3 {
+    type Params = Params;
+    type Sender = Flow;
+    type Receiver = NoReceiver<Params>;
+    type Switch = NoSwitch<Params>;
+    const PRESETS: &'static [&'static str] = &["dcqcn-ns3", "dcqcn-ns3-win"];
+
+    fn preset(id: &str) -> Params {
+        let window = id.ends_with("-win");
+        Params {
+            g: 1.0 / 256.0,
+            alpha_timer: Time::from_us(1),
+            cut_interval: Time::from_us(4),
+            increase_timer: Time::from_us(300),
+            fast_recovery_times: 1,
+            rate_ai: Rate::from_mbps(20),
+            rate_hai: Rate::from_mbps(200),
+            min_rate: Rate::from_gbps(1),
+            clamp_target: false,
+            window,
+            var_win: window,
+            rate_bound: true,
+        }
+    }
+
+    fn check(p: &Params) -> Result<(), &'static str> {
+        let least = Time::from_us(1);
+        let rules = [
+            ((0.0..=1.0).contains(&p.g), "g must be 0 to 1, like 0.00390625 (1/256)"),
+            (p.alpha_timer >= least, "alpha_timer must be at least 1 us: that simulator cuts it off to whole ones"),
+            (p.cut_interval >= least, "cut_interval must be at least 1 us: that simulator cuts it off to whole ones"),
+            (
+                p.increase_timer >= least,
+                "increase_timer must be at least 1 us: that simulator cuts it off to whole ones",
+            ),
+            (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+    }
+}
+
+/// What a double is as a rate: cut off, and outside 64 bits as x86-64 has it, where that simulator's results were made.
+pub(super) fn whole(x: f64) -> u64 {
+    const HALF: f64 = 9_223_372_036_854_775_808.0;
+    let signed = |x: f64| if (-HALF..HALF).contains(&x) { x as i64 as u64 } else { 1 << 63 };
+    if x >= HALF { signed(x - HALF) ^ (1 << 63) } else { signed(x) }
+}
+
+/// What may be in flight at `rate` (rdma-queue-pair.cc, GetWin); `most` 0 is no window.
+pub(super) fn window(most: u64, variable: bool, rate: u64, line: u64) -> u64 {
+    match most {
+        0 => u64::MAX,
+        _ if variable => (most.wrapping_mul(rate) / line.max(1)).max(1),
+        _ => most,
+    }
+}
+
+/// A timer that runs on from when it was started.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    /// Its next tick.
+    at: Time,
+    /// When it was started for that tick.
+    armed: Time,
+    /// Time between ticks, whole microseconds.
+    every: Time,
+}
+
+impl Timer {
+    fn new(every: Time) -> Self {
+        // MicroSeconds() takes whole ones
+        Self { at: Time::NEVER, armed: Time::NEVER, every: Time::from_us(every.as_ps() / 1_000_000) }
+    }
+    fn start(&mut self, now: Time) {
+        self.armed = now;
+        self.at = now.saturating_add(self.every);
+    }
+    fn next(&mut self) {
+        self.start(self.at);
+    }
+    /// Passes the ticks before `now`. How many those were.
+    fn pass(&mut self, now: Time) -> u64 {
+        if self.at >= now {
+            return 0;
+        }
+        let ticks = ((now - self.at).as_ps() - 1) / self.every.as_ps() + 1;
+        self.start(self.at + Time::from_ps((ticks - 1) * self.every.as_ps()));
+        ticks
+    }
+    /// When it is started for a tick at `at`, if it has one then.
+    fn armed_for(&self, at: Time) -> Option<Time> {
+        if at == self.at {
+            return Some(self.armed);
+        }
+        let hits = at > self.at && (at - self.at).as_ps().is_multiple_of(self.every.as_ps());
+        hits.then(|| at - self.every)
+    }
+}
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    rate: u64,
+    target: u64,
+    alpha: f64,
+    alpha_timer: Timer,
+    raise_alpha: bool,
+    cut_timer: Timer,
+    cut_noted: bool,
+    increase_timer: Timer,
+    stage: u32,
+    window: u64,
+    line: u64,
+    /// W_max, 0 for none.
+    most: u64,
+}
+
+impl Flow {
+    /// The target rate RT.
+    pub fn target(&self) -> Rate {
+        Rate::from_bps(self.target)
+    }
+
+    /// The congestion estimate after the ticks before `now`.
+    pub fn alpha(&self, now: Time, p: &Params) -> f64 {
+        let mut later = self.clone();
+        later.catch_up(now, p);
+        later.alpha
+    }
+
+    fn move_alpha(&mut self, ticks: u64, p: &Params) {
+        if ticks > 0 {
+            // UpdateAlphaMlx
+            self.alpha = if self.raise_alpha { (1.0 - p.g) * self.alpha + p.g } else { (1.0 - p.g) * self.alpha };
+            self.raise_alpha = false;
+            self.alpha = decayed(self.alpha, p.g, ticks - 1);
+        }
+    }
+
+    /// Takes the ticks before `now` that nobody could see.
+    fn catch_up(&mut self, now: Time, p: &Params) {
+        let ticks = self.alpha_timer.pass(now);
+        self.move_alpha(ticks, p);
+        if !self.cut_noted {
+            self.cut_timer.pass(now);
+        }
+    }
+
+    /// Whether the cut timer's next tick comes before the increase timer's. Started at one time, it was started first.
+    fn cut_is_first(&self) -> bool {
+        (self.cut_timer.at, self.cut_timer.armed) <= (self.increase_timer.at, self.increase_timer.armed)
+    }
+
+    /// The next timer that changes the rate.
+    fn next_timer(&self) -> &Timer {
+        if self.cut_noted && self.cut_is_first() { &self.cut_timer } else { &self.increase_timer }
+    }
+
+    /// CheckRateDecreaseMlx.
+    fn cut(&mut self, cx: &mut Cx<'_, Params>) {
+        let (p, now) = (cx.params, self.cut_timer.at);
+        self.cut_timer.next();
+        if !self.cut_noted {
+            return;
+        }
+        if p.clamp_target || self.stage != 0 {
+            self.target = self.rate;
+        }
+        let before = self.rate;
+        self.rate = whole(self.rate as f64 * (1.0 - self.alpha / 2.0)).max(p.min_rate.as_bps());
+        if self.rate < before {
+            cx.count(Action::Cut);
+        }
+        self.stage = 0;
+        self.cut_noted = false;
+        self.increase_timer.start(now);
+        self.rate_changed(p);
+    }
+
+    /// RateIncEventTimerMlx.
+    fn increase(&mut self, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        self.increase_timer.next();
+        let (stage, step) = match self.stage.cmp(&p.fast_recovery_times) {
+            Ordering::Less => (Action::FastRecovery, 0),
+            Ordering::Equal => (Action::AdditiveIncrease, p.rate_ai.as_bps()),
+            Ordering::Greater => (Action::HyperIncrease, p.rate_hai.as_bps()),
+        };
+        cx.count(stage);
+        if stage != Action::FastRecovery {
+            self.target = self.target.wrapping_add(step).min(self.line);
+        }
+        let before = self.rate;
+        self.rate = self.rate / 2 + self.target / 2;
+        if self.rate > before {
+            cx.count(Action::Increase);
+        }
+        self.stage = self.stage.wrapping_add(1);
+        if self.target == self.line && self.rate / 2 + self.target / 2 == self.rate {
+            // No later step changes what the next cut does not reset.
+            self.increase_timer.at = Time::NEVER;
+        }
+        self.rate_changed(p);
+    }
+
+    fn rate_changed(&mut self, p: &Params) {
+        self.window = window(self.most, p.var_win, self.rate, self.line);
+    }
+}
+
+impl Sender for Flow {
+    type Params = Params;
+    type Shared = ();
+
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
+        let p = cx.params;
+        let line = path.nic_rate.as_bps();
+        let mut flow = Self {
+            rate: line,
+            target: line,
+            alpha: 1.0,
+            alpha_timer: Timer::new(p.alpha_timer),
+            raise_alpha: false,
+            cut_timer: Timer::new(p.cut_interval),
+            cut_noted: false,
+            increase_timer: Timer::new(p.increase_timer),
+            stage: 0,
+            window: u64::MAX,
+            line,
+            most: if p.window { path.network_bdp } else { 0 },
+        };
+        flow.rate_changed(p);
+        flow
+    }
+
+    #[inline(always)]
+    fn control(&self, cx: &Cx<'_, Params>) -> Control {
+        Control {
+            window: self.window,
+            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
+            // What else is due this nanosecond still comes within it.
+            wake_at: self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1))),
+            retime: false,
+            not_before: Time::ZERO,
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
+        if !ack.ecn_echo {
+            return;
+        }
+        // cnp_received_mlx
+        cx.count(Action::CnpReceived);
+        self.catch_up(cx.now, cx.params);
+        self.cut_noted = true;
+        if self.alpha_timer.at.is_some() {
+            self.raise_alpha = true;
+        } else {
+            let now = Time::from_ns(cx.now.as_ps() / 1000);
+            self.alpha = 1.0;
+            self.alpha_timer.start(now);
+            self.cut_timer.start(now);
+            self.cut_timer.at = self.cut_timer.at.saturating_add(Time::from_ns(1));
+        }
+    }
+
+    /// One tick for each call, because a network in which events of one instant have an order may have others between.
+    fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
+        let now = cx.now;
+        self.catch_up(now, cx.params);
+        if self.alpha_timer.at <= now {
+            self.alpha_timer.next();
+            self.move_alpha(1, cx.params);
+        } else if self.cut_timer.at <= now && self.cut_is_first() {
+            self.cut(cx);
+        } else if self.increase_timer.at <= now {
+            self.increase(cx);
+        }
+    }
+
+    fn armed_at(&self) -> Time {
+        self.next_timer().armed
+    }
+
+    fn hidden_tick(&self, at: Time) -> Time {
+        let cut = if self.cut_noted { None } else { self.cut_timer.armed_for(at) };
+        self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
+    }
+
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("target", self.target as f64);
+    }
+}

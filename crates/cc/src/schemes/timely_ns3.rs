@@ -1,0 +1,241 @@
+//! # timely-ns3: TIMELY as HPCC's public simulator runs it
+//!
+//! ## Idea
+//! The TIMELY of the simulator that HPCC's authors published (ns-3, CC_MODE 7), to the letter: the same types, the same
+//! roundings. Driven by the same events it gives the same bits.
+//!
+//! ## Signals
+//! * Switch: nothing.
+//! * Receiver: each ACK carries back when its packet left the sender.
+//! * Sender: the round-trip time of each ACK in whole nanoseconds, with the times on the wire of packet and ACK.
+//!
+//! ## Control law
+//! R is the rate, C the rate of the sender's NIC. A flow starts at R = C. An ACK counts only if its number is above the last
+//! mark; then the mark moves up to the next byte to send. So there is one decision in about each round trip. The first one
+//! only notes the round-trip time.
+//!
+//! * rtt is now minus the time of sending; D = (1 - `ewma`) D + `ewma` (rtt - that of the last decision); gradient =
+//!   D / `min_rtt`. D starts at 0.
+//! * rtt < `t_low`, or rtt <= `t_high` and gradient <= 0: R = min(C, R + `rate_ai`); after five such decisions in a row
+//!   R + `rate_hai`.
+//! * rtt > `t_high`: R = max(`min_rate`, R (1 - `beta` (1 - `t_high`/rtt))).
+//! * Else R = max(`min_rate`, R max(0, 1 - `beta` gradient)).
+//! * R is whole bits per second, cut off. The last decision's rtt is noted only if the mark moved up.
+//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around. W_max is
+//!   the network's largest bandwidth-delay product.
+//!
+//! Presets: `timely-ns3` with the values of that simulator's `run.py` at 100 Gb/s; `timely-ns3-win` with `window` and
+//! `var_win` on, its `timely_vwin`.
+//!
+//! ## Parameters
+//! Names in capitals are the keys of that simulator's configuration; the others are fixed in its code. Times are cut off to
+//! whole nanoseconds.
+//!
+//! | name | unit | default | source |
+//! |---|---|---|---|
+//! | `ewma` | weight of the newest | 0.875 | rdma-hw.cc, TimelyAlpha |
+//! | `beta` | factor | 0.8 | rdma-hw.cc, TimelyBeta; TIMELY 5 |
+//! | `t_low` | time | 50 us | rdma-hw.cc, TimelyTLow; TIMELY 5 |
+//! | `t_high` | time | 500 us | rdma-hw.cc, TimelyTHigh; TIMELY 5 |
+//! | `min_rtt` | time | 20 us | rdma-hw.cc, TimelyMinRtt |
+//! | `rate_ai` | rate | 100 Mbps | RATE_AI, 10 Mb/s for each 10 Gb/s |
+//! | `rate_hai` | rate | 500 Mbps | RATE_HAI, 50 Mb/s for each 10 Gb/s |
+//! | `min_rate` | rate | 1 Gbps | MIN_RATE |
+//! | `window` | true or false | false | HAS_WIN |
+//! | `var_win` | true or false | false | VAR_WIN |
+//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//!
+//! ## Where we differ from the paper and why
+//! * All of it is that simulator's form. The paper takes the time of serialisation out of a sample, decides for each
+//!   completed segment of 16 to 64 KB, and counts for its faster increase only decisions by gradient.
+//! * Packets and ACKs are 8 bytes longer, for the time of sending. In that simulator an ACK is padded to 60 bytes and so no
+//!   longer than another scheme's; here it is.
+//!
+//! ## References
+//! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
+//! * Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015.
+
+use super::dcqcn_ns3::{whole, window};
+use crate::Action;
+use crate::roles::*;
+use fanin_units::{Rate, Time};
+
+/// The scheme.
+pub struct TimelyNs3;
+
+/// Its parameters; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
+pub struct Params {
+    /// Weight of the newest difference in D.
+    pub ewma: f64,
+    /// How deep a cut is.
+    pub beta: f64,
+    /// Below it the rate goes up whatever the gradient.
+    pub t_low: Time,
+    /// Above it the rate goes down whatever the gradient.
+    pub t_high: Time,
+    /// What D is measured by.
+    pub min_rtt: Time,
+    /// Step of the rate.
+    pub rate_ai: Rate,
+    /// Step of the rate after five in a row.
+    pub rate_hai: Rate,
+    /// The rate never falls below it.
+    pub min_rate: Rate,
+    /// Whether a window holds as well.
+    pub window: bool,
+    /// Whether that window shrinks with the rate.
+    pub var_win: bool,
+    /// Whether packets are paced at the rate, or at the NIC's.
+    pub rate_bound: bool,
+}
+
+impl Scheme for TimelyNs3 {
+    type Params = Params;
+    type Sender = Flow;
+    type Receiver = NoReceiver<Params>;
+    type Switch = NoSwitch<Params>;
+    const PRESETS: &'static [&'static str] = &["timely-ns3", "timely-ns3-win"];
+
+    fn preset(id: &str) -> Params {
+        let window = id.ends_with("-win");
+        Params {
+            ewma: 0.875,
+            beta: 0.8,
+            t_low: Time::from_us(50),
+            t_high: Time::from_us(500),
+            min_rtt: Time::from_us(20),
+            rate_ai: Rate::from_mbps(100),
+            rate_hai: Rate::from_mbps(500),
+            min_rate: Rate::from_gbps(1),
+            window,
+            var_win: window,
+            rate_bound: true,
+        }
+    }
+
+    fn wants_ecn(_: &Params) -> bool {
+        false
+    }
+
+    fn extra(_: &Params) -> Extra {
+        Extra { data: 8, ack: 8, telemetry: false }
+    }
+
+    fn check(p: &Params) -> Result<(), &'static str> {
+        let rules = [
+            ((0.0..=1.0).contains(&p.ewma), "ewma must be 0 to 1"),
+            ((0.0..=1.0).contains(&p.beta), "beta must be 0 to 1"),
+            (p.min_rtt >= Time::from_ns(1), "min_rtt must be at least 1 ns"),
+            (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+    }
+}
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    rate: u64,
+    /// An ACK decides only above this offset.
+    decided_to: u64,
+    /// Increases in a row.
+    stage: u32,
+    last_rtt: u64,
+    /// D in nanoseconds.
+    difference: f64,
+    window: u64,
+    line: u64,
+    /// W_max, 0 for none.
+    most: u64,
+}
+
+impl Flow {
+    /// UpdateRateTimely without its first decision.
+    fn decide(&mut self, rtt: u64, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        let ns = |t: Time| t.as_ps() / 1000;
+        let news = rtt as i64 - self.last_rtt as i64;
+        let difference = (1.0 - p.ewma) * self.difference + p.ewma * news as f64;
+        let gradient = difference / ns(p.min_rtt) as f64;
+        let factor = if rtt < ns(p.t_low) {
+            None
+        } else if rtt > ns(p.t_high) {
+            Some(1.0 - p.beta * (1.0 - ns(p.t_high) as f64 / rtt as f64))
+        } else if gradient <= 0.0 {
+            None
+        } else {
+            let factor = 1.0 - p.beta * gradient;
+            Some(if factor < 0.0 { 0.0 } else { factor })
+        };
+        let before = self.rate;
+        if let Some(factor) = factor {
+            self.rate = whole(self.rate as f64 * factor).max(p.min_rate.as_bps());
+            self.stage = 0;
+        } else {
+            let step = if self.stage < 5 { p.rate_ai } else { p.rate_hai };
+            self.rate = self.rate.wrapping_add(step.as_bps()).min(self.line);
+            self.stage = self.stage.wrapping_add(1);
+        }
+        self.difference = difference;
+        if self.rate < before {
+            cx.count(Action::Cut);
+        } else if self.rate > before {
+            cx.count(Action::Increase);
+        }
+        self.rate_changed(p);
+    }
+
+    fn rate_changed(&mut self, p: &Params) {
+        self.window = window(self.most, p.var_win, self.rate, self.line);
+    }
+}
+
+impl Sender for Flow {
+    type Params = Params;
+    type Shared = ();
+
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
+        let line = path.nic_rate.as_bps();
+        let mut flow = Self {
+            rate: line,
+            decided_to: 0,
+            stage: 0,
+            last_rtt: 0,
+            difference: 0.0,
+            window: u64::MAX,
+            line,
+            most: if cx.params.window { path.network_bdp } else { 0 },
+        };
+        flow.rate_changed(cx.params);
+        flow
+    }
+
+    #[inline(always)]
+    fn control(&self, cx: &Cx<'_, Params>) -> Control {
+        Control {
+            window: self.window,
+            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
+            wake_at: Time::NEVER,
+            retime: false,
+            not_before: Time::ZERO,
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
+        // HandleAckTimely
+        if ack.seq <= self.decided_to {
+            return;
+        }
+        let rtt = ack.rtt.as_ps() / 1000;
+        if self.decided_to != 0 {
+            self.decide(rtt, cx);
+        }
+        if ack.sent_to > self.decided_to {
+            self.decided_to = ack.sent_to;
+            self.last_rtt = rtt;
+        }
+    }
+}
