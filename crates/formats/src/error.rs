@@ -13,12 +13,33 @@ pub struct Error {
     pub what: String,
 }
 
+/// Something in a file that is likely not meant, though the file can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The file as it was named.
+    pub file: String,
+    /// The line, from 1; 0 when the file as a whole is meant.
+    pub line: u32,
+    /// What is odd, and what follows from it.
+    pub what: String,
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.what),
-            line => write!(f, "{}:{line}: {}", self.file, self.what),
-        }
+        place(f, &self.file, self.line, &self.what)
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        place(f, &self.file, self.line, &self.what)
+    }
+}
+
+fn place(f: &mut fmt::Formatter<'_>, file: &str, line: u32, what: &str) -> fmt::Result {
+    match line {
+        0 => write!(f, "{file}: {what}"),
+        line => write!(f, "{file}:{line}: {what}"),
     }
 }
 

@@ -6,5 +6,6 @@
 
 mod error;
 pub mod hpcc;
+mod text;
 
-pub use error::Error;
+pub use error::{Error, Warning};

@@ -1,4 +1,20 @@
 //! Files of the public ns-3 HPCC simulator: configuration, topology, flows, traces; and what it writes.
+//!
+//! Its own readers take words between white space and believe what they find. The readers here take the same files, and
+//! refuse what would crash or hang that simulator or make it run something else than the file seems to say.
+
+mod check;
+mod config;
+mod flows;
+mod keys;
+mod lists;
+mod quantity;
+mod topology;
+
+pub use check::check;
+pub use flows::{flows_to_text, read_flows};
+pub use lists::{SizeCdf, read_trace_nodes};
+pub use quantity::{delay, nanoseconds, rate};
 
 /// A configuration, every key with its meaning there.
 #[derive(Clone, Debug, PartialEq)]
