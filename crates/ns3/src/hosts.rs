@@ -358,6 +358,7 @@ impl Network {
             f.next = f.acked;
         }
         let ack = Ack {
+            seq: to as u64,
             newly_acked: f.acked - before,
             acked_to: f.acked,
             sent_to: f.next,
@@ -368,6 +369,11 @@ impl Network {
             share: 0,
             telemetry: telemetry.as_ref(),
         };
+        // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.
+        while self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
+            let control = self.scheme.on_timer(f.control, Time::from_ns(now));
+            (f.window, f.rate) = (control.window, control.rate.as_bps());
+        }
         let control = self.scheme.on_ack(f.control, Time::from_ns(now), &ack);
         let device = f.device;
         self.apply(flow, &control);

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod events;
+pub mod files;
 pub mod hash;
 pub mod hosts;
 pub mod law;

@@ -122,6 +122,8 @@ pub struct Network {
     decisions: Decisions,
     sources: Vec<(f64, Errors)>,
     traced: Vec<bool>,
+    /// When the event that runs now was asked for, ns.
+    pub(crate) asked: u64,
     lengths: QueueLengths,
     stop: u64,
     stopped: bool,
@@ -224,6 +226,7 @@ impl Network {
             decisions: Decisions::new(first_draw),
             sources,
             traced: watched,
+            asked: 0,
             stop,
             stopped: false,
             happened: Happened::default(),
@@ -236,6 +239,7 @@ impl Network {
     pub fn run_until(&mut self, until: u64) {
         let limit = until.min(self.stop);
         while let Some((asked, event)) = self.events.pop_before(limit) {
+            self.asked = asked;
             self.lengths.clock(self.events.now(), asked);
             match event {
                 Event::Sent(device) => {

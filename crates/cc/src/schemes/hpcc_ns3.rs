@@ -216,6 +216,8 @@ pub struct Flow {
     rate: u64,
     /// An ACK is a full update only above this offset.
     updated_to: u64,
+    /// Whether the last ACK led to a rate.
+    changed: bool,
     seen: [Record; Telemetry::MOST],
     whole_path: Reference,
     per_hop: [Reference; Telemetry::MOST],
@@ -295,6 +297,7 @@ impl Flow {
             cx.count(Action::Increase);
         }
         self.rate = rate;
+        self.changed = true;
         self.rate_changed(p);
     }
 
@@ -313,6 +316,7 @@ impl Sender for Flow {
         let mut flow = Self {
             rate: line,
             updated_to: 0,
+            changed: false,
             seen: [Record::default(); Telemetry::MOST],
             whole_path: start,
             per_hop: [start; Telemetry::MOST],
@@ -331,14 +335,15 @@ impl Sender for Flow {
             window: self.window,
             rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
             wake_at: Time::NEVER,
-            // ChangeRate
-            retime: true,
+            // ChangeRate moves the packet that waits, and the NIC's look at it, also when the rate stays the same.
+            retime: self.changed,
             not_before: Time::ZERO,
         }
     }
 
     /// HandleAckHp.
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
+        self.changed = false;
         let fast = ack.seq <= self.updated_to;
         if fast && !cx.params.fast_react {
             return;

@@ -1,0 +1,416 @@
+//! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with the
+//! files that its users' scripts read.
+
+use crate::run::{Outcome, Progress};
+use fanin_fabric::topology::{Graph, Link};
+use fanin_fabric::{ClassCounters, DropCause, FlowRecord, PortCounters, Totals, TrafficCounters};
+use fanin_formats::hpcc::{self, Config, Flow, Topology};
+use fanin_formats::{Error, Warning};
+use fanin_ns3::results::Drop;
+use fanin_ns3::{Network, files, law};
+use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, TrafficInfo};
+use fanin_units::{NodeId, Rate, Time};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Nodes times hosts up to which its tables of ways stay below a gigabyte or so.
+const MOST_WAYS: usize = 1 << 25;
+/// Simulated time between two looks at the clock, ns.
+const SLICE: u64 = 20_000;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Bytes that a trace may have: records that would go beyond are counted and left out.
+pub const TRACE_LIMIT: u64 = 1 << 30;
+
+/// A configuration with all that it names, checked.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The configuration.
+    pub config: Config,
+    /// Its topology.
+    pub topology: Topology,
+    /// Its flows.
+    pub flows: Vec<Flow>,
+    /// Nodes to trace.
+    pub traced: Vec<u32>,
+    /// What is odd about the files, and does not stop a run.
+    pub warnings: Vec<Warning>,
+    settings: fanin_cc::Settings,
+    name: String,
+    text: String,
+}
+
+fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error> {
+    std::fs::read(base.join(file)).map_err(|e| Error {
+        file: from.to_string(),
+        line: 0,
+        what: format!("{key} names {file}, which cannot be read from {}: {e}", base.display()),
+    })
+}
+
+impl Setup {
+    /// Reads a configuration and the files that it names. Paths in it start at `base`: for that simulator the folder in which
+    /// it is called.
+    ///
+    /// # Errors
+    /// Says what is wrong, in which file and line, and what would be right.
+    pub fn read(file: &str, base: &Path) -> Result<Self, Error> {
+        let fail = |what: String| Error { file: file.to_string(), line: 0, what };
+        let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {e}")))?;
+        let (config, mut warnings) = Config::read(file, &text)?;
+        let (topology, more) =
+            Topology::read(&config.topology_file, &read(base, &config.topology_file, file, "TOPOLOGY_FILE")?)?;
+        warnings.extend(more);
+        let flows = read(base, &config.flow_file, file, "FLOW_FILE")?;
+        let (flows, more) = hpcc::read_flows(&config.flow_file, &flows, Some(&topology))?;
+        warnings.extend(more);
+        let mut traced = Vec::new();
+        if config.enable_trace && !config.trace_file.is_empty() {
+            let nodes = read(base, &config.trace_file, file, "TRACE_FILE")?;
+            let more;
+            (traced, more) = hpcc::read_trace_nodes(&config.trace_file, &nodes, topology.is_switch.len() as u32)?;
+            warnings.extend(more);
+        }
+        warnings.extend(hpcc::check(file, &config, &topology, &flows)?);
+        let hosts = topology.is_switch.iter().filter(|s| !**s).count();
+        if hosts * topology.is_switch.len() > MOST_WAYS {
+            return Err(fail(format!(
+                "{} nodes with {hosts} hosts: that simulator's tables of ways hold up to {MOST_WAYS} pairs of them here; run \
+                 the topology from a spec instead",
+                topology.is_switch.len()
+            )));
+        }
+        let settings = law::settings(&config).map_err(fail)?;
+        if settings.extra().telemetry && hosts > 1 {
+            let crossed = most_switches(&topology, config.payload);
+            if crossed > fanin_cc::Telemetry::MOST {
+                return Err(fail(format!(
+                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
+                     for {}, and what it does beyond is not defined",
+                    fanin_cc::Telemetry::MOST
+                )));
+            }
+        }
+        let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(Self { config, topology, flows, traced, warnings, settings, name, text })
+    }
+
+    /// The configuration's file name, without its ending.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The id of its control law among the schemes.
+    pub fn scheme(&self) -> &'static str {
+        self.settings.id()
+    }
+
+    /// The configuration as it was read, as a document: what a run folder keeps of a spec.
+    pub fn document(&self) -> String {
+        let quote = |text: &str| serde_json::to_string(text).unwrap_or_default();
+        let scheme = quote(self.scheme());
+        let (name, text) = (quote(&self.name), quote(&self.text));
+        format!("# A configuration of the ns-3 HPCC simulator, run on its own network.\nname = {name}\nscheme = {scheme}\nhpcc_config = {text}\n")
+    }
+}
+
+/// Most switches between two hosts.
+fn most_switches(topology: &Topology, payload: u32) -> usize {
+    let wiring = fanin_ns3::wiring::Wiring::new(topology, payload);
+    let Some(&first) = wiring.hosts.first() else { return 0 };
+    // All shortest ways of a pair have equally many, and each host's farthest pair bounds the others by half.
+    let hosts = wiring.hosts.iter().flat_map(|a| [(first, *a), (*a, first)]).chain(
+        wiring.hosts.iter().zip(wiring.hosts.iter().rev()).map(|(a, b)| (*a, *b)),
+    );
+    hosts.filter(|(a, b)| a != b).map(|(a, b)| wiring.path(a, b, 0, 0).len().saturating_sub(2)).max().unwrap_or(0)
+}
+
+/// A file of the run folder that is written while the run goes on.
+struct Output {
+    spool: Spool,
+    file: BufWriter<std::fs::File>,
+}
+
+impl Output {
+    fn new(name: &'static str) -> io::Result<Self> {
+        let (spool, file) = Spool::create(name)?;
+        Ok(Self { spool, file: BufWriter::new(file) })
+    }
+
+    fn close(mut self) -> io::Result<Spool> {
+        self.file.flush()?;
+        Ok(self.spool)
+    }
+}
+
+/// The files that its users' scripts read.
+struct Outputs {
+    fct: Output,
+    pfc: Output,
+    qlen: Output,
+    trace: Option<Output>,
+    left: u64,
+    left_out: u64,
+}
+
+impl Outputs {
+    fn new(network: &Network, trace: bool) -> io::Result<Self> {
+        let mut outputs = Self {
+            fct: Output::new("fct.txt")?,
+            pfc: Output::new("pfc.txt")?,
+            qlen: Output::new("qlen.txt")?,
+            trace: if trace { Some(Output::new("trace.tr")?) } else { None },
+            left: TRACE_LIMIT,
+            left_out: 0,
+        };
+        if let Some(trace) = &mut outputs.trace {
+            let header = network.trace_header().to_bytes();
+            outputs.left = outputs.left.saturating_sub(header.len() as u64);
+            trace.file.write_all(&header)?;
+        }
+        Ok(outputs)
+    }
+
+    /// Writes what happened since the last time; what the run itself keeps stays.
+    fn take(&mut self, network: &mut Network, payload: u32) -> io::Result<()> {
+        let happened = core::mem::take(&mut network.happened);
+        for finished in &happened.finished {
+            writeln!(self.fct.file, "{}", files::fct(finished, payload))?;
+        }
+        for pause in &happened.pauses {
+            writeln!(self.pfc.file, "{}", files::pfc(pause))?;
+        }
+        for dump in network.dumps(happened.lengths) {
+            write!(self.qlen.file, "{dump}")?;
+        }
+        if let Some(trace) = &mut self.trace {
+            for record in &happened.records {
+                let bytes = network.trace_record(record).to_bytes();
+                if self.left >= bytes.len() as u64 {
+                    self.left -= bytes.len() as u64;
+                    trace.file.write_all(&bytes)?;
+                } else {
+                    self.left_out += 1;
+                }
+            }
+        }
+        network.happened.drops = happened.drops;
+        Ok(())
+    }
+
+    fn close(self) -> io::Result<Vec<Spool>> {
+        let mut spools = vec![self.fct.close()?, self.pfc.close()?, self.qlen.close()?];
+        if let Some(trace) = self.trace {
+            spools.push(trace.close()?);
+        }
+        Ok(spools)
+    }
+}
+
+/// Runs a configuration to its end, or until `progress` answers no. `trace` asks for its binary trace of the nodes that its
+/// TRACE_FILE names.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+    let begin = Instant::now();
+    let Setup { config, topology, flows, settings, .. } = setup;
+    let traced: &[u32] = if trace { &setup.traced } else { &[] };
+    let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
+    let mut outputs = Outputs::new(&network, trace)?;
+    let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
+    let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
+    let (mut looked, mut cancelled) = (Instant::now(), false);
+    while !network.is_over() && !cancelled {
+        let from = network.next_at().unwrap_or(0).max(network.now());
+        network.run_until(from.saturating_add(SLICE));
+        outputs.take(&mut network, config.payload)?;
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            let (started, finished) = network.opened();
+            // Flows end some time after the last one starts; nobody knows when.
+            let end = last.max(network.now()) + (last - first) / 20;
+            cancelled = !progress(&Progress {
+                simulated: Time::from_ns(network.now().saturating_sub(first)),
+                end: Time::from_ns(end.min(network.stop()).saturating_sub(first)),
+                packet_hops: network.packet_hops(),
+                wall: begin.elapsed(),
+                started: started as u64,
+                finished: finished as u64,
+            });
+        }
+    }
+    if !cancelled {
+        network.run_until(u64::MAX);
+    }
+    outputs.take(&mut network, config.payload)?;
+    let left_out = outputs.left_out;
+    let spools = outputs.close()?;
+    Ok(Outcome { run: hand_over(setup, &network, left_out, spools), cancelled, wall: begin.elapsed() })
+}
+
+/// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when
+/// its sender knows, as in the FCT file.
+fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>) -> Run {
+    let wiring = network.wiring();
+    let mut place = vec![0u32; wiring.is_switch.len()];
+    let mut names = Vec::with_capacity(place.len());
+    for is_switch in [false, true] {
+        for node in (0..place.len()).filter(|node| wiring.is_switch[*node] == is_switch) {
+            place[node] = names.len() as u32;
+            names.push(format!("{}{node}", if is_switch { "s" } else { "h" }));
+        }
+    }
+    let link = |link: &hpcc::Link| Link {
+        error_rate: link.error_rate,
+        ..Link::new(
+            NodeId(place[link.a as usize]),
+            NodeId(place[link.b as usize]),
+            Rate::from_bps(link.rate),
+            Time::from_ns(link.delay),
+        )
+    };
+    let graph = Graph { hosts: wiring.hosts.len() as u32, names, links: setup.topology.links.iter().map(link).collect() };
+    let counts: Vec<_> = network.counts().collect();
+    let ports: Vec<PortCounters> = counts
+        .iter()
+        .map(|c| PortCounters {
+            packets: c.packets,
+            bytes: c.bytes,
+            marked: c.marked,
+            dropped: c.dropped,
+            peak_queue: c.peak,
+            paused: Time::from_ns(c.paused),
+            pauses: c.pauses,
+        })
+        .collect();
+    let of_data = |p: &PortCounters| ClassCounters {
+        marked: p.marked,
+        dropped: p.dropped,
+        peak_queue: p.peak_queue,
+        paused: p.paused,
+        pauses: p.pauses,
+    };
+    let class_counters = ports.iter().flat_map(|p| [ClassCounters::default(), of_data(p)]).collect();
+
+    let mut dports: Vec<u16> = network.flows().iter().map(|f| f.dport).collect();
+    dports.sort_unstable();
+    dports.dedup();
+    let mut traffics: Vec<TrafficInfo> = dports
+        .iter()
+        .map(|dport| TrafficInfo {
+            name: match dport {
+                100 => "background".to_string(),
+                200 => "incast".to_string(),
+                other => format!("dport-{other}"),
+            },
+            scheme: setup.scheme().to_string(),
+            counters: TrafficCounters::default(),
+            long_bytes_in_window: 0,
+            table_peak: None,
+        })
+        .collect();
+    let mut run_flows = Vec::with_capacity(network.flows().len());
+    let ns = |at: u64| if at == u64::MAX { Time::NEVER } else { Time::from_ns(at) };
+    for f in network.flows() {
+        let traffic = dports.binary_search(&f.dport).unwrap_or(0);
+        let counters = &mut traffics[traffic].counters;
+        counters.started += 1;
+        counters.finished += f.finished as u64;
+        counters.delivered += f.delivered();
+        counters.packets_arrived += f.arrived.0 as u64;
+        counters.packets_marked += f.arrived.1 as u64;
+        let alone = files::fct(&network.finished_record(f), setup.config.payload).standalone;
+        let hops = wiring.path(f.src, f.dst, f.sport, f.dport).len() as u16 - 1;
+        run_flows.push(FlowRecord {
+            start: Time::from_ns(f.start),
+            finished: ns(f.done_at),
+            acked: ns(f.done_at),
+            bytes: f.size,
+            delivered: f.delivered(),
+            ideal: Time::from_ns(alone),
+            src: place[f.src as usize],
+            dst: place[f.dst as usize],
+            group: u32::MAX,
+            packets_sent: f.sent,
+            packets_resent: f.again,
+            timeouts: 0,
+            packets_marked: f.arrived.1,
+            packets_arrived: f.arrived.0,
+            traffic: traffic as u16,
+            hops,
+            links: if f.arrived.0 > 0 { hops } else { 0 },
+            deflections: 0,
+            attempts: 1,
+            reordered: 0,
+            request: false,
+        });
+    }
+    if let Some(first) = traffics.first_mut() {
+        first.counters.actions = network.actions().clone();
+    }
+    let mut totals = Totals { packet_hops: network.packet_hops(), events: network.events_run(), ..Totals::default() };
+    totals.event_hash = network.fct_hash();
+    totals.nacks = network.nacks;
+    for (why, count) in network.drops() {
+        let drops = &mut totals.drops;
+        *match cause(why) {
+            DropCause::Lossless => &mut drops.lossless,
+            DropCause::LinkDown => &mut drops.link_down,
+            DropCause::Error => &mut drops.error,
+            DropCause::NoRoute => &mut drops.no_route,
+            _ => &mut drops.wrong_host,
+        } += count;
+    }
+    let mut events = EventLog::new(1000);
+    let warn = |detail: String| Event { time: Time::ZERO, kind: EventKind::Warning, place: setup.name.clone(), detail };
+    for warning in &setup.warnings {
+        events.push(warn(warning.to_string()));
+    }
+    if left_out > 0 {
+        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {TRACE_LIMIT} bytes")));
+    }
+    for (at, node, why) in &network.happened.drops {
+        let detail = match why {
+            Drop::Full => "no room in headroom or shared buffer",
+            Drop::LinkDown => "link down",
+            Drop::Error => "link error",
+            Drop::NoRoute => "no route",
+            Drop::WrongHost => "wrong host",
+        };
+        let place = graph.names.get(place[*node as usize] as usize).cloned().unwrap_or_default();
+        events.push(Event { time: Time::from_ns(*at), kind: EventKind::Drop, place, detail: detail.to_string() });
+    }
+    let class = |name: &str, lossless| ClassInfo { name: name.to_string(), lossless };
+    Run {
+        graph,
+        traffics,
+        measured_from: Time::ZERO,
+        measured_to: Time::NEVER,
+        stopped: Time::from_ns(network.now()),
+        flows: run_flows,
+        ports,
+        classes: vec![class("control", false), class("data", true)],
+        class_counters,
+        totals,
+        series: Vec::new(),
+        histograms: Vec::new(),
+        watched: Vec::new(),
+        watch: Vec::new(),
+        traced: Vec::new(),
+        hops: Vec::new(),
+        events,
+        files: spools,
+    }
+}
+
+fn cause(drop: Drop) -> DropCause {
+    match drop {
+        Drop::Full => DropCause::Lossless,
+        Drop::LinkDown => DropCause::LinkDown,
+        Drop::Error => DropCause::Error,
+        Drop::NoRoute => DropCause::NoRoute,
+        Drop::WrongHost => DropCause::WrongHost,
+    }
+}
