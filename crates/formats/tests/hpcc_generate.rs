@@ -90,7 +90,7 @@ fn poisson_traffic_has_the_load_that_is_asked_for() {
         assert!((into - expected / 40.0).abs() < 5.0 * 48.0, "{dst}: {into}");
     }
     // The last flow of a host is there: the wait for an end is a gap like any other.
-    let waits: f64 = (0..40).map(|src| 2.01 - starts(src).last().unwrap()).sum::<f64>() / 40.0;
+    let waits: f64 = (0..40).map(|src| 2.01 - starts(src).next_back().unwrap()).sum::<f64>() / 40.0;
     assert!(waits < 4.4e-6 * 1.7, "{waits}");
     assert!(flows.iter().all(|flow| flow.src != flow.dst && (2.0..=2.01).contains(&flow.start) && flow.bytes >= 1));
 }

@@ -214,7 +214,7 @@ proptest! {
         let text: String = fcts.iter().map(|fct| format!("{fct}\n")).collect();
         prop_assert_eq!(read_fct("f", text.as_bytes()).unwrap(), fcts);
         let pfc = |n: &u64| Pfc {
-            time: *n, node: *n as u32, is_switch: n % 2 == 0, interface: (*n >> 32) as u32, pause: n % 3 == 0,
+            time: *n, node: *n as u32, is_switch: n & 1 == 0, interface: (*n >> 32) as u32, pause: n & 2 == 0,
         };
         let pfcs: Vec<_> = n.iter().map(pfc).collect();
         let text: String = pfcs.iter().map(|pfc| format!("{pfc}\n")).collect();

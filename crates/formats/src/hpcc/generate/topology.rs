@@ -44,7 +44,7 @@ impl FatTree {
     /// The fat tree of switches with `k` ports, k even: k^3 / 4 hosts, all links alike.
     pub const fn k_ary(k: u32, rate: u64, delay: u64) -> Self {
         // No switch of an odd number of ports is half up, half down: 0 is refused below.
-        let half = if k % 2 == 0 { k / 2 } else { 0 };
+        let half = if k.is_multiple_of(2) { k / 2 } else { 0 };
         Self {
             pods: k,
             tors: half,
