@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchai
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fmt bench papers clean
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -64,6 +64,10 @@ test-python: setup
 soak: setup ## the property tests with many more random cases
 	FANIN_CASES=$(CASES_SOAK) cargo test --locked --workspace --quiet
 	FANIN_CASES=$(CASES_SOAK) $(BIN)/pytest
+
+# Debug assertions and overflow checks are on, as in the tests.
+fuzz: ## broken files against every reader until Ctrl-C, or for SECONDS=60
+	cargo run --locked --quiet --profile test -p fanin-fuzz -- $(SECONDS)
 
 fmt: $(BIN)/.packages ## format Rust and Python
 	cargo fmt --all

@@ -28,6 +28,11 @@ impl<'a> Words<'a> {
         Self { file, rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), line: 1 }
     }
 
+    /// The words of one line alone.
+    pub(crate) fn of_line(file: &'a str, text: &'a [u8], line: u32) -> Self {
+        Self { file, rest: text, line }
+    }
+
     /// Bytes that are not read yet: what bounds every count that a file claims.
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
@@ -59,7 +64,7 @@ impl<'a> Words<'a> {
     pub(crate) fn need(&mut self, what: fmt::Arguments<'_>) -> Result<Word<'a>, Error> {
         match self.next() {
             Some(word) => Ok(word),
-            None => Err(self.error(self.line, format!("the file ends where {what} should be"))),
+            None => Err(self.error(self.line, format!("{what} is missing"))),
         }
     }
 

@@ -33,7 +33,7 @@ fn a_topology_is_read_and_written() {
 fn a_topology_that_cannot_be_is_refused_with_its_line() {
     for (from, to, place, says) in [
         ("6 2 5", "", "t:3:", "5 switches among 4 nodes"),
-        ("6 2 5", "6 2 6", "t:8:", "the file ends"),
+        ("6 2 5", "6 2 6", "t:8:", "first end is missing"),
         ("6 2 5", "6 7 5", "t:1:", "7 switches among 6"),
         ("6 2 5", "60 2 5", "t:1:", "58 hosts on 5 links"),
         ("6 2 5", "7 2 5", "t: ", "node 6 is a host without a link"),
@@ -104,7 +104,7 @@ fn flows_that_cannot_be_are_refused_with_their_line() {
         ("2.000000000", "2.1", "f:3:", "sort by start"),
         ("2.000000000", "-2", "f:2:", "seconds from 0"),
         ("2.000000000", "nan", "f:2:", "it is a number"),
-        ("1 2.000001000\n", "1", "f:4:", "the file ends where a flow's start"),
+        ("1 2.000001000\n", "1", "f:4:", "a flow's start is missing"),
     ] {
         let text = FLOWS.replacen(from, to, 1);
         let error = read_flows("f", text.as_bytes(), Some(&topology)).unwrap_err().to_string();

@@ -6,14 +6,18 @@
 mod check;
 mod config;
 mod flows;
+pub mod generate;
 mod keys;
 mod lists;
+mod output;
 mod quantity;
 mod topology;
+pub mod trace;
 
 pub use check::check;
 pub use flows::{flows_to_text, read_flows};
 pub use lists::{SizeCdf, read_trace_nodes};
+pub use output::{Fct, Pfc, QlenDump, QlenPort, ip_node, node_ip, read_fct, read_pfc, read_qlen, standalone_fct};
 pub use quantity::{delay, nanoseconds, rate};
 
 /// A configuration, every key with its meaning there.

@@ -1,0 +1,8 @@
+//! Topologies and flows as that simulator's scripts make them, without their faults, and the same for the same seed on
+//! every machine.
+
+mod flows;
+mod topology;
+
+pub use flows::{Poisson, incast, permutation};
+pub use topology::{FatTree, star};

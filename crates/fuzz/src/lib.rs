@@ -1,0 +1,59 @@
+//! Broken files for every reader. A reader may refuse them; it may not panic, hang, or take memory on their word.
+//!
+//! A reader joins with one entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`), `make fuzz` runs
+//! on until something is found.
+
+pub mod memory;
+mod mutate;
+mod targets;
+
+pub use mutate::Mutator;
+pub use targets::{TARGETS, Target};
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+/// Bytes that a reader may take for a file of no bytes: tables of all nodes that can have an address.
+const MEMORY_AT_LEAST: usize = 4 << 20;
+
+/// Bytes that it may take for each byte of the file.
+const MEMORY_PER_BYTE: usize = 128;
+
+thread_local! {
+    /// What the last panic of this thread said.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs one input; what was wrong, if anything.
+///
+/// # Errors
+/// The panic's message and place, or the memory that was taken.
+pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if memory::measuring() {
+                PANIC.with(|text| *text.borrow_mut() = info.to_string());
+            } else {
+                loud(info);
+            }
+        }));
+    });
+    let (outcome, peak) = memory::peak(|| catch_unwind(AssertUnwindSafe(|| (target.run)(input))));
+    if outcome.is_err() {
+        return Err(PANIC.with(|text| std::mem::take(&mut *text.borrow_mut())));
+    }
+    let most = MEMORY_AT_LEAST + MEMORY_PER_BYTE * input.len();
+    if peak > most {
+        return Err(format!("{peak} bytes of memory for a file of {} bytes; at most {most} are fair", input.len()));
+    }
+    Ok(())
+}
+
+/// A name for an input: FNV-1a of its bytes.
+pub fn name(input: &[u8]) -> String {
+    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ *b as u64).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,209 @@
+//! The readers.
+
+use fanin_formats::hpcc::trace::{Header, Packet, PortRate, Record, read_trace};
+use fanin_formats::hpcc::{
+    Config, SizeCdf, Topology, check, flows_to_text, read_fct, read_flows, read_pfc, read_qlen, read_trace_nodes,
+};
+
+/// A reader, and good files to begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// How it is called on the command line.
+    pub name: &'static str,
+    /// Reads one input; panics if something is wrong.
+    pub run: fn(&[u8]),
+    /// Good files.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All readers. Another one joins with a line here.
+pub const TARGETS: &[Target] = &[
+    Target { name: "hpcc-config", run: hpcc_config, seeds: || texts(&[CONFIG]) },
+    Target { name: "hpcc-topology", run: hpcc_topology, seeds: || texts(&[TOPOLOGY]) },
+    Target { name: "hpcc-flows", run: hpcc_flows, seeds: || texts(&[FLOWS]) },
+    Target { name: "hpcc-together", run: hpcc_together, seeds: || texts(&[&[CONFIG, TOPOLOGY, FLOWS].join("\0")]) },
+    Target { name: "hpcc-trace-nodes", run: hpcc_trace_nodes, seeds: || texts(&["3\n0 1 2\n"]) },
+    Target { name: "hpcc-sizes", run: hpcc_sizes, seeds: || texts(&["0 0\n100 1 # x\n\n3.5e2 99.5\n1000 100\n"]) },
+    Target { name: "hpcc-fct", run: hpcc_fct, seeds: || texts(&[FCT]) },
+    Target { name: "hpcc-pfc", run: hpcc_pfc, seeds: || texts(&["2000001000 320 1 17 1\n2000002000 3 0 1 0\n"]) },
+    Target { name: "hpcc-qlen", run: hpcc_qlen, seeds: || texts(&["time: 5\n17 1 2 3 4\n17 2\ntime: 6\n17 1 2\n"]) },
+    Target { name: "hpcc-tr", run: hpcc_tr, seeds: trace_seeds },
+];
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+const CONFIG: &str = "\
+# a comment {x}
+ENABLE_QCN 1 {explained
+ here}
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000
+TOPOLOGY_FILE t
+FLOW_FILE f
+TRACE_FILE x
+TRACE_OUTPUT_FILE o
+FCT_OUTPUT_FILE c
+PFC_OUTPUT_FILE p
+SIMULATOR_STOP_TIME 4.00
+CC_MODE 3
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 900
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 50Mb/s
+RATE_HAI 100Mb/s
+MIN_RATE 1000Mb/s
+DCTCP_RATE_AI 615Mb/s
+ERROR_RATE_PER_LINK 0.0000
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+HAS_WIN 1
+GLOBAL_T 1
+VAR_WIN 1
+FAST_REACT 1
+U_TARGET 0.95
+MI_THRESH 0
+INT_MULTI 4
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+RATE_BOUND 1
+ACK_HIGH_PRIO 0
+LINK_DOWN 5 4 5
+ENABLE_TRACE 0
+KMAX_MAP 2 100000000000 1600 400000000000 6400
+KMIN_MAP 2 100000000000 400 400000000000 1600
+PMAX_MAP 2 100000000000 0.2 400000000000 0.20
+BUFFER_SIZE 32
+QLEN_MON_FILE q
+QLEN_MON_START 2000000000
+QLEN_MON_END 3000000000
+";
+
+const TOPOLOGY: &str = "\
+6 2 5
+4 5
+0 4 100Gbps 1000ns 0.000000
+1 4 100Gbps 1us 0
+2 5 100Gbps 0.001ms 0.5
+3 5 100000Mb/s 1000ns 0.000000
+4 5 400Gbps 1000ns 1e-9
+";
+
+const FLOWS: &str = "\
+3
+0 2 3 100 1000 2.000000000
+1 3 3 100 4294967295 2.000000067
+3 0 3 200 1 2.000001000
+";
+
+const FCT: &str = "\
+0b000d01 0b000601 10000 100 443 2000000067 4086 4199
+0b001401 0b003901 10000 100 632 2000000827 8206 8254
+";
+
+fn hpcc_config(bytes: &[u8]) {
+    let _ = Config::read("fuzz", bytes);
+}
+
+fn hpcc_topology(bytes: &[u8]) {
+    if let Ok((topology, _)) = Topology::read("fuzz", bytes) {
+        let again = Topology::read("again", topology.to_text().as_bytes()).expect("what is written can be read").0;
+        assert_eq!(again, topology);
+    }
+}
+
+fn hpcc_flows(bytes: &[u8]) {
+    if let Ok((flows, _)) = read_flows("fuzz", bytes, None) {
+        // Starts are written with nine decimals, which may round; their order stays.
+        let text = flows_to_text(&flows);
+        assert_eq!(
+            read_flows("again", text.as_bytes(), None).expect("what is written can be read").0.len(),
+            flows.len()
+        );
+    }
+}
+
+/// Configuration, topology and flows with a zero byte between them.
+fn hpcc_together(bytes: &[u8]) {
+    let mut parts = bytes.splitn(3, |b| *b == 0);
+    let mut part = || parts.next().unwrap_or_default();
+    let Ok((config, _)) = Config::read("config", part()) else { return };
+    let Ok((topology, _)) = Topology::read("topology", part()) else { return };
+    let Ok((flows, _)) = read_flows("flows", part(), None) else { return };
+    let _ = check("config", &config, &topology, &flows);
+}
+
+fn hpcc_trace_nodes(bytes: &[u8]) {
+    let _ = read_trace_nodes("fuzz", bytes, 300);
+}
+
+fn hpcc_sizes(bytes: &[u8]) {
+    if let Ok(sizes) = SizeCdf::read("fuzz", bytes) {
+        let (least, most) = (sizes.points()[0].0, sizes.points()[sizes.points().len() - 1].0);
+        for u in [0.0, 0.25, 0.5, 1.0 - f64::EPSILON] {
+            assert!((least..=most).contains(&sizes.quantile(u)), "{u}");
+        }
+        assert!(sizes.mean() >= least * (1.0 - 1e-9) && sizes.mean() <= most * (1.0 + 1e-9));
+    }
+}
+
+fn hpcc_fct(bytes: &[u8]) {
+    if let Ok(flows) = read_fct("fuzz", bytes) {
+        let text: String = flows.iter().map(|flow| format!("{flow}\n")).collect();
+        assert_eq!(read_fct("again", text.as_bytes()), Ok(flows));
+    }
+}
+
+fn hpcc_pfc(bytes: &[u8]) {
+    if let Ok(pauses) = read_pfc("fuzz", bytes) {
+        let text: String = pauses.iter().map(|pause| format!("{pause}\n")).collect();
+        assert_eq!(read_pfc("again", text.as_bytes()), Ok(pauses));
+    }
+}
+
+fn hpcc_qlen(bytes: &[u8]) {
+    if let Ok(dumps) = read_qlen("fuzz", bytes) {
+        let text: String = dumps.iter().map(|dump| dump.to_string()).collect();
+        assert_eq!(read_qlen("again", text.as_bytes()), Ok(dumps));
+    }
+}
+
+fn hpcc_tr(bytes: &[u8]) {
+    if let Ok((header, records)) = read_trace("fuzz", bytes) {
+        assert!(bytes.starts_with(&header.to_bytes()));
+        for record in records.flatten() {
+            assert_eq!(Record::from_bytes(&record.to_bytes()), record);
+            assert!(!record.to_string().is_empty());
+        }
+    }
+}
+
+fn trace_seeds() -> Vec<Vec<u8>> {
+    let header = Header { ports: vec![PortRate { node: 1, interface: 1, rate: 100_000_000_000 }; 2], window: 153_000 };
+    let record = |packet| Record {
+        time: 2_000_000_000,
+        node: 1,
+        interface: 1,
+        queue: 3,
+        qlen: 1090,
+        sip: 0x0b00_0001,
+        dip: 0x0b00_0101,
+        size: 1090,
+        event: 2,
+        ecn: 1,
+        node_type: 1,
+        packet,
+    };
+    let packets = [
+        Packet::Data(Default::default()),
+        Packet::Ack(Default::default()),
+        Packet::Cnp { flow: 1, queue: 3, ecn: 1, seq: 5 },
+        Packet::Pfc { time: 1, qlen: 2, queue: 3 },
+    ];
+    vec![[header.to_bytes(), packets.map(|packet| record(packet).to_bytes()).concat()].concat()]
+}
