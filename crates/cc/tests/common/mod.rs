@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod net;
+pub mod ns3;
 pub mod point;
 pub mod tcp;
 
