@@ -3,7 +3,7 @@
 
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
-use fanin_fabric::{ClassCounters, DropCause, FlowRecord, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc::{self, Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
 use fanin_ns3::results::Drop;
@@ -111,7 +111,9 @@ impl Setup {
         let quote = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let scheme = quote(self.scheme());
         let (name, text) = (quote(&self.name), quote(&self.text));
-        format!("# A configuration of the ns-3 HPCC simulator, run on its own network.\nname = {name}\nscheme = {scheme}\nhpcc_config = {text}\n")
+        format!(
+            "# A configuration of the ns-3 HPCC simulator, run on its own network.\nname = {name}\nscheme = {scheme}\nhpcc_config = {text}\n"
+        )
     }
 }
 
@@ -120,9 +122,11 @@ fn most_switches(topology: &Topology, payload: u32) -> usize {
     let wiring = fanin_ns3::wiring::Wiring::new(topology, payload);
     let Some(&first) = wiring.hosts.first() else { return 0 };
     // All shortest ways of a pair have equally many, and each host's farthest pair bounds the others by half.
-    let hosts = wiring.hosts.iter().flat_map(|a| [(first, *a), (*a, first)]).chain(
-        wiring.hosts.iter().zip(wiring.hosts.iter().rev()).map(|(a, b)| (*a, *b)),
-    );
+    let hosts = wiring
+        .hosts
+        .iter()
+        .flat_map(|a| [(first, *a), (*a, first)])
+        .chain(wiring.hosts.iter().zip(wiring.hosts.iter().rev()).map(|(a, b)| (*a, *b)));
     hosts.filter(|(a, b)| a != b).map(|(a, b)| wiring.path(a, b, 0, 0).len().saturating_sub(2)).max().unwrap_or(0)
 }
 
@@ -271,7 +275,8 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
             Time::from_ns(link.delay),
         )
     };
-    let graph = Graph { hosts: wiring.hosts.len() as u32, names, links: setup.topology.links.iter().map(link).collect() };
+    let graph =
+        Graph { hosts: wiring.hosts.len() as u32, names, links: setup.topology.links.iter().map(link).collect() };
     let counts: Vec<_> = network.counts().collect();
     let ports: Vec<PortCounters> = counts
         .iter()
@@ -321,7 +326,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         counters.delivered += f.delivered();
         counters.packets_arrived += f.arrived.0 as u64;
         counters.packets_marked += f.arrived.1 as u64;
-        let alone = files::fct(&network.finished_record(f), setup.config.payload).standalone;
+        let alone = files::fct(&network.record(f), setup.config.payload).standalone;
         let hops = wiring.path(f.src, f.dst, f.sport, f.dport).len() as u16 - 1;
         run_flows.push(FlowRecord {
             start: Time::from_ns(f.start),
@@ -351,16 +356,16 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         first.counters.actions = network.actions().clone();
     }
     let mut totals = Totals { packet_hops: network.packet_hops(), events: network.events_run(), ..Totals::default() };
-    totals.event_hash = network.fct_hash();
+    totals.event_hash = network.hash();
     totals.nacks = network.nacks;
     for (why, count) in network.drops() {
         let drops = &mut totals.drops;
-        *match cause(why) {
-            DropCause::Lossless => &mut drops.lossless,
-            DropCause::LinkDown => &mut drops.link_down,
-            DropCause::Error => &mut drops.error,
-            DropCause::NoRoute => &mut drops.no_route,
-            _ => &mut drops.wrong_host,
+        *match why {
+            Drop::Full => &mut drops.lossless,
+            Drop::LinkDown => &mut drops.link_down,
+            Drop::Error => &mut drops.error,
+            Drop::NoRoute => &mut drops.no_route,
+            Drop::WrongHost => &mut drops.wrong_host,
         } += count;
     }
     let mut events = EventLog::new(1000);
@@ -402,15 +407,5 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         hops: Vec::new(),
         events,
         files: spools,
-    }
-}
-
-fn cause(drop: Drop) -> DropCause {
-    match drop {
-        Drop::Full => DropCause::Lossless,
-        Drop::LinkDown => DropCause::LinkDown,
-        Drop::Error => DropCause::Error,
-        Drop::NoRoute => DropCause::NoRoute,
-        Drop::WrongHost => DropCause::WrongHost,
     }
 }

@@ -300,6 +300,7 @@ impl<'a> Runner<'a> {
         let classes = std::iter::once(control).chain(data).collect();
         let measured_from = self.measure.warm_up;
         let run = Run {
+            files: Vec::new(),
             graph,
             traffics,
             measured_from,

@@ -65,14 +65,7 @@ impl Network {
         let Packet { kind, ce, queue, size, seq, flow, payload, sent_at, .. } = r.packet;
         let flow = self.flows().get(flow as usize);
         let (src, dst, sport, dport) = flow.map_or((r.node, 0, 0, 0), |f| (f.src, f.dst, f.sport, f.dport));
-        let back = trace::Ack {
-            sport: dport,
-            dport: sport,
-            flags: ce as u16,
-            pg: queue as u16,
-            seq,
-            ts: sent_at,
-        };
+        let back = trace::Ack { sport: dport, dport: sport, flags: ce as u16, pg: queue as u16, seq, ts: sent_at };
         let (sip, dip, packet) = match kind {
             Kind::Data => {
                 let payload = payload as u16;

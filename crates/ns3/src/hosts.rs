@@ -77,6 +77,13 @@ pub struct Flow {
     nack_after: u64,
 }
 
+impl Flow {
+    /// Bytes that have arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.expected as u64
+    }
+}
+
 impl Network {
     /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the next.
     pub(crate) fn read_flows(&mut self) {
@@ -311,6 +318,7 @@ impl Network {
                     f.expected -= f.expected % self.config.l2_chunk_size;
                 }
             }
+            self.nacks += due as u64;
             due.then_some(Kind::Nack)
         } else {
             // What had arrived before is answered by nothing.

@@ -7,7 +7,7 @@ use crate::random::{Decisions, Errors};
 use crate::results::{Drop, Finished, Happened, Pause, QueueLengths, Seen};
 use crate::time;
 use crate::wiring::{NONE, Wiring};
-use fanin_cc::{Instance, IntHop, Settings, Telemetry};
+use fanin_cc::{Actions, Instance, IntHop, Settings, Telemetry};
 use fanin_formats::hpcc;
 use fanin_units::{NodeId, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -129,8 +129,11 @@ pub struct Network {
     stopped: bool,
     /// What happened since it was last taken.
     pub happened: Happened,
-    /// Packets not admitted.
-    pub drops: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+    drops: BTreeMap<Drop, u64>,
+    /// Sum of a hash over finished flows.
+    hash: u64,
 }
 
 impl Network {
@@ -230,7 +233,9 @@ impl Network {
             stop,
             stopped: false,
             happened: Happened::default(),
-            drops: 0,
+            nacks: 0,
+            drops: BTreeMap::new(),
+            hash: 0,
             wiring,
         }
     }
@@ -298,6 +303,36 @@ impl Network {
     /// The flows that have come to their hosts, in the order of the file.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// Packets lost, by cause.
+    pub fn drops(&self) -> impl Iterator<Item = (Drop, u64)> + '_ {
+        self.drops.iter().map(|(why, count)| (*why, *count))
+    }
+
+    /// How often the control law acted.
+    pub fn actions(&self) -> &Actions {
+        self.scheme.actions()
+    }
+
+    /// A hash over all finished flows with their times, by which two runs can be told apart.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// What the FCT file says of a flow: one that has not finished took no time.
+    pub fn record(&self, flow: &Flow) -> Finished {
+        Finished {
+            src: flow.src,
+            dst: flow.dst,
+            sport: flow.sport,
+            dport: flow.dport,
+            bytes: flow.size,
+            start: flow.start,
+            took: if flow.finished { flow.done_at - flow.start } else { 0 },
+            round_trip: self.wiring.round_trip(flow.src, flow.dst),
+            narrowest: self.wiring.narrowest(flow.src, flow.dst),
+        }
     }
 
     /// Events that have run.
@@ -548,7 +583,7 @@ impl Network {
 
     pub(crate) fn dropped(&mut self, device: u32, ix: u32, why: Drop) {
         self.free.push(ix);
-        self.drops += 1;
+        *self.drops.entry(why).or_insert(0) += 1;
         self.devices[device as usize].counts.dropped += 1;
         let node = self.wiring.devices[device as usize].node;
         let at = self.events.now();
@@ -582,19 +617,12 @@ impl Network {
         let f = &mut self.flows[flow as usize];
         f.finished = true;
         f.done_at = now;
-        let (src, dst) = (f.src, f.dst);
-        let finished = Finished {
-            flow,
-            src,
-            dst,
-            sport: f.sport,
-            dport: f.dport,
-            bytes: f.size,
-            start: f.start,
-            took: now - f.start,
-            round_trip: self.wiring.round_trip(src, dst),
-            narrowest: self.wiring.narrowest(src, dst),
-        };
+        let finished = self.record(&self.flows[flow as usize]);
+        // FNV-1a over the numbers of the flow's line; a sum, so that the order of lines does not matter.
+        let numbers = [finished.src as u64, finished.dst as u64, finished.sport as u64, finished.start, finished.took];
+        let line =
+            numbers.into_iter().fold(0xCBF2_9CE4_8422_2325_u64, |h, n| (h ^ n).wrapping_mul(0x0000_0100_0000_01B3));
+        self.hash = self.hash.wrapping_add(line);
         self.happened.finished.push(finished);
     }
 }

@@ -6,8 +6,6 @@ use crate::wiring::Wiring;
 /// A flow whose last byte is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Its place among the flows.
-    pub flow: u32,
     /// Sending host.
     pub src: u32,
     /// Receiving host.

@@ -3,10 +3,10 @@
 
 mod common;
 
-use fanin_formats::hpcc::{Config, Topology, fct_line, read_flows};
+use fanin_formats::hpcc::{Config, Topology, read_flows};
 use fanin_ns3::random::Decisions;
 use fanin_ns3::wiring::Wiring;
-use fanin_ns3::{Network, hash, law, time};
+use fanin_ns3::{Network, files, hash, law, time};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +94,7 @@ fn run(folder: &Path, config: &str) -> String {
     let payload = config.payload;
     let mut network = Network::new(config, &topology, flows, &[], &settings);
     network.run_until(u64::MAX);
-    network.happened.finished.iter().map(|f| fct_line(&f.record(payload)) + "\n").collect()
+    network.happened.finished.iter().map(|f| format!("{}\n", files::fct(f, payload))).collect()
 }
 
 #[test]
