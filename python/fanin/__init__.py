@@ -5,6 +5,7 @@
 
 from fanin._core import SpecError, __version__
 from fanin.compare import Comparison, compare, load_comparison
+from fanin.hpcc import run_hpcc
 from fanin.result import Result, RunError, load
 from fanin.run import run
 
@@ -18,4 +19,5 @@ __all__ = [
     "load",
     "load_comparison",
     "run",
+    "run_hpcc",
 ]

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from rich.markdown import Markdown
 import fanin
 from fanin import _core, bench, papers, table
 from fanin.compare import Comparison, load_comparison
+from fanin.hpcc import HpccJob, run_hpcc
 from fanin.result import RunError, check_target, is_run_folder
 from fanin.run import Job
 
@@ -62,15 +63,43 @@ def main() -> None:
 
 @app.command()
 def run(
-    spec: SpecFile,
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)
+    ] = None,
     out: Out = None,
     parquet: Parquet = False,
     set_: Set = None,
     scheme: Annotated[str | None, typer.Option(help="Run all traffics under this scheme.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
     overwrite: Overwrite = False,
+    hpcc: Annotated[
+        Path | None,
+        typer.Option("--hpcc", metavar="CONFIG", help="Run an unchanged configuration of the ns-3 HPCC simulator."),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="With --hpcc: also write its binary trace, trace.tr.")] = False,
 ) -> None:
-    """Run one spec; print its summary and leave a run folder."""
+    """Run one spec; print its summary and leave a run folder.
+
+    With --hpcc, run a configuration of the ns-3 HPCC simulator instead, on its own network and with its results: fct.txt,
+    pfc.txt and qlen.txt go into the run folder. Paths in it start at this folder.
+    """
+    if hpcc is not None:
+        if spec is not None or set_ or scheme is not None or seed is not None:
+            _fail(
+                "--hpcc runs a configuration as it is: SPEC, --set, --scheme and --seed do not go with it", WRONG_SPEC
+            )
+        folder = out or Path("runs") / HpccJob(str(hpcc), ".").label
+        overwrite = overwrite or out is None
+        check_target(folder, overwrite=overwrite)
+        result = run_hpcc(hpcc, trace=trace)
+        result.save(folder, parquet=parquet, overwrite=overwrite)
+        _report(Comparison([result], result.cancelled), folder)
+        return
+    if spec is None or trace:
+        _fail(
+            "which SPEC? Name a .toml or .json file, or a configuration with --hpcc (--trace goes with that)",
+            WRONG_SPEC,
+        )
     job = Job.of(spec, set_ or ()).using(scheme, seed)
     folder = out or default_folder(job) / job.label
     overwrite = overwrite or out is None
@@ -264,7 +293,7 @@ def _stderr() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     for line in message.splitlines():
         print(f"error: {line}", file=sys.stderr)
     raise SystemExit(code)

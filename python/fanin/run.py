@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from fanin import _core
 from fanin.progress import ProgressDisplay
@@ -22,6 +22,20 @@ SpecLike = str | os.PathLike[str] | Mapping[str, object]
 
 Watcher = Callable[[_core.Progress], bool]
 """Called about 10 times a second during a run; the run stops when it returns False."""
+
+
+class Runnable(Protocol):
+    """Something that leaves a result when it has run."""
+
+    @property
+    def label(self) -> str:
+        """Names the run among others; fit for a folder name."""
+
+    def resolve(self) -> object:
+        """Raises what is wrong with it before anything has run."""
+
+    def run(self, flows: object | None, watcher: Watcher | None) -> Result:
+        """Runs it in this thread, without the GIL."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +134,7 @@ def run(
 
 
 def run_jobs(
-    jobs: Sequence[Job], *, workers: int, flows: object | None = None, progress: bool | Watcher = True
+    jobs: Sequence[Runnable], *, workers: int, flows: object | None = None, progress: bool | Watcher = True
 ) -> list[Result]:
     """Runs several specs, `workers` at a time, and returns their results in order.
 
@@ -130,7 +144,7 @@ def run_jobs(
 
 
 def map_jobs(
-    jobs: Sequence[Job],
+    jobs: Sequence[Runnable],
     take: Callable[[Result], T],
     *,
     workers: int,

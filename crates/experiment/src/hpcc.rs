@@ -106,13 +106,21 @@ impl Setup {
         self.settings.id()
     }
 
-    /// The configuration as it was read, as a document: what a run folder keeps of a spec.
+    /// What a run folder keeps of a spec: the names that tables show, and the configuration as it was read.
     pub fn document(&self) -> String {
         let quote = |text: &str| serde_json::to_string(text).unwrap_or_default();
-        let scheme = quote(self.scheme());
-        let (name, text) = (quote(&self.name), quote(&self.text));
+        let switches = self.topology.is_switch.iter().filter(|s| **s).count();
+        let hosts = self.topology.is_switch.len() - switches;
         format!(
-            "# A configuration of the ns-3 HPCC simulator, run on its own network.\nname = {name}\nscheme = {scheme}\nhpcc_config = {text}\n"
+            "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\n\
+             hpcc_config = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n\
+             [measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n\
+             [[traffic]]\nname = \"all\"\nscheme = {}\n",
+            quote(&self.name),
+            quote(&self.text),
+            quote(&self.config.topology_file),
+            (self.config.stop * 1e9) as u64,
+            quote(self.scheme()),
         )
     }
 }
@@ -369,7 +377,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         } += count;
     }
     let mut events = EventLog::new(1000);
-    let warn = |detail: String| Event { time: Time::ZERO, kind: EventKind::Warning, place: setup.name.clone(), detail };
+    let warn = |detail: String| Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail };
     for warning in &setup.warnings {
         events.push(warn(warning.to_string()));
     }

@@ -4,7 +4,7 @@
 mod arrow;
 
 use arrow::ArrowTable;
-use fanin_experiment::{ListedFlow, Outcome, Problems, Spec, bench};
+use fanin_experiment::{ListedFlow, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -162,31 +162,59 @@ fn run(
         Some(flows) => checked.build_with(flows).map_err(refused)?,
         None => checked.build(),
     };
-    let mut look = |state: &fanin_experiment::Progress| -> bool {
-        let Some(callback) = &progress else { return true };
-        // The interpreter may be waiting to deliver a signal: an exception raised here stops the run like an answer
-        // of False does, and what has been measured so far is returned.
-        Python::attach(|py| {
-            let state = Progress {
-                simulated_s: state.simulated.as_secs_f64(),
-                end_s: state.end.as_secs_f64(),
-                packet_hops: state.packet_hops,
-                wall_s: state.wall.as_secs_f64(),
-                started: state.started,
-                finished: state.finished,
-            };
-            let answer = callback.call1(py, (state,)).and_then(|answer| answer.is_truthy(py));
-            answer.unwrap_or(false) && py.check_signals().is_ok()
-        })
-    };
-    let outcome = py.detach(|| fanin_experiment::run(built, &mut look));
+    let outcome = py.detach(|| fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state)));
     let measure = checked.measure();
     let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
-    let summary = summarise(&outcome.run, sizes, measure.allow_drops);
     let document = checked.document();
-    let wall_s = outcome.wall.as_secs_f64();
-    let manifest = Manifest::new(&document.name, document.seed, &outcome.run, wall_s, outcome.cancelled);
-    Ok(RunResult { outcome, summary, manifest, spec_toml: checked.to_toml() })
+    Ok(left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
+}
+
+/// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
+#[pyfunction]
+fn run_hpcc(
+    py: Python<'_>,
+    config: &str,
+    folder: &str,
+    trace: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
+    let outcome = py.detach(|| hpcc::run(&setup, trace, &mut |state| look(progress.as_ref(), state)));
+    let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
+    Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
+}
+
+/// What a run left, summed up.
+fn left_by(
+    outcome: Outcome,
+    sizes: SizeRange,
+    allow_drops: bool,
+    name: &str,
+    seed: u64,
+    spec_toml: String,
+) -> RunResult {
+    let summary = summarise(&outcome.run, sizes, allow_drops);
+    let manifest = Manifest::new(name, seed, &outcome.run, outcome.wall.as_secs_f64(), outcome.cancelled);
+    RunResult { outcome, summary, manifest, spec_toml }
+}
+
+/// Tells Python how far a run is; the answer is whether it goes on.
+fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> bool {
+    let Some(callback) = progress else { return true };
+    // The interpreter may be waiting to deliver a signal: an exception raised here stops the run like an answer
+    // of False does, and what has been measured so far is returned.
+    Python::attach(|py| {
+        let state = Progress {
+            simulated_s: state.simulated.as_secs_f64(),
+            end_s: state.end.as_secs_f64(),
+            packet_hops: state.packet_hops,
+            wall_s: state.wall.as_secs_f64(),
+            started: state.started,
+            finished: state.finished,
+        };
+        let answer = callback.call1(py, (state,)).and_then(|answer| answer.is_truthy(py));
+        answer.unwrap_or(false) && py.check_signals().is_ok()
+    })
 }
 
 /// Runs one case of the benchmark.
@@ -236,6 +264,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RunResult>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

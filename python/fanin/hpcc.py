@@ -1,0 +1,126 @@
+"""Configurations of the ns-3 HPCC simulator: run unchanged, with the files that its users' scripts read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from fanin import _core
+from fanin.result import Result
+from fanin.run import Watcher, run_jobs
+
+
+@dataclass(frozen=True)
+class HpccJob:
+    """One configuration to run."""
+
+    config: str
+    """The configuration's path, from `folder`."""
+    folder: str
+    """Where the paths inside the configuration start."""
+    trace: bool = False
+
+    @property
+    def label(self) -> str:
+        """Names the run among others; fit for a folder name."""
+        return Path(self.config).stem
+
+    def resolve(self) -> None:
+        """Nothing to look at before the run: reading the files is its first step."""
+
+    def run(self, flows: object | None, watcher: Watcher | None) -> Result:
+        """Runs it in this thread, without the GIL."""
+        if flows is not None:
+            raise ValueError("flows of a configuration come from its FLOW_FILE")
+        return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+
+
+def run_hpcc(
+    config: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] = ".",
+    trace: bool = False,
+    progress: bool | Watcher = True,
+) -> Result:
+    """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
+
+    Paths in the configuration, and `config` itself, start at `folder`: for that simulator the folder in which it is
+    called. `Result.save` writes `fct.txt`, `pfc.txt` and `qlen.txt` beside the usual tables, and with `trace` also
+    `trace.tr`, the packets at the nodes of its TRACE_FILE.
+
+    Raises `SpecError`, which names file and line, for files that cannot be used.
+    """
+    job = HpccJob(os.fspath(config), os.fspath(folder), trace)
+    return run_jobs([job], workers=1, progress=progress)[0]
+
+
+def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """The completed flows of an `fct.txt`, that simulator's or ours, in its order, one row each.
+
+    Columns: src, dst (node numbers), sport, dport, bytes, start_ns, fct_ns, standalone_ns, slowdown (at least 1).
+    """
+    names = ["sip", "dip", "sport", "dport", "bytes", "start_ns", "fct_ns", "standalone_ns"]
+    types = dict.fromkeys(names[2:], pl.Int64) | {"sip": pl.String, "dip": pl.String}
+    frame = pl.read_csv(Path(path), separator=" ", has_header=False, new_columns=names, schema_overrides=types)
+
+    def node(column: str) -> pl.Expr:
+        return pl.col(column).str.to_integer(base=16).floordiv(256).mod(65_536)
+
+    slowdown = (pl.col("fct_ns") / pl.col("standalone_ns")).clip(lower_bound=1.0)
+    return frame.select(node("sip").alias("src"), node("dip").alias("dst"), *names[2:], slowdown.alias("slowdown"))
+
+
+TRACE_RECORD = np.dtype(
+    {
+        "names": ["time_ns", "node", "port", "queue", "queue_bytes", "sip", "dip", "bytes", "protocol", "event", "ecn"],
+        "formats": ["<u8", "<u2", "u1", "u1", "<u4", "<u4", "<u4", "<u2", "u1", "u1", "u1"],
+        "offsets": [0, 8, 10, 11, 12, 16, 20, 24, 26, 27, 28],
+        "itemsize": 56,
+    }
+)
+"""What all records of a `.tr` file have; what their packets say beyond that is left to that simulator's own reader."""
+
+EVENTS = ("received", "enqueued", "dequeued", "dropped")
+
+
+def read_trace(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """The packets of a `.tr` file, one row per event at a traced node, in order.
+
+    `queue_bytes` are those in the packet's queue, before it joins or after it has left.
+    """
+    data = Path(path).read_bytes()
+    if len(data) < 4:
+        raise ValueError(f"{path}: {len(data)} bytes are no trace")
+    begin = 4 + 11 * int.from_bytes(data[:4], "little") + 4
+    if len(data) < begin:
+        raise ValueError(f"{path}: ends within its table of port speeds")
+    whole = (len(data) - begin) // TRACE_RECORD.itemsize
+    records = np.frombuffer(data, TRACE_RECORD, whole, begin)
+    return pl.DataFrame({name: records[name] for name in TRACE_RECORD.names or ()}).with_columns(
+        pl.col("event").replace_strict(dict(enumerate(EVENTS)), default=None, return_dtype=pl.String)
+    )
+
+
+PERCENTILES = (50, 95, 99)
+
+
+def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
+    """Slowdown p50, p95 and p99 in bins of equally many flows by size, as that simulator's own analysis cuts them.
+
+    `flows` is what `read_fct` returns. A percentile is the value at place floor(n p) of the bin's n slowdowns in order.
+    """
+    ordered = flows.sort("bytes", "start_ns", "src", "dst", "sport")
+    rows = []
+    for number in range(bins):
+        first, end = number * len(ordered) // bins, (number + 1) * len(ordered) // bins
+        part = ordered[first:end]
+        if part.is_empty():
+            continue
+        values = np.sort(part["slowdown"].to_numpy())
+        at = {f"p{p}": float(values[min(len(values) - 1, len(values) * p // 100)]) for p in PERCENTILES}
+        rows.append({"largest_bytes": int(part["bytes"][-1]), "flows": len(part)} | at)
+    return pl.DataFrame(rows)
