@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use fanin_formats::hpcc::{Config, Flow, Topology, check, read_flows};
+use fanin_formats::hpcc::{Config, Flow, Link, Topology, check, read_flows};
 use fanin_formats::{Error, Warning};
 
 fn read(text: &str) -> Result<(Config, Vec<Warning>), Error> {
@@ -215,11 +215,18 @@ fn files_are_checked_against_each_other() {
     assert!(check("c.txt", &config, &cut, &near).is_ok());
     // No packet passes a host: 0 and 2 reach host 1, but not each other.
     let mut host_between = cut.clone();
-    host_between.links.push(fanin_formats::hpcc::Link { a: 1, b: 2, ..topology.links[0] });
-    assert!(fails(&config, &host_between, &flows).contains("no path"));
+    for (a, b) in [(0, 1), (1, 2)] {
+        host_between.links.push(Link { a, b, ..topology.links[0] });
+    }
+    assert!(fails(&config, &host_between, &flows[..1]).contains("no path"));
     assert!(check("c.txt", &config, &host_between, &[Flow { src: 1, ..flows[0] }]).is_ok());
     assert!(fails(&config, &topology, &[Flow { dst: 4, ..flows[0] }]).contains("node 4, which is a switch"));
     assert!(fails(&config, &topology, &[flows[2], flows[0]]).contains("flow 2 starts before flow 1"));
+    let mut many = vec![Flow { bytes: 1, ..flows[0] }; 55_536];
+    many.push(Flow { src: 1, ..many[0] });
+    assert!(check("c.txt", &config, &topology, &many).is_ok());
+    many.push(many[0]);
+    assert!(fails(&config, &topology, &many).contains("more than 55536 flows from host 0 to host 2"));
     let warnings = check("c.txt", &Config { stop: 2.0, ..config.clone() }, &topology, &flows).unwrap();
     assert!(warnings[0].what.contains("3 of 3 flows"), "{}", warnings[0]);
     let mut slow = topology.clone();

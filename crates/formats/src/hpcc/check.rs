@@ -42,6 +42,7 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
             return Err(of_flows(what));
         }
     }
+    check_ports(flows).map_err(of_flows)?;
     let stop = nanoseconds(config.stop).unwrap_or(u64::MAX);
     let late = flows.iter().rev().take_while(|flow| nanoseconds(flow.start).is_none_or(|start| start >= stop)).count();
     if late > 0 {
@@ -76,6 +77,22 @@ fn check_switches(config: &Config, topology: &Topology) -> Result<(), String> {
             let needs = reserved[switch].div_ceil(1 << 20);
             let what = "reserve that much for packets in flight when they are paused";
             Err(format!("BUFFER_SIZE is {} MiB, but switch {switch}'s ports {what}: {needs} MiB", config.buffer_mib))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Flows of one pair of hosts are told apart by source ports, which are counted up from 10000 in 16 bits.
+fn check_ports(flows: &[Flow]) -> Result<(), String> {
+    const PORTS: usize = 65_536 - 10_000;
+    if flows.len() <= PORTS {
+        return Ok(());
+    }
+    let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+    pairs.sort_unstable();
+    match pairs.iter().zip(&pairs[PORTS..]).find(|(first, last)| first == last) {
+        Some(((src, dst), _)) => {
+            Err(format!("more than {PORTS} flows from host {src} to host {dst}; there are no more source ports"))
         }
         None => Ok(()),
     }
