@@ -81,12 +81,12 @@ fn common_alpha() -> f64 {
     // Ticks from 11 us to 200 ms, none of them with a raise.
     let mut alpha = 1.0f64;
     for _ in 0..199_989 {
-        alpha = (1.0 - g) * alpha;
+        alpha *= 1.0 - g;
     }
     // The tick at 200 ms itself was asked for after the CNP.
     alpha = (1.0 - g) * alpha + g;
     for _ in 0..2 {
-        alpha = (1.0 - g) * alpha;
+        alpha *= 1.0 - g;
     }
     alpha
 }
@@ -103,12 +103,12 @@ fn an_ack_and_a_tick_of_one_nanosecond_act_in_the_order_asked_for() {
     let g = 1.0 / 256.0;
     let first = {
         let mut alpha = (1.0 - g) * 1.0f64 + g;
-        (0..3).for_each(|_| alpha = (1.0 - g) * alpha);
+        (0..3).for_each(|_| alpha *= 1.0 - g);
         (1e11 * (1.0 - alpha / 2.0)) as u64
     };
     let second = {
         let mut alpha = (1.0 - g) * ((1.0 - g) * 1.0f64) + g;
-        (0..2).for_each(|_| alpha = (1.0 - g) * alpha);
+        (0..2).for_each(|_| alpha *= 1.0 - g);
         (1e11 * (1.0 - alpha / 2.0)) as u64
     };
     assert_ne!(first, second);

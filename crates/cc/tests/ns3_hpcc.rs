@@ -321,8 +321,8 @@ impl Oracle {
     fn update(&mut self, p: &Params, next: u64, hops: &[IntHop], fast: bool) {
         if self.last_update == 0 {
             self.last_update = next;
-            for i in 0..hops.len().min(5) {
-                self.hop[i] = Word::set(&hops[i], p.int_multi);
+            for (kept, hop) in self.hop.iter_mut().zip(hops) {
+                *kept = Word::set(hop, p.int_multi);
             }
             return;
         }
