@@ -154,6 +154,19 @@ fn a_cut_and_an_increase_of_one_nanosecond_act_in_the_order_asked_for() {
 }
 
 #[test]
+fn a_target_at_the_rate_is_no_rest_below_the_line() {
+    // Eight cuts in a row with the target clamped: both are the least rate.
+    let p = params(|p| p.clamp_target = true);
+    let mut f = flow(&p, 153_000);
+    f.run(&(0..40).map(|n| cnp(10_000 + 1_000 * n)).collect::<Vec<_>>());
+    f.run(&[(60_000, 0, What::Look)]);
+    assert_eq!((f.rate(), f.watch("target")), (1_000_000_000, 1e9));
+    // The last cut is at 50.001 us; fast recovery has nothing to go to, then come 20 Mb/s and 200.
+    let steps = [350_001, 650_001, 950_001].map(|at| f.run(&[(at, at, What::Look)])[0].0);
+    assert_eq!(steps, [1_000_000_000, 1_010_000_000, 1_115_000_000]);
+}
+
+#[test]
 fn its_window_follows_and_its_timers_are_whole_microseconds() {
     let p = DcqcnNs3::preset("dcqcn-ns3-win");
     assert!(p.window && p.var_win);

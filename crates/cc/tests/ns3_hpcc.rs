@@ -449,7 +449,7 @@ proptest! {
         acks in prop::collection::vec((0u64..9_000, 0u64..160_000, prop::collection::vec(news(), 7)), 1..150),
         lines in prop::collection::vec(prop_oneof![Just(100u64), Just(400), Just(25), Just(50), Just(200), Just(40)], 7),
         (hops, flips) in (0usize..7, any::<bool>()),
-        (gbps, most, round_trip) in (prop_oneof![Just(100u64), Just(25), Just(400)], prop_oneof![Just(153_000u64), 1u64..400_000_000],
+        (gbps, most, round_trip) in (prop_oneof![Just(100u64), Just(40), Just(400)], prop_oneof![Just(153_000u64), 1u64..400_000_000],
                                      prop_oneof![Just(12_240u64), 0u64..60_000]),
         switches in prop::collection::vec(any::<bool>(), 5),
         (mi_thresh, int_multi) in (prop_oneof![Just(0u32), Just(5), 0u32..3], prop_oneof![Just(4u32), Just(1), 1u32..5_000]),
@@ -479,7 +479,8 @@ proptest! {
             let here = if flips && n % 11 == 10 { &at[..(hops + 3) % 7] } else { &at[..hops] };
             let this = if n % 13 == 12 { seq / 2 } else { seq + ahead };
             seq = seq.max(this);
-            let next = if n % 7 == 6 { seq } else { seq + flying };
+            // Sometimes the sender has gone back behind the number.
+            let next = if n % 7 == 6 { seq.saturating_sub(500) } else { seq + flying };
             oracle.ack(&p, this, next, here);
             let seen = take(&mut f, this, next, here);
             prop_assert_eq!(seen, (oracle.rate, oracle.window(&p)), "ACK {}", n);
