@@ -81,12 +81,12 @@ fn common_alpha() -> f64 {
     // Ticks from 11 us to 200 ms, none of them with a raise.
     let mut alpha = 1.0f64;
     for _ in 0..199_989 {
-        alpha = (1.0 - g) * alpha;
+        alpha *= 1.0 - g;
     }
     // The tick at 200 ms itself was asked for after the CNP.
     alpha = (1.0 - g) * alpha + g;
     for _ in 0..2 {
-        alpha = (1.0 - g) * alpha;
+        alpha *= 1.0 - g;
     }
     alpha
 }
@@ -103,12 +103,12 @@ fn an_ack_and_a_tick_of_one_nanosecond_act_in_the_order_asked_for() {
     let g = 1.0 / 256.0;
     let first = {
         let mut alpha = (1.0 - g) * 1.0f64 + g;
-        (0..3).for_each(|_| alpha = (1.0 - g) * alpha);
+        (0..3).for_each(|_| alpha *= 1.0 - g);
         (1e11 * (1.0 - alpha / 2.0)) as u64
     };
     let second = {
         let mut alpha = (1.0 - g) * ((1.0 - g) * 1.0f64) + g;
-        (0..2).for_each(|_| alpha = (1.0 - g) * alpha);
+        (0..2).for_each(|_| alpha *= 1.0 - g);
         (1e11 * (1.0 - alpha / 2.0)) as u64
     };
     assert_ne!(first, second);
@@ -151,6 +151,19 @@ fn a_cut_and_an_increase_of_one_nanosecond_act_in_the_order_asked_for() {
     let seen = f.run(&[cnp(10_000), cnp(16_000), (18_001, 18_001, What::Look)]);
     assert_eq!(f.watch("target"), LINE as f64);
     assert!(seen[2].0 < 50_776_684_272, "{seen:?}");
+}
+
+#[test]
+fn a_target_at_the_rate_is_no_rest_below_the_line() {
+    // Eight cuts in a row with the target clamped: both are the least rate.
+    let p = params(|p| p.clamp_target = true);
+    let mut f = flow(&p, 153_000);
+    f.run(&(0..40).map(|n| cnp(10_000 + 1_000 * n)).collect::<Vec<_>>());
+    f.run(&[(60_000, 0, What::Look)]);
+    assert_eq!((f.rate(), f.watch("target")), (1_000_000_000, 1e9));
+    // The last cut is at 50.001 us; fast recovery has nothing to go to, then come 20 Mb/s and 200.
+    let steps = [350_001, 650_001, 950_001].map(|at| f.run(&[(at, at, What::Look)])[0].0);
+    assert_eq!(steps, [1_000_000_000, 1_010_000_000, 1_115_000_000]);
 }
 
 #[test]

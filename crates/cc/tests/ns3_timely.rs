@@ -54,6 +54,19 @@ fn it_cuts_by_gradient_and_by_distance() {
 }
 
 #[test]
+fn its_limits_are_where_that_code_has_them() {
+    // With the newest difference alone: at t_low a rise counts, at t_high distance does not, and a gradient of 0 is none.
+    let mut f = flow(|p| p.ewma = 1.0);
+    rtt(&mut f, 1000, 2000, 49_000);
+    assert_eq!(rtt(&mut f, 3000, 4000, 50_000), 96_000_000_000);
+    assert_eq!(rtt(&mut f, 5000, 6000, 50_000), 96_100_000_000);
+    rtt(&mut f, 7000, 8000, 49_000);
+    rtt(&mut f, 9000, 10_000, 499_000);
+    assert_eq!(rtt(&mut f, 11_000, 12_000, 500_000), 1_000_000_000);
+    assert_eq!(rtt(&mut f, 13_000, 14_000, 500_000), 1_100_000_000);
+}
+
+#[test]
 fn without_rate_bound_only_the_window_moves() {
     let mut f = flow(|p| (p.window, p.var_win, p.rate_bound) = (true, true, false));
     rtt(&mut f, 1000, 20_000, 52_000);

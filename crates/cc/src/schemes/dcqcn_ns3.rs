@@ -392,3 +392,35 @@ impl Sender for Flow {
         see("target", self.target as f64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{whole, window};
+
+    #[test]
+    fn a_double_is_a_rate_as_g_plus_plus_has_it_on_x86_64() {
+        for (x, rate) in [
+            (3.9, 3),
+            (-1.5, u64::MAX),
+            (9_223_372_036_854_775_808.0, 1 << 63),
+            (1e19, 10_000_000_000_000_000_000),
+            (1.9e19, 0),
+            (1e20, 0),
+            (f64::INFINITY, 0),
+            (f64::NEG_INFINITY, 1 << 63),
+            (-1e30, 1 << 63),
+            (f64::NAN, 1 << 63),
+        ] {
+            assert_eq!(whole(x), rate, "{x}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_at_least_a_byte_and_wraps_around() {
+        assert_eq!(window(0, true, 1, 100), u64::MAX);
+        assert_eq!([window(153_000, true, 99, 100), window(153_000, false, 99, 100)], [151_470, 153_000]);
+        assert_eq!(window(1, true, 99, 100), 1);
+        // 2^34 10^10 is 2^64 9 and a rest.
+        assert_eq!(window(1 << 34, true, 10_000_000_000, 10_000_000_000), 577_799_517);
+    }
+}

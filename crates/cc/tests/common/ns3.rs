@@ -11,11 +11,11 @@ pub const fn ns(ns: u64) -> Time {
 
 /// A double as a rate on x86-64, said in another way than the schemes do.
 pub fn to_u64(x: f64) -> u64 {
-    if x.is_nan() || x < -9.223372036854775808e18 {
+    if x.is_nan() || x < i64::MIN as f64 {
         0x8000_0000_0000_0000
     } else if x < 0.0 {
         x as i64 as u64
-    } else if x < 1.8446744073709551616e19 {
+    } else if x < 2.0 * (1u64 << 63) as f64 {
         x as u64
     } else {
         0
