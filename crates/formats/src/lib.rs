@@ -6,5 +6,6 @@
 
 mod error;
 pub mod hpcc;
+pub mod htsim;
 
 pub use error::Error;
