@@ -7,6 +7,7 @@
 
 pub mod bench;
 mod error;
+pub mod htsim;
 mod run;
 mod spec;
 
