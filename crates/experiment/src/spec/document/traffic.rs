@@ -178,6 +178,11 @@ pub enum Pattern {
         /// The file; relative to the spec's folder.
         file: String,
     },
+    /// Connections from a connection matrix of htsim (`.cm`), triggers included. The `group` of each is its id there.
+    Htsim {
+        /// The file; relative to the spec's folder.
+        file: String,
+    },
 }
 
 /// How pairs of hosts are drawn.
