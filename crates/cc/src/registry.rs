@@ -291,4 +291,5 @@ schemes! {
     dctcp::Dctcp,
     dctcp_rate::DctcpRate,
     dart::Dart,
+    hpcc::Hpcc,
 }

@@ -6,5 +6,6 @@ pub mod dcqcn_vendor;
 pub mod dctcp;
 pub mod dctcp_rate;
 pub mod fixed_window;
+pub mod hpcc;
 pub mod newreno;
 pub mod none;
