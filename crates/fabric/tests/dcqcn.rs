@@ -136,6 +136,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "newreno-ecn" => &[Cut, Increase, MarkSeen],
             "dctcp" => &[Cut, Increase, MarkSeen, MarkedWindow, EchoFlip],
             "dctcp-rate" => &[Cut, Increase, MarkedWindow],
+            "hpcc" | "hpcc-per-ack" | "hpcc-per-rtt" | "hpcc-rxrate" => {
+                &[Cut, Increase, AdditiveIncrease, ReferenceUpdate]
+            }
             // All of it is receiver congestion, which DCQCN never hears of.
             "dart" | "dart-lasthop" | "dart-dasr" | "dart-dasr-lookahead" => {
                 &[MarkSeen, ReceiverCongestion, StateChange, ShareChange, MarkSuppressed]
