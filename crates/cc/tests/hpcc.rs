@@ -196,6 +196,12 @@ fn hpcc_alg1_stages() {
         it.ack(0.951, 0, 0);
         assert_eq!(it.bed.flow.stage(), 0);
     }
+    // U = eta is not below it.
+    let mut even = Steady::new("hpcc", |p| p.eta = 0.5);
+    (0..2).for_each(|_| {
+        even.ack(0.25, 0, 0);
+    });
+    assert_eq!((even.ack(0.5, 0, 0), even.bed.flow.stage()), (162_500.0, 0));
     // Within a round trip neither W_c nor the count moves.
     it.ack(0.475, 0, 50);
     let (reference, stage) = (it.bed.flow.reference(), it.bed.flow.stage());

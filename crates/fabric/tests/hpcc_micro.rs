@@ -121,6 +121,8 @@ fn hpcc_winit_pacing() {
     let (mut sends, mut last) = (Vec::new(), 0);
     alone.run(us(200), |now, sent, in_flight, window| {
         if sent > last {
+            // What was in flight before it was less than W. (An ACK may shrink W below what is in flight already.)
+            assert!(((in_flight - 1000) as f64) < window, "{in_flight} of {window} at {now}");
             sends.push(now);
             last = sent;
         }
@@ -128,9 +130,6 @@ fn hpcc_winit_pacing() {
             assert_eq!(window, 162_500.0);
         }
         assert!(in_flight as f64 <= 162_500.0 + 1000.0, "{in_flight} at {now}");
-        // An event in the middle of an instant may show a window that has just shrunk: what is in flight was let go under a
-        // larger one.
-        assert!(in_flight as f64 <= window + 12_000.0, "{in_flight} of {window} at {now}");
     });
     // Line rate in the first round trip: a packet after each packet's time.
     let slot = gbps(100).tx_time(HPCC_WIRE);
@@ -149,9 +148,9 @@ fn hpcc_winit_pacing() {
     let mut alone = Alone::new(config, with("hpcc", |p| p.base_rtt = us(13)));
     let (mut at_most, mut silent_from, mut last) = (0, Time::ZERO, 0);
     alone.run(us(1100), |now, sent, in_flight, window| {
-        assert!(in_flight as f64 <= window + 1000.0 || now < us(100), "{in_flight} of {window} at {now}");
         at_most = at_most.max(in_flight);
         if sent > last {
+            assert!(((in_flight - 1000) as f64) < window, "{in_flight} of {window} at {now}");
             (last, silent_from) = (sent, now);
         }
     });
