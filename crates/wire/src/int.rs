@@ -22,6 +22,8 @@
 //! switch and those after it find no room: they count and leave their number in pathID. nHop stops at 15. (Simulations
 //! count 42 bytes from the first link on, as HPCC 5.1 does.)
 //!
+//! Switches write it on the way, so a checksum that is to hold from end to end (ICRC) cannot cover it.
+//!
 //! Nothing in the figure tells a packet with telemetry from one without, so [`Packet`](crate::Packet) does not guess: who reads
 //! must know from elsewhere (a DSCP, a UDP port) that the header is there.
 

@@ -8,7 +8,8 @@
 //! ## Signals
 //! * Switch: each one writes into each data packet, as it leaves, the rate of its egress link, the time, the bytes that the
 //!   port has sent before and those that wait there (3.1). No marks.
-//! * Receiver: every ACK carries back what was written into the data packet that it answers.
+//! * Receiver: every data packet has an ACK (with fewer, small windows wait for timers), and every ACK carries back what was
+//!   written into the data packet that it answers.
 //! * Sender: the difference between two ACKs gives each link's rate, the smaller of two queues its queue. The path's number
 //!   (XOR of its switches) says whether two ACKs speak of the same links.
 //! * Losses are no signal. NACKs, and ACKs that repeat the end of a message, carry no telemetry and say nothing.
