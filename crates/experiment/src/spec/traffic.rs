@@ -158,6 +158,10 @@ impl One<'_, '_> {
                 format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
             self.fail("transport", problem, "leave it out, or say \"rdma\"");
         }
+        if transport == Transport::Tcp && scheme.extra().telemetry {
+            let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
+            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+        }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
         let connection = connection?;
