@@ -6,5 +6,7 @@
 
 mod error;
 pub mod hpcc;
+pub mod pcapng;
+pub mod perfetto;
 
 pub use error::Error;
