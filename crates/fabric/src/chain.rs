@@ -62,6 +62,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let traffic = record.traffic;
         self.traffics[traffic as usize].counters.finished += 1;
         self.open_messages -= 1;
+        if self.tap.messages {
+            self.see_message(message, true);
+        }
         let gate = self.slots[message as usize].counts;
         if gate == NO_GATE {
             return;
