@@ -4,6 +4,7 @@
 //! What was seen waits in one list until [`Simulation::take_seen`] empties it; whoever taps a network takes it after every
 //! slice of a run, so that the list stays as short as a slice.
 
+use crate::config::TrafficConfig;
 use crate::packet::PacketIx;
 use crate::results::FlowRecord;
 use crate::sim::Simulation;
@@ -132,6 +133,11 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
         into.clear();
         core::mem::swap(into, &mut self.tap.seen);
+    }
+
+    /// The traffics, by number.
+    pub fn traffic_configs(&self) -> impl Iterator<Item = &TrafficConfig> {
+        self.traffics.iter().map(|traffic| &traffic.config)
     }
 
     /// What is known of a message by now.

@@ -1,6 +1,6 @@
 //! A run's folder on disk: there whole, or not there at all.
 
-use crate::{Manifest, RecordError, Run, Summary, tables};
+use crate::{Manifest, RecordError, Run, Spool, Summary, tables};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub struct RunFiles<'a> {
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
     /// The run itself: `flows.arrow`, `ports.arrow`, `classes.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`,
-    /// `watch.arrow`, `hops.arrow`, each an Arrow IPC file (Feather V2).
+    /// `watch.arrow`, `hops.arrow`, each an Arrow IPC file (Feather V2); and the files that it wrote meanwhile.
     pub run: &'a Run,
     /// The numbers: `summary.json`.
     pub summary: &'a Summary,
@@ -44,6 +44,9 @@ pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Res
         write_table(&folder.join("events.arrow"), "event", &tables::events(files.run)?)?;
         write_table(&folder.join("watch.arrow"), "watch", &tables::watch(files.run)?)?;
         write_table(&folder.join("hops.arrow"), "hop", &tables::hops(files.run)?)?;
+        for file in &files.run.files {
+            copy(file, &folder.join(file.name()))?;
+        }
         write_json(&folder.join("summary.json"), files.summary)?;
         write_json(&folder.join(MANIFEST), files.manifest)
     })
@@ -59,6 +62,12 @@ fn write_file(
         writer.into_inner().map_err(|e| e.into_error())?.sync_all()
     });
     result.map_err(|source| RecordError::io("write", path, source))
+}
+
+/// Copies a file that the run has written already.
+fn copy(from: &Spool, to: &Path) -> Result<(), RecordError> {
+    let mut source = File::open(from.path()).map_err(|source| RecordError::io("read", from.path(), source))?;
+    write_file(to, |file| std::io::copy(&mut source, file).map(|_| ()))
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {

@@ -12,6 +12,7 @@ mod folder;
 mod manifest;
 mod percentile;
 mod run;
+mod spool;
 mod summary;
 pub mod tables;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use folder::{RunFiles, write_folder};
 pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, port_names};
+pub use spool::Spool;
 pub use summary::{
     DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,
     slowdown, summarise,

@@ -1,6 +1,6 @@
 //! What a simulation hands over when it stops.
 
-use crate::{EventLog, RecordError};
+use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassCounters, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
@@ -157,6 +157,8 @@ pub struct Run {
     pub hops: Vec<Hop>,
     /// Drops, pauses, warnings.
     pub events: EventLog,
+    /// Files that were written meanwhile: traces for other tools.
+    pub files: Vec<Spool>,
 }
 
 impl Run {

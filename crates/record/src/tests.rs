@@ -129,6 +129,7 @@ pub fn example() -> Run {
         traced: vec![Traced { flow: 3, name: "queries:3".into() }],
         hops: vec![hop(1, 3, Some(3)), hop(3, 1, None)],
         events,
+        files: Vec::new(),
     }
 }
 

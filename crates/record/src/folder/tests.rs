@@ -127,3 +127,23 @@ fn what_is_no_run_is_never_replaced() {
     assert!(target.join("cat.jpg").exists());
     assert!(matches!(write(Path::new("/"), &example(), "run", true), Err(RecordError::NotARunFolder(_))));
 }
+
+#[test]
+fn what_was_written_meanwhile_goes_into_the_folder_and_not_beyond_the_run() {
+    let place = Place::new("spool");
+    let (spool, mut file) = crate::Spool::create("some.trace").unwrap();
+    file.write_all(b"bytes").unwrap();
+    let waits = spool.path().to_path_buf();
+    let run = Run { files: vec![spool], ..example() };
+    let copy = run.clone();
+    for name in ["first", "second"] {
+        let target = place.0.join(name);
+        write(&target, &run, name, false).unwrap();
+        assert_eq!(fs::read(target.join("some.trace")).unwrap(), b"bytes");
+    }
+    drop(run);
+    assert!(waits.exists(), "a copy of the run still has it");
+    drop(copy);
+    assert!(!waits.exists());
+    assert_eq!(place.names(), ["first", "second"]);
+}
