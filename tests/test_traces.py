@@ -285,6 +285,7 @@ def test_a_timeline_has_messages_queues_and_pauses(folder: Path, traced: fanin.R
     posted = Counter((e["args"]["src"], e["args"]["dst"], e["args"]["bytes"]) for e in of("messages", 1))
     nodes = pl.concat_str(pl.lit("h"), pl.col("src")), pl.concat_str(pl.lit("h"), pl.col("dst"))
     queries = flows.filter(pl.col("traffic") == "queries")
+    wanted: Counter[tuple[str, str, int | str]]
     wanted = Counter((src, dst, 100_000) for src, dst in queries.select(src=nodes[0], dst=nodes[1]).rows())
     wanted[("h5", "h0", "endless")] = 1
     assert posted == wanted
