@@ -5,8 +5,9 @@ mod frame;
 mod timeline;
 
 use crate::built::{Capture as CaptureOf, Measure, Timeline as TimelineOf};
+use fanin_fabric::Simulation;
+use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{Seen, Simulation, Wanted};
 use fanin_formats::pcapng;
 use fanin_record::{Spool, port_names};
 use fanin_units::{NodeId, Time};
@@ -143,7 +144,7 @@ impl Capture {
         Ok(Self { writer, frames: Frames::new(sim, of.snap as usize), interfaces, most: of.file })
     }
 
-    fn add(&mut self, packet: &fanin_fabric::Captured) -> io::Result<()> {
+    fn add(&mut self, packet: &Captured) -> io::Result<()> {
         let (interface, from, to) = self.interfaces[packet.port.ix()];
         // Once full, only counts go on.
         if self.writer.full_at().is_some() {

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. `tap.rs`: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
+//! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -22,7 +22,7 @@ mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
-mod tap;
+pub mod tap;
 mod tcp;
 pub mod topology;
 
@@ -36,4 +36,3 @@ pub use results::{
 };
 pub use routing::route_entries;
 pub use sim::Simulation;
-pub use tap::{Captured, Seen, Wanted};

@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
             return Err(self.wrong("this is no pcapng file: one starts with the bytes 0A 0D 0D 0A"));
         }
         let len = self.u32(rest, 4).ok_or_else(|| self.wrong(cut))? as usize;
-        if len < 12 || len % 4 != 0 {
+        if len < 12 || !len.is_multiple_of(4) {
             return Err(self.wrong(format!("a block of {len} B; one has 12 B or more, a multiple of 4")));
         }
         let whole = rest.get(..len).ok_or_else(|| self.wrong(cut))?;

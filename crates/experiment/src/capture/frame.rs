@@ -6,7 +6,8 @@
 use fanin_cc::schemes::dart::Share;
 use fanin_cc::{Kind, Settings, Telemetry, flags};
 use fanin_endpoint::tcp::bits;
-use fanin_fabric::{Captured, Simulation};
+use fanin_fabric::Simulation;
+use fanin_fabric::tap::Captured;
 use fanin_units::{NodeId, Time};
 use fanin_wire::{
     Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Mac,

@@ -1,6 +1,7 @@
 //! Messages, queues and pauses as a trace for ui.perfetto.dev.
 
-use fanin_fabric::{Message, Seen, Simulation};
+use fanin_fabric::tap::Seen;
+use fanin_fabric::{Message, Simulation};
 use fanin_formats::perfetto::{Track, Value, Writer};
 use fanin_record::port_names;
 use fanin_units::{PortId, Time};
