@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod capture;
 mod error;
 pub mod hpcc;
 pub mod htsim;

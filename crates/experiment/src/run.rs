@@ -1,6 +1,7 @@
 //! From a built experiment to a [`Run`]: the loop that samples, measures, drains and can be stopped.
 
 use crate::built::{Built, Measure, Sampled, Series};
+use crate::capture::Traces;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, FlowRecord, Hop, Message, NetworkConfig, Simulation, TrafficConfig, What};
 use fanin_record::{
@@ -41,6 +42,8 @@ pub struct Outcome {
 
 /// Events between two looks at the clock: some ten milliseconds.
 const EVENTS_PER_LOOK: u64 = 50_000;
+/// The same where traces are written, so that what was seen stays short.
+const EVENTS_PER_TAKE: u64 = 5_000;
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
@@ -104,6 +107,7 @@ struct Runner<'a> {
     samplers: Vec<Sampler>,
     samples: Kept<Sample>,
     seen: Kept<Seen>,
+    traces: Traces,
     log: EventLog,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     began: Instant,
@@ -136,6 +140,7 @@ impl<'a> Runner<'a> {
             sampler
         });
         let samplers = samplers.collect();
+        let traces = Traces::new(&measure, &mut sim);
         let now = Instant::now();
         Self {
             delivered_before: sim.endless_delivered(),
@@ -147,6 +152,7 @@ impl<'a> Runner<'a> {
             samplers,
             samples: Kept::new(MOST_SAMPLES),
             seen: Kept::new(MOST_SAMPLES),
+            traces,
             log: EventLog::new(fanin_fabric::Incidents::KEPT as usize),
             progress,
             began: now,
@@ -201,7 +207,7 @@ impl<'a> Runner<'a> {
             let sample = self.samplers.iter().map(|s| s.next).min().unwrap_or(Time::NEVER);
             // A sample sees the state before anything happens at its instant.
             let to = until.min(sample);
-            while !self.sim.run_until(to, EVENTS_PER_LOOK) {
+            while !self.run_until(to) {
                 if !self.look() {
                     return false;
                 }
@@ -216,6 +222,16 @@ impl<'a> Runner<'a> {
                 return true;
             }
         }
+    }
+
+    /// Runs a slice towards `until`, and writes traces of it. Returns whether it got there.
+    fn run_until(&mut self, until: Time) -> bool {
+        if !self.traces.any() {
+            return self.sim.run_until(until, EVENTS_PER_LOOK);
+        }
+        let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
+        self.traces.take(&mut self.sim);
+        arrived
     }
 
     fn look(&mut self) -> bool {
@@ -275,6 +291,11 @@ impl<'a> Runner<'a> {
             (self.progress)(&state);
         }
         let flows = self.sim.flows();
+        let (files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
+        for detail in warnings {
+            let (time, place) = (self.sim.now(), "run".into());
+            self.log.push(Event { time, kind: EventKind::Warning, place, detail });
+        }
         self.tell_incidents(&graph, &flows);
         let histograms = self.samplers.iter().filter_map(histogram).collect();
         let switches = graph.switches();
@@ -300,7 +321,6 @@ impl<'a> Runner<'a> {
         let classes = std::iter::once(control).chain(data).collect();
         let measured_from = self.measure.warm_up;
         let run = Run {
-            files: Vec::new(),
             graph,
             traffics,
             measured_from,
@@ -319,6 +339,7 @@ impl<'a> Runner<'a> {
             traced,
             hops,
             events: self.log,
+            files,
         };
         Outcome { run, cancelled: self.cancelled, wall }
     }

@@ -67,6 +67,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let traffic = record.traffic;
         self.traffics[traffic as usize].counters.finished += 1;
         self.open_messages -= 1;
+        if self.tap.messages {
+            self.see_message(message, true);
+        }
         self.count_towards(self.slots[message as usize].counts, message);
     }
 

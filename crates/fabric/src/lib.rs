@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
+//! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -22,6 +22,7 @@ mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
+pub mod tap;
 mod tcp;
 pub mod topology;
 

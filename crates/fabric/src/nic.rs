@@ -27,11 +27,14 @@ impl<Q: EventQueue> Simulation<Q> {
             let ends = record.bytes < Message::ENDLESS;
             let traffic = &mut self.traffics[record.traffic as usize];
             traffic.counters.started += 1;
+            let overhead = traffic.config.overhead;
+            if self.tap.messages {
+                self.see_message(number, false);
+            }
             // One that waited for others was counted when its gate opened, so that a run does not end in between.
             if !self.slots[number as usize].waited {
                 self.open_messages += ends as u64;
             }
-            let overhead = traffic.config.overhead;
             if overhead > Time::ZERO {
                 self.schedule(self.now.saturating_add(overhead), kind::START, number, START_AFTER_OVERHEAD);
                 return;

@@ -150,19 +150,14 @@ impl<Q: EventQueue> Simulation<Q> {
         let record = &self.records[head.flow.ix()];
         let traffic = &self.traffics[record.traffic as usize].config;
         let scheme = self.traffics[record.traffic as usize].scheme as usize;
-        let senders = &self.slots[head.flow.ix()].senders;
-        let list = traffic.scheme.launch(record.bytes, senders.as_ref().map_or(0, |s| s.len())).list;
+        let incast = self.announced(head.flow.0);
         let message = MessageStart {
             flow: ReceiverFlow(slot),
             id: head.flow,
             from: head.src,
             tenant: traffic.tenant,
             weight: traffic.weight,
-            incast: match senders {
-                // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
-                Some(senders) if list > 0 => Some(Incast { id: (record.traffic as u32) << 24 ^ record.group, senders }),
-                _ => None,
-            },
+            incast: incast.as_ref().map(|(id, senders)| Incast { id: *id, senders }),
         };
         self.schemes[scheme].receiver_message_start(node.ix(), self.now, &message);
     }

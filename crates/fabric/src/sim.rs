@@ -13,6 +13,7 @@ use crate::results::{
 };
 use crate::routing::Routes;
 use crate::shared_buffer::{Limit, Plan, Pool};
+use crate::tap::Tap;
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{Extra, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
@@ -126,6 +127,11 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) extra: Vec<Extra>,
     /// Whether a scheme wants telemetry.
     pub(crate) telemetry: bool,
+    /// Whether something looks at packets as they leave: telemetry or the tap.
+    pub(crate) watches_links: bool,
+    /// Whether the tap looks at queues.
+    pub(crate) watches_queues: bool,
+    pub(crate) tap: Tap,
     /// What the last data packet of each receiving flow carried, by its slot.
     pub(crate) recv_telemetry: Vec<Telemetry>,
     /// Whether routes have changed: only then can a message be blocked.
@@ -381,6 +387,9 @@ impl<Q: EventQueue> Simulation<Q> {
             urgent,
             largest: wire,
             telemetry: extra.iter().any(|e| e.telemetry),
+            watches_links: extra.iter().any(|e| e.telemetry),
+            watches_queues: false,
+            tap: Tap::default(),
             recv_telemetry: Vec::new(),
             extra,
             rerouted: false,

@@ -192,17 +192,20 @@ impl<Q: EventQueue> Simulation<Q> {
             if port.queued > port.peak_queue {
                 port.peak_queue = port.queued;
             }
+            if self.watches_queues {
+                self.see_queue(out);
+            }
         }
         self.queues[out.ix() * self.classes + class as usize].push(queued);
     }
 
     /// Takes the first packet of a class at a port.
     #[inline(always)]
-    pub(crate) fn take(&mut self, port: PortId, class: usize) -> Option<Queued> {
-        let at = port.ix() * self.classes + class;
+    pub(crate) fn take(&mut self, out: PortId, class: usize) -> Option<Queued> {
+        let at = out.ix() * self.classes + class;
         let queue = &mut self.queues[at];
         let queued = queue.pop()?;
-        let port = &mut self.ports[port.ix()];
+        let port = &mut self.ports[out.ix()];
         let last = queue.is_empty();
         if last {
             port.waiting &= !(1 << class);
@@ -213,6 +216,9 @@ impl<Q: EventQueue> Simulation<Q> {
         if !self.aqms.is_empty() {
             let gone = self.now + port.tx_time(queued.wire as u32);
             self.aqms[at].leaves(self.now, queue.bytes + queued.wire as u64, last, gone);
+        }
+        if self.watches_queues && class != 0 {
+            self.see_queue(out);
         }
         Some(queued)
     }
@@ -368,8 +374,11 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, out: PortId, ix: PacketIx, wire: u16) {
-        if self.telemetry {
-            self.stamp(out, ix);
+        if self.watches_links {
+            if self.telemetry {
+                self.stamp(out, ix);
+            }
+            self.see_packet(out, ix);
         }
         let port = &mut self.ports[out.ix()];
         debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");
@@ -442,12 +451,18 @@ impl<Q: EventQueue> Simulation<Q> {
             self.incidents.add(self.now, port, What::Paused(class as u8));
             if *since == Time::NEVER {
                 *since = self.now;
+                if self.tap.pauses {
+                    self.see_pause(port, class as u8, true);
+                }
             }
         } else {
             self.ports[port.ix()].paused &= !(1 << class);
             if *since != Time::NEVER {
                 self.counters[port.ix() * self.classes + class].paused += self.now - *since;
                 *since = Time::NEVER;
+                if self.tap.pauses {
+                    self.see_pause(port, class as u8, false);
+                }
             }
         }
     }

@@ -7,6 +7,8 @@
 mod error;
 pub mod hpcc;
 pub mod htsim;
+pub mod pcapng;
+pub mod perfetto;
 mod text;
 
 pub use error::{Error, Warning};

@@ -135,11 +135,21 @@ impl Ipv4 {
 /// Sum of 16-bit words in ones' complement: the checksum is its complement, and over a header with its checksum in
 /// place it is all ones (RFC 1071).
 fn sum(header: &[u8; Ipv4::LEN]) -> u16 {
-    let words = header.chunks_exact(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
-    let total: u32 = words.sum();
-    // Ten words carry at most 9 out of 16 bits, so the second fold has no carry left.
-    let folded = (total & 0xFFFF) + (total >> 16);
-    ((folded & 0xFFFF) + (folded >> 16)) as u16
+    ones_complement([&header[..]])
+}
+
+/// The same over several parts, each of which starts with a whole word; an odd last byte is the high half of one.
+pub(crate) fn ones_complement<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u16 {
+    let mut total = 0u64;
+    for part in parts {
+        let (words, last) = part.as_chunks();
+        total += words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>();
+        total += last.first().map_or(0, |byte| u64::from(*byte) << 8);
+    }
+    while total > 0xFFFF {
+        total = (total & 0xFFFF) + (total >> 16);
+    }
+    total as u16
 }
 
 /// The UDP header. Its checksum is written as 0, "none", and not looked at when read: RoCEv2 over IPv4 may leave it

@@ -4,6 +4,8 @@
 //! the bytes after it, or a [`WireError`] that names the header at fault. [`Packet`] does the same for whole frames,
 //! from the destination address to the frame check sequence (FCS). Nothing here allocates.
 //!
+//! TCP stands alone ([`Tcp`]): a segment is not one of the packets above.
+//!
 //! Not modelled: preamble and inter-frame gap (20 B of link time per frame), VLAN tags (a class is a DSCP here), IPv4
 //! options and fragments, IPv6, RDMA WRITE and READ (their RETH).
 #![no_std]
@@ -18,6 +20,7 @@ mod ip;
 mod packet;
 mod pfc;
 mod roce;
+mod tcp;
 
 pub use dart::{DartAck, DartData, SenderList, Senders};
 pub use error::WireError;
@@ -27,6 +30,7 @@ pub use ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
 pub use packet::{Cnp, DartSend, Data, Envelope, Packet, Response};
 pub use pfc::{PFC_ADDRESS, Pfc};
 pub use roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, icrc, opcode};
+pub use tcp::{PROTOCOL_TCP, Runs, Tcp, checksum as tcp_checksum};
 
 /// Bytes on the wire by kind of packet: the whole Ethernet frame with its FCS. Defaults of the simulator.
 pub mod size {

@@ -37,8 +37,32 @@ pub struct Measure {
     pub series: Vec<Series>,
     /// Messages whose packets are written down hop by hop, each once.
     pub trace: Vec<Watched>,
+    /// Packets that are captured as bytes.
+    pub capture: Option<Capture>,
+    /// What is drawn over time.
+    pub timeline: Option<Timeline>,
     /// Whether a drop in a lossless class is no error.
     pub allow_drops: bool,
+}
+
+/// Packets that are captured as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The ports that send them, in order, each once.
+    pub links: Vec<PortId>,
+    /// Most bytes of the file.
+    pub file: u64,
+    /// Most bytes kept of a packet.
+    pub snap: u32,
+}
+
+/// What is drawn over time: all messages and pauses, and some queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    /// The ports of these queues, in order, each once.
+    pub queues: Vec<PortId>,
+    /// Most bytes of the file.
+    pub file: u64,
 }
 
 /// What is sampled.

@@ -1,7 +1,7 @@
 //! From a spec that was read to one that makes sense.
 
-use super::built::{Measure, Sampled, Series};
-use super::document::{self, Document, Ideal, Place, PortSet, Quantity, Size};
+use super::built::{self, Measure, Sampled, Series};
+use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
 use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
@@ -12,13 +12,18 @@ use crate::error::{Problem, Problems};
 use crate::ports_of;
 use fanin_fabric::topology::Graph;
 use fanin_record::{Part, Watched, port_names};
-use fanin_units::{PortId, Time};
+use fanin_units::{Bytes, PortId, Time};
 use std::collections::HashMap;
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
 /// Most messages that are written down hop by hop.
 const MAX_TRACED: usize = 1000;
+/// Least bytes kept of a captured packet.
+const SHORTEST_SNAP: u64 = 64;
+/// Bounds of the bounds of traces' files.
+const SMALLEST_FILE: Bytes = Bytes(10_000);
+const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
@@ -143,6 +148,8 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
     let mut trace = messages(&measure.trace, document, "measure.trace", checker);
     trace.sort_by_key(|message| (message.traffic, message.number));
     trace.dedup_by_key(|message| (message.traffic, message.number));
+    let capture = measure.capture.as_ref().and_then(|capture| check_capture(capture, graph?, checker));
+    let timeline = measure.perfetto.as_ref().and_then(|perfetto| check_perfetto(perfetto, graph?, checker));
     graph.map(|_| Measure {
         warm_up: measure.warm_up,
         window: measure.window,
@@ -152,8 +159,56 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         report_size: measure.report_size.map(|size| size.get()),
         series,
         trace,
+        capture,
+        timeline,
         allow_drops: measure.allow_drops,
     })
+}
+
+fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Capture> {
+    let (snap, most) = (capture.snap.get(), u64::from(u16::MAX));
+    if !(SHORTEST_SNAP..=most).contains(&snap) {
+        let right = format!("it is {SHORTEST_SNAP} to {most} B; headers take up to 130 B");
+        checker.fail("measure.capture.snap", format!("{} is no length to cut packets to", capture.snap), right);
+    }
+    let file = check_file(capture.file, "measure.capture.file", checker);
+    let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
+    // Each link is described in the file, and once more at its end.
+    let heads = Bytes(links.len() as u64 * 512);
+    if heads.get() > file {
+        let problem = format!("{} links do not leave room for packets in {}", links.len(), capture.file);
+        checker.fail("measure.capture.file", problem, format!("capture fewer links, or write more than {heads}"));
+    }
+    Some(built::Capture { links, file, snap: snap as u32 })
+}
+
+fn check_perfetto(perfetto: &document::Perfetto, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Timeline> {
+    let file = check_file(perfetto.file, "measure.perfetto.file", checker);
+    let queues = chosen(&perfetto.queues, graph, "measure.perfetto.queues", checker)?;
+    Some(built::Timeline { queues, file })
+}
+
+fn check_file(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
+    if !(SMALLEST_FILE..=LARGEST_FILE).contains(&bytes) {
+        let right = format!("it is {SMALLEST_FILE} to {LARGEST_FILE}");
+        checker.fail(path, format!("{bytes} is no bound for the file of a trace"), right);
+    }
+    bytes.get()
+}
+
+/// Ports of the whole network, in order, each once; `None` after noting a problem.
+fn chosen(wanted: &Ports, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<Vec<PortId>> {
+    let place = match wanted {
+        Ports::Set(PortKind::All) => return Some((0..graph.links.len() as u32 * 2).map(PortId).collect()),
+        Ports::Set(PortKind::SwitchPorts) => Place::Set(PortSet::SwitchPorts),
+        Ports::Set(PortKind::LastHop) => Place::Set(PortSet::LastHop),
+        Ports::Set(PortKind::TorUplinks) => Place::Set(PortSet::TorUplinks),
+        Ports::Names(names) => Place::Names(names.clone()),
+    };
+    let (_, mut ports) = ports(&place, graph, path, checker)?;
+    ports.sort_unstable();
+    ports.dedup();
+    Some(ports)
 }
 
 /// What a series looks at, and its name; `None` after noting a problem.

@@ -97,7 +97,7 @@ impl Topo {
     pub fn of_nodes(nodes: u32) -> Option<Self> {
         // 2047^3/4 is beyond what 31 bits count.
         let k = (2..2047u32).step_by(2).find(|k| u64::from(*k).pow(3) / 4 >= nodes.into())?;
-        if u64::from(k).pow(3) / 4 != nodes.into() {
+        if u64::from(k).pow(3) / 4 != u64::from(nodes) {
             return None;
         }
         let tier = |radix_down, radix_up| Tier {
@@ -335,7 +335,7 @@ impl Topo {
             tiers.get(high).map_or(0, |tier| up / u64::from(tier.bundle))
         });
         let pods = u64::from(nodes / pod);
-        if pods.saturating_mul(aggs) > MOST.into() || aggs.saturating_mul(cores) > MOST.into() {
+        if pods.saturating_mul(aggs) > u64::from(MOST) || aggs.saturating_mul(cores) > u64::from(MOST) {
             return Err((0, "its switches are beyond counting; make it smaller".into()));
         }
         Ok(())

@@ -33,6 +33,12 @@ pub struct Measure {
     /// start.
     #[serde(default)]
     pub trace: Vec<String>,
+    /// Packets on links, as a capture that Wireshark reads: capture.pcapng in the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
+    /// Messages, queues and pauses over time, as a trace that ui.perfetto.dev opens: trace.perfetto-trace in the run's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perfetto: Option<Perfetto>,
     /// What completion times are divided by for slowdowns.
     #[serde(default)]
     pub slowdown: Ideal,
@@ -97,6 +103,70 @@ pub enum Place {
     /// By name. Ports: "tor0>h3" is the port of tor0 towards h3. Messages: "long:0" is the first of that traffic in the
     /// order of their start. Receivers and switches: names of nodes.
     Names(Vec<String>),
+}
+
+/// Packets on links, as bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Which directions of links, by the port that sends.
+    pub links: Ports,
+    /// Most bytes of the file. Packets from the first one that it has no room for are counted and left out.
+    #[serde(default = "trace_file")]
+    pub file: Bytes,
+    /// Most bytes kept of a packet.
+    #[serde(default = "snap")]
+    pub snap: Bytes,
+}
+
+/// Messages, queues and pauses over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Perfetto {
+    /// Whose queues; of these, ports that never had one are not shown.
+    #[serde(default)]
+    pub queues: Ports,
+    /// Most bytes of the file. What comes after the first event that it has no room for is counted and left out.
+    #[serde(default = "trace_file")]
+    pub file: Bytes,
+}
+
+fn trace_file() -> Bytes {
+    Bytes(64_000_000)
+}
+
+fn snap() -> Bytes {
+    Bytes(128)
+}
+
+/// Ports of hosts and switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Ports {
+    /// All of the network, or of a kind.
+    Set(PortKind),
+    /// By name: "h12>tor3" is the port of h12 towards tor3.
+    Names(Vec<String>),
+}
+
+impl Default for Ports {
+    fn default() -> Self {
+        Self::Set(PortKind::All)
+    }
+}
+
+/// All ports, or those of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortKind {
+    /// All ports of hosts and switches.
+    All,
+    /// All ports of switches.
+    SwitchPorts,
+    /// Ports of switches to hosts.
+    LastHop,
+    /// Ports of switches with hosts to other switches.
+    TorUplinks,
 }
 
 /// All ports of a kind.

@@ -1,0 +1,311 @@
+//! The bytes of a packet of the simulator, as `wire` has them.
+//!
+//! Addresses and names come from numbers: node n is 02:00 and n+1 in four bytes, and 10.0.0.0 + n+1; a connection is named
+//! by its first message. See docs/traces.md for what is real in these bytes and what is not.
+
+use fanin_cc::schemes::dart::Share;
+use fanin_cc::{Kind, Settings, Telemetry, flags};
+use fanin_endpoint::tcp::bits;
+use fanin_fabric::Simulation;
+use fanin_fabric::tap::Captured;
+use fanin_units::{NodeId, Time};
+use fanin_wire::{
+    Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Mac,
+    PROTOCOL_TCP, PROTOCOL_UDP, Packet, Pfc, Response, Runs, SenderList, Senders, Tcp, Udp, WireError, ethertype, fcs,
+};
+
+/// Where what switches write goes: behind the UDP header.
+const BEHIND_UDP: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN;
+/// Frames that no standard has a layout for: an Ethernet type for local experiments (IEEE 802, clause 9.2.3).
+const LOCAL_EXPERIMENT: u16 = 0x88B5;
+/// What a PAUSE says. In the simulator it holds until it is taken back.
+const LONGEST_PAUSE: u16 = u16::MAX;
+/// The TCP port that connections are opened to. No tool takes it for a protocol of its own.
+const TCP_PORT: u16 = 40_000;
+/// Queue pairs 0 and 1 are the fabric's own (InfiniBand 3.5.9), so numbers start well above.
+const FIRST_QP: u32 = 256;
+const NUMBERS: u32 = 1 << 24;
+/// Payloads are zeros.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// What a traffic's packets say of it.
+struct Traffic {
+    dart: bool,
+    tenant: u8,
+    weight: u16,
+}
+
+/// Makes frames, one after another in the same memory.
+pub struct Frames {
+    snap: usize,
+    /// Largest payload, by which packets are numbered.
+    payload: u64,
+    /// The simulator's size of an ACK to which no scheme adds anything.
+    ack: u16,
+    traffics: Vec<Traffic>,
+    bytes: Vec<u8>,
+}
+
+/// A frame before it is cut.
+struct Made {
+    /// Its bytes that are there, FCS included.
+    len: usize,
+    /// Bytes of payload that are not there, because nobody will look at them.
+    missing: usize,
+}
+
+impl Frames {
+    /// For packets of this network, cut to `snap` bytes.
+    pub fn new(sim: &Simulation, snap: usize) -> Self {
+        let traffics = sim.traffic_configs().map(|config| Traffic {
+            dart: matches!(config.scheme, Settings::Dart(..)),
+            tenant: config.tenant,
+            weight: config.weight,
+        });
+        let sizes = sim.config().packet;
+        let payload = u64::from(sizes.payload).max(1);
+        Self { snap, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
+    }
+
+    /// What is kept of a packet on its way from one node to the next, and its length on the wire: the simulator's, or that
+    /// of its real headers and payload where the simulator counts less.
+    pub fn make(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> (&[u8], u32) {
+        let Made { mut len, missing } = match self.encode(packet, from, to) {
+            Ok(made) => made,
+            Err(_) => self.plain(packet, from, to),
+        };
+        if missing > 0 {
+            lengthen(&mut self.bytes, missing);
+        }
+        if let Some(telemetry) = &packet.telemetry {
+            len += insert(&mut self.bytes, len, &telemetry_header(telemetry));
+        }
+        let original = (len + missing).max(packet.head.wire as usize);
+        let kept = original.min(self.snap);
+        if missing == 0 {
+            // What the simulator counts beyond the real bytes is padding, which goes before the FCS.
+            let (frame, trailer) = self.bytes[..original].split_at_mut(original - FCS_LEN);
+            frame[len - FCS_LEN..].fill(0);
+            if kept > frame.len() {
+                trailer.copy_from_slice(&fcs(frame).to_le_bytes());
+            }
+        }
+        (&self.bytes[..kept], original as u32)
+    }
+
+    fn encode(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Result<Made, WireError> {
+        let Captured { head, channel, .. } = packet;
+        let envelope = Envelope {
+            source_mac: mac(from),
+            destination_mac: mac(to),
+            source_ip: ip(head.src),
+            destination_ip: ip(head.dst),
+            source_port: port(channel.0),
+            dscp: dscp(head.class),
+            ecn: ecn(head.flags),
+            ttl: ttl(head.hops),
+        };
+        let destination_qp = FIRST_QP + channel.0 % (NUMBERS - FIRST_QP);
+        let psn = (head.seq.div_ceil(self.payload) % u64::from(NUMBERS)) as u32;
+        let becn = head.has(flags::ECHO);
+        let dart = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize)).filter(|of| of.dart);
+        let made = match head.kind {
+            Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.stamp) },
+            Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
+            Kind::Data => {
+                let ack_request = head.has(flags::END);
+                let (start, end) = (head.has(flags::START), head.has(flags::END));
+                let senders: Vec<u16>;
+                let whole = &ZEROS[..head.payload as usize];
+                let data = Data { envelope, destination_qp, psn, start, end, ack_request, payload: whole };
+                let full = match dart {
+                    None => Packet::Data(data),
+                    Some(of) => {
+                        let announced = packet.incast.as_ref();
+                        senders = announced.map_or_else(Vec::new, |(_, all)| all.iter().map(|n| *n as u16).collect());
+                        let list = announced
+                            .map(|(incast, _)| SenderList { incast: *incast, senders: Senders::new(&senders) });
+                        let dart = DartData {
+                            start,
+                            end,
+                            lane: head.lane & 1,
+                            tokens: head.tokens.min(7),
+                            tenant: of.tenant,
+                            weight: of.weight,
+                            message: head.flow.0,
+                            attempt: head.attempt,
+                            list,
+                        };
+                        Packet::DartData(DartSend { envelope, destination_qp, psn, ack_request, dart, payload: whole })
+                    }
+                };
+                // Checksums over payload that is cut off would be work for nothing. What is left out is a multiple of four,
+                // so that the padding stays as it is.
+                let missing = full.wire_len().saturating_sub(self.snap + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
+                let payload = &whole[missing..];
+                let cut = match full {
+                    Packet::DartData(data) => Packet::DartData(DartSend { payload, ..data }),
+                    _ => Packet::Data(Data { payload, ..data }),
+                };
+                return Ok(Made { len: cut.encode(&mut self.bytes)?, missing });
+            }
+            Kind::Ack => {
+                // The packet before the one that is expected next.
+                let psn = psn.wrapping_sub(1) % NUMBERS;
+                let ack = Response { envelope, destination_qp, psn, msn: 0, becn };
+                match Share::decode(head.share) {
+                    share if dart.is_some() && head.wire > self.ack => {
+                        let dart = share.map_or(DartAck::NOTHING, |s| DartAck { parts: s.parts, of: s.of });
+                        Packet::DartAck { ack, dart }
+                    }
+                    _ => Packet::Ack(ack),
+                }
+            }
+            Kind::Nack => Packet::Nack(Response { envelope, destination_qp, psn, msn: 0, becn }),
+            Kind::Cnp => Packet::Cnp(Cnp { envelope, destination_qp }),
+            Kind::Credit => return Ok(self.plain(packet, from, to)),
+        };
+        Ok(Made { len: made.encode(&mut self.bytes)?, missing: 0 })
+    }
+
+    /// A segment of TCP.
+    fn segment(&mut self, packet: &Captured, envelope: &Envelope) -> Result<Made, WireError> {
+        let Captured { head, segment, channel, opener, .. } = packet;
+        let segment = segment.unwrap_or_default();
+        let ports = (port(channel.0), TCP_PORT);
+        let (source_port, destination_port) = if head.src == *opener { ports } else { (ports.1, ports.0) };
+        let payload = &ZEROS[..segment.len as usize];
+        // The lower 32 bits are what goes on the wire.
+        let low = |number: u64| number as u32;
+        let mut tcp = Tcp {
+            source_port,
+            destination_port,
+            seq: low(segment.seq),
+            ack: low(segment.ack),
+            flags: segment.flags,
+            window: segment.window,
+            mss: segment.has(bits::SYN).then_some(self.payload as u16),
+            window_scale: segment.scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: None,
+            runs: Runs::new(segment.sack.as_slice().iter().map(|(first, behind)| (low(*first), low(*behind)))),
+        };
+        let headers = Ethernet::LEN + Ipv4::LEN;
+        let around = headers + FCS_LEN + payload.len();
+        // The simulator's sizes may have no room for timestamps.
+        let stamped = Tcp { timestamps: Some((microseconds(segment.sent_at), microseconds(segment.echo))), ..tcp };
+        if stamped.wire_len() <= Tcp::MOST && around + stamped.wire_len() <= head.wire as usize {
+            tcp = stamped;
+        }
+        let total = Ipv4::LEN + tcp.wire_len() + payload.len();
+        let Ok(total_length) = u16::try_from(total) else {
+            return Err(WireError::NoRoom { header: "IPv4", missing: total - usize::from(u16::MAX) });
+        };
+        let ip = Ipv4 {
+            dscp: envelope.dscp,
+            ecn: envelope.ecn,
+            total_length,
+            identification: 0,
+            dont_fragment: true,
+            ttl: envelope.ttl,
+            protocol: PROTOCOL_TCP,
+            source: envelope.source_ip,
+            destination: envelope.destination_ip,
+        };
+        let ethernet =
+            Ethernet { destination: envelope.destination_mac, source: envelope.source_mac, ethertype: ethertype::IPV4 };
+        let mut at = ethernet.encode(&mut self.bytes)?;
+        at += ip.encode(&mut self.bytes[at..])?;
+        at += tcp.encode(ip.source, ip.destination, payload, &mut self.bytes[at..])?;
+        let len = (around + tcp.wire_len()).max(MIN_FRAME);
+        self.bytes[at..len].fill(0);
+        Ok(Made { len, missing: 0 })
+    }
+
+    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and stamp behind an Ethernet
+    /// header of a type for experiments.
+    fn plain(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Made {
+        let head = &packet.head;
+        self.bytes[..MIN_FRAME].fill(0);
+        self.bytes[..6].copy_from_slice(&mac(to));
+        self.bytes[6..12].copy_from_slice(&mac(from));
+        self.bytes[12..14].copy_from_slice(&LOCAL_EXPERIMENT.to_be_bytes());
+        self.bytes[14..16].copy_from_slice(&[head.kind as u8, head.class]);
+        self.bytes[16..20].copy_from_slice(&packet.channel.0.to_be_bytes());
+        self.bytes[20..24].copy_from_slice(&head.stamp.to_be_bytes());
+        Made { len: MIN_FRAME, missing: 0 }
+    }
+}
+
+/// What switches wrote into a packet, as it goes between its UDP header and its BTH (HPCC 4.1). Nothing for now.
+fn telemetry_header(_telemetry: &Telemetry) -> Vec<u8> {
+    Vec::new()
+}
+
+/// Puts a header between UDP and BTH of a frame of `len` bytes and gives its length. The ICRC stays that of the packet
+/// without it: switches change the header on the way, and only what does not change counts in the ICRC.
+fn insert(frame: &mut [u8], len: usize, header: &[u8]) -> usize {
+    if header.is_empty() || frame[23] != PROTOCOL_UDP {
+        return 0;
+    }
+    frame.copy_within(BEHIND_UDP..len, BEHIND_UDP + header.len());
+    frame[BEHIND_UDP..BEHIND_UDP + header.len()].copy_from_slice(header);
+    lengthen(frame, header.len());
+    header.len()
+}
+
+/// Makes the lengths in the IPv4 and UDP headers of a frame larger.
+fn lengthen(frame: &mut [u8], by: usize) {
+    let (at, behind) = (Ethernet::LEN, Ethernet::LEN + Ipv4::LEN);
+    let read = (Ipv4::decode(&frame[at..]), Udp::decode(&frame[behind..]));
+    let (Ok((mut ip, _)), Ok((mut udp, _))) = read else { return };
+    // A frame has less than 2^16 B in all.
+    ip.total_length = ip.total_length.saturating_add(by as u16);
+    udp.length = udp.length.saturating_add(by as u16);
+    let written = ip.encode(&mut frame[at..]).and_then(|_| udp.encode(&mut frame[behind..]));
+    debug_assert!(written.is_ok(), "what was read can be written");
+}
+
+fn mac(node: NodeId) -> Mac {
+    let [a, b, c, d] = node.0.wrapping_add(1).to_be_bytes();
+    [2, 0, a, b, c, d]
+}
+
+fn ip(node: NodeId) -> [u8; 4] {
+    let [_, b, c, d] = node.0.wrapping_add(1).to_be_bytes();
+    [10, b, c, d]
+}
+
+/// One of the ports that are nobody's own (RFC 6335).
+fn port(connection: u32) -> u16 {
+    0xC000 | (connection & 0x3FFF) as u16
+}
+
+/// Class c as class selector c (RFC 2474 section 4.2.2).
+fn dscp(class: u8) -> u8 {
+    (class & 7) << 3
+}
+
+fn ecn(bits: u8) -> Ecn {
+    match (bits & flags::CE != 0, bits & flags::ECT != 0) {
+        (true, _) => Ecn::CongestionExperienced,
+        (false, true) => Ecn::Capable0,
+        (false, false) => Ecn::NotCapable,
+    }
+}
+
+/// Hosts send with 64; every switch takes one off.
+fn ttl(links: u8) -> u8 {
+    64u8.saturating_sub(links).max(1)
+}
+
+/// The simulator's pause frame: classes that changed, and those of them that are paused.
+fn pfc(stamp: u32) -> Pfc {
+    let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
+    let quanta = |class: usize| if paused >> class & 1 == 1 { LONGEST_PAUSE } else { 0 };
+    Pfc { quanta: std::array::from_fn(|class| (changed >> class & 1 == 1).then(|| quanta(class))) }
+}
+
+fn microseconds(time: Time) -> u32 {
+    (time.as_ps() / 1_000_000) as u32
+}

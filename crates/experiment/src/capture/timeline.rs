@@ -1,0 +1,158 @@
+//! Messages, queues and pauses as a trace for ui.perfetto.dev.
+
+use fanin_fabric::tap::Seen;
+use fanin_fabric::{Message, Simulation};
+use fanin_formats::perfetto::{Track, Value, Writer};
+use fanin_record::port_names;
+use fanin_units::{PortId, Time};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// The tracks of one host's messages of one traffic: slices of one track must not overlap, messages may.
+#[derive(Default)]
+struct Lanes {
+    tracks: Vec<Track>,
+    /// Those that no message is on.
+    free: Vec<usize>,
+}
+
+/// A trace that is being written. Tracks come with what is first on them.
+pub struct Timeline<W> {
+    writer: Writer<W>,
+    most: u64,
+    /// Messages, queues, pauses.
+    groups: [Option<Track>; 3],
+    /// By host and traffic.
+    lanes: BTreeMap<(u32, u16), Lanes>,
+    /// The lane of each message that is under way.
+    under_way: BTreeMap<u32, usize>,
+    queues: BTreeMap<PortId, Track>,
+    pauses: BTreeMap<(PortId, u8), Track>,
+    ports: Vec<String>,
+    nodes: Vec<String>,
+    classes: Vec<String>,
+    traffics: Vec<String>,
+}
+
+const MESSAGES: usize = 0;
+const QUEUES: usize = 1;
+const PAUSES: usize = 2;
+
+impl<W: Write> Timeline<W> {
+    /// A trace of at most `most` bytes.
+    pub fn new(out: W, most: u64, sim: &Simulation) -> Self {
+        let network = sim.config();
+        let classes = network.classes.iter().map(|class| class.name.clone());
+        Self {
+            writer: Writer::new(out, most),
+            most,
+            groups: [None; 3],
+            lanes: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            pauses: BTreeMap::new(),
+            ports: port_names(&network.graph),
+            nodes: network.graph.names.clone(),
+            classes: std::iter::once("control".to_string()).chain(classes).collect(),
+            traffics: sim.traffic_configs().map(|traffic| traffic.name.clone()).collect(),
+        }
+    }
+
+    /// Events that did not fit.
+    pub fn left_out(&self) -> u64 {
+        self.writer.left_out()
+    }
+
+    /// The bound.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Ends the trace and gives what it was written to.
+    pub fn finish(self, now: Time) -> io::Result<W> {
+        self.writer.finish(now)
+    }
+
+    /// Writes something that was seen.
+    pub fn add(&mut self, what: &Seen, sim: &Simulation) -> io::Result<()> {
+        match *what {
+            Seen::Packet(_) => Ok(()),
+            Seen::Queue { time, port, bytes } => {
+                let track = match self.queues.get(&port) {
+                    Some(track) => *track,
+                    None => {
+                        let group = self.group(QUEUES)?;
+                        let track = self.writer.bytes(group, &self.ports[port.ix()])?;
+                        self.queues.insert(port, track);
+                        track
+                    }
+                };
+                self.writer.count(track, time, bytes)
+            }
+            Seen::Pause { time, port, class, paused } => {
+                let track = match self.pauses.get(&(port, class)) {
+                    Some(track) => *track,
+                    None => {
+                        let group = self.group(PAUSES)?;
+                        let name = format!("{} {}", self.ports[port.ix()], self.classes[class as usize]);
+                        let track = self.writer.slices(group, &name)?;
+                        self.pauses.insert((port, class), track);
+                        track
+                    }
+                };
+                match paused {
+                    true => self.writer.begin(track, time, "paused", &[]),
+                    false => self.writer.end(track, time, &[]),
+                }
+            }
+            Seen::Posted { time, message } => self.posted(time, message, sim),
+            Seen::Arrived { time, message } => self.arrived(time, message, sim),
+        }
+    }
+
+    fn posted(&mut self, time: Time, message: u32, sim: &Simulation) -> io::Result<()> {
+        let group = self.group(MESSAGES)?;
+        let record = sim.message(message);
+        let traffic = &self.traffics[record.traffic as usize];
+        let lanes = self.lanes.entry((record.src, record.traffic)).or_default();
+        let lane = match lanes.free.pop() {
+            Some(lane) => lane,
+            None => {
+                let name = format!("{} {traffic}", self.nodes[record.src as usize]);
+                lanes.tracks.push(self.writer.slices(group, &name)?);
+                lanes.tracks.len() - 1
+            }
+        };
+        let track = lanes.tracks[lane];
+        self.under_way.insert(message, lane);
+        let to = &self.nodes[record.dst as usize];
+        let bytes = match record.bytes {
+            Message::ENDLESS.. => Value::Text("endless"),
+            bytes => Value::Number(bytes),
+        };
+        let from = Value::Text(&self.nodes[record.src as usize]);
+        let args =
+            [("bytes", bytes), ("src", from), ("dst", Value::Text(to)), ("start_ps", Value::Number(time.as_ps()))];
+        self.writer.begin(track, time, &format!("to {to}"), &args)
+    }
+
+    fn arrived(&mut self, time: Time, message: u32, sim: &Simulation) -> io::Result<()> {
+        let record = sim.message(message);
+        let lanes = self.lanes.entry((record.src, record.traffic)).or_default();
+        let Some(lane) = self.under_way.remove(&message) else { return Ok(()) };
+        lanes.free.push(lane);
+        let took = time.saturating_sub(record.start);
+        let args = [("fct_ps", Value::Number(took.as_ps())), ("ideal_ps", Value::Number(record.ideal.as_ps()))];
+        let known = 1 + record.ideal.is_some() as usize;
+        self.writer.end(lanes.tracks[lane], time, &args[..known])
+    }
+
+    fn group(&mut self, of: usize) -> io::Result<Track> {
+        if let Some(group) = self.groups[of] {
+            return Ok(group);
+        }
+        let group = self.writer.group(["messages", "queues", "pauses"][of])?;
+        self.groups[of] = Some(group);
+        Ok(group)
+    }
+}

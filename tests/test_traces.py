@@ -1,0 +1,333 @@
+"""Captures that Wireshark reads and timelines that Perfetto opens, against the tables of the same run."""
+
+import itertools
+import os
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import fanin
+
+SPEC = """
+spec_version = 1
+name = "traces"
+seed = 1
+
+[network]
+topology = { kind = "leaf-spine", leaves = 2, hosts = 3, spines = 1, link = "10 Gbps", delay = "1 us" }
+buffer = { per_port = "60 KB", policy = "lossless" }
+marking = { kind = "step", above = "10 KB" }
+
+[[traffic]]
+name = "queries"
+scheme = "dcqcn"
+pattern = { kind = "incast", degree = 4, senders = ["h1", "h2", "h3", "h4"], receivers = ["h0"] }
+size = { fixed = "100 KB" }
+
+[[traffic]]
+name = "web"
+scheme = "dctcp"
+pattern = { kind = "long", count = 1, senders = ["h5"], receivers = ["h0"] }
+
+[measure]
+window = "1 ms"
+"""
+TRACES = """
+capture = { links = ["leaf0>h0", "h0>leaf0", "leaf0>spine0", "spine0>leaf0"], snap = "2 KB" }
+perfetto = {}
+"""
+LINKS = ["h0>leaf0", "leaf0>h0", "leaf0>spine0", "spine0>leaf0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("traces")
+    (place / "traced.toml").write_text(SPEC + TRACES)
+    return fanin.run(place / "traced.toml", progress=False).save(place / "run")
+
+
+@pytest.fixture(scope="module")
+def traced(folder: Path) -> fanin.Result:
+    return fanin.load(folder)
+
+
+def blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Types and bodies of a capture's blocks."""
+    data = path.read_bytes()
+    at = 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        assert struct.unpack_from("<I", data, at + length - 4) == (length,)
+        yield kind, data[at + 8 : at + length - 4]
+        at += length
+
+
+def packets(path: Path) -> list[tuple[str, int, int, bytes]]:
+    """Link, time, bytes on the wire and bytes kept of a capture's packets."""
+    names, found = [], []
+    for kind, body in blocks(path):
+        if kind == 1:
+            (length,) = struct.unpack_from("<H", body, 10)
+            names.append(body[12 : 12 + length].decode())
+        elif kind == 6:
+            interface, high, low, kept, original = struct.unpack_from("<IIIII", body)
+            found.append((names[interface], high << 32 | low, original, body[20 : 20 + kept]))
+    return found
+
+
+@pytest.fixture(scope="session")
+def tshark() -> str:
+    path = shutil.which("tshark")
+    if path is None:
+        message = "tshark is missing (make setup prints how to install it): captures are not dissected"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
+
+
+def dissect(tshark: str, capture: Path, only: str, *fields: str) -> list[list[str]]:
+    """These fields of the packets that a display filter lets through."""
+    options = ["-o", "eth.check_fcs:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    command = [tshark, "-n", "-r", str(capture), *options, "-Y", only, "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def test_a_capture_has_the_packets_and_bytes_of_its_links(folder: Path, traced: fanin.Result) -> None:
+    found = packets(folder / "capture.pcapng")
+    ports = traced.ports().filter(pl.col("port").is_in(LINKS))
+    assert Counter(link for link, *_ in found) == dict(ports.select("port", "packets").rows())
+    on_link: dict[str, list[tuple[int, int]]] = {link: [] for link in LINKS}
+    for link, time, original, kept in found:
+        assert len(kept) == min(original, 2000)
+        # A SYN is 70 B with its options; the simulator counts an ACK of 66 B for it.
+        syn = kept[12:14] == b"\x08\x00" and kept[23] == 6 and kept[47] & 2 != 0
+        on_link[link].append((time, original - 4 * syn))
+    # The other default sizes are those of real headers, so the lengths are the simulator's to the byte.
+    assert {link: sum(size for _, size in sent) for link, sent in on_link.items()} == dict(
+        ports.select("port", "bytes").rows()
+    )
+    for sent in on_link.values():
+        # Picoseconds: a packet leaves when the one before it has left, at 10 Gb/s, or later.
+        gaps = [later - time - 800 * size for (time, size), (later, _) in itertools.pairwise(sent)]
+        assert min(gaps) == 0
+
+
+def test_wireshark_finds_nothing_wrong(tshark: str, folder: Path, traced: fanin.Result) -> None:
+    capture = folder / "capture.pcapng"
+    total = traced.ports().filter(pl.col("port").is_in(LINKS))["packets"].sum()
+    rows = dissect(tshark, capture, "frame", "frame.interface_name", "eth.fcs.status", "_ws.col.Info")
+    assert len(rows) == total
+    assert {status for _, status, _ in rows} == {"1"}, "every frame check sequence is right"
+    assert not [info for *_, info in rows if "alformed" in info]
+    for wrong in ("_ws.malformed", "_ws.short", "ip.checksum.status == 0", "tcp.checksum.status == 0"):
+        assert not dissect(tshark, capture, wrong, "frame.number")
+
+
+def test_rdma_is_rocev2(tshark: str, folder: Path, traced: fanin.Result) -> None:
+    capture = folder / "capture.pcapng"
+    fields = ["infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp", "udp.dstport", "ip.dsfield.ecn"]
+    last_hop = 'frame.interface_name == "leaf0>h0" && infiniband'
+    rows = [tuple(int(value, 0) for value in row) for row in dissect(tshark, capture, last_hop, *fields)]
+    assert {opcode for opcode, *_ in rows} == {0, 1, 2}, "SEND first, middle, last"
+    assert {port for _, _, _, port, _ in rows} == {4791}
+    queries = traced.flows().filter(pl.col("traffic") == "queries")
+    assert Counter(qp for _, _, qp, *_ in rows).total() == queries["packets_arrived"].sum()
+    for qp in {qp for _, _, qp, *_ in rows}:
+        # 100 KB in packets of 1460 B, in order: nothing is lost here.
+        assert [psn for _, psn, of, *_ in rows if of == qp] == list(range(69))
+    assert sum(ecn == 3 for *_, ecn in rows) == queries["packets_marked"].sum() > 0
+    back = 'frame.interface_name == "h0>leaf0" && infiniband'
+    answers = Counter(int(row[0]) for row in dissect(tshark, capture, back, "infiniband.bth.opcode"))
+    assert answers[0x81] == traced.summary["network"]["cnps"] > 0
+    assert set(answers) == {0x11, 0x81}
+
+
+def test_tcp_is_a_stream_without_holes(tshark: str, folder: Path) -> None:
+    capture = folder / "capture.pcapng"
+    link = 'frame.interface_name == "leaf0>h0" && tcp'
+    rows = dissect(tshark, capture, link, "tcp.flags.syn", "tcp.seq_raw", "tcp.len", "tcp.nxtseq")
+    assert rows[0][:3] == ["1", "0", "0"]
+    sent = [(int(seq), int(length)) for syn, seq, length, _ in rows if syn == "0" and length != "0"]
+    assert len(sent) > 100
+    expected = 1
+    for seq, length in sent:
+        assert seq == expected
+        expected += length
+    (answer, *_) = dissect(tshark, capture, 'frame.interface_name == "h0>leaf0" && tcp.flags.syn == 1', "tcp.flags.ack")
+    assert answer == ["1"]
+    offered = dissect(tshark, capture, "tcp.flags.syn == 1", "tcp.options.mss_val", "tcp.options.wscale.shift")
+    assert {tuple(row) for row in offered} == {("1460", "6")}
+
+
+def test_pauses_are_frames_of_802_1qbb(tshark: str, folder: Path, traced: fanin.Result) -> None:
+    capture = folder / "capture.pcapng"
+    for link, paused in (("leaf0>spine0", "spine0>leaf0"), ("spine0>leaf0", "leaf0>spine0")):
+        only = f'frame.interface_name == "{link}" && macc'
+        rows = dissect(tshark, capture, only, "macc.opcode", "macc.cbfc.enbv", "macc.cbfc.pause_time.c1")
+        pauses = [row for row in rows if row == ["0x0101", "0x0002", "65535"]]
+        resumes = [row for row in rows if row == ["0x0101", "0x0002", "0"]]
+        assert len(pauses) + len(resumes) == len(rows)
+        assert len(pauses) == traced.ports().filter(pl.col("port") == paused)["pauses"].item()
+    assert traced.ports()["pauses"].sum() > 0
+
+
+def test_a_full_capture_ends_at_a_packet_and_says_so(tmp_path: Path) -> None:
+    spec = tmp_path / "full.toml"
+    spec.write_text(SPEC + 'capture = { links = "all", file = "40 KB" }\nperfetto = { file = "10 KB" }\n')
+    run = fanin.run(spec, progress=False)
+    folder = run.save(tmp_path / "run")
+    capture, trace = folder / "capture.pcapng", folder / "trace.perfetto-trace"
+    # Room is kept for what is said of each link at the end.
+    assert 35_000 < capture.stat().st_size <= 40_000
+    assert 8_000 < trace.stat().st_size <= 10_000
+    found = packets(capture)
+    kept, sent = len(found), run.ports()["packets"].sum()
+    told = run.events().filter(pl.col("kind") == "warning")["detail"].to_list()
+    assert told[0] == f"{sent - kept} packets beyond the 40000 B of capture.pcapng were left out"
+    assert "events beyond the 10000 B of trace.perfetto-trace were left out" in told[1]
+    assert all(len(data) <= 128 for *_, data in found)
+    begun = Counter(event["type"] for event in events(trace)[1])
+    assert begun[1] == begun[2]
+    assert begun[3] == 1
+
+
+def fields(data: bytes) -> dict[int, list[Any]]:
+    """The fields of a protobuf message: numbers and bytes."""
+    found: dict[int, list[Any]] = {}
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            found.setdefault(key >> 3, []).append(varint())
+        else:
+            assert key & 7 == 2
+            length = varint()
+            assert at + length <= len(data)
+            found.setdefault(key >> 3, []).append(data[at : at + length])
+            at += length
+    return found
+
+
+def events(path: Path) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
+    """Tracks by number and events in order, of a trace for Perfetto."""
+    tracks: dict[int, dict[str, Any]] = {}
+    found = []
+    for data in fields(path.read_bytes())[1]:
+        packet = fields(data)
+        assert packet[10] == [1]
+        if 60 in packet:
+            track = fields(packet[60][0])
+            name = fields(track[3][0])[6][0] if 3 in track else track[2][0]
+            tracks[track[1][0]] = {"name": name.decode(), "parent": track.get(5, [None])[0], "counter": 8 in track}
+            continue
+        event = fields(packet[11][0])
+        args = {}
+        for raw in event.get(4, []):
+            annotation = fields(raw)
+            value = annotation[3][0] if 3 in annotation else annotation[6][0].decode()
+            args[annotation[10][0].decode()] = value
+        (track_number,) = event[11]
+        assert track_number in tracks, "a track is described before it is used"
+        found.append(
+            {
+                "time": packet[8][0],
+                "type": event[9][0],
+                "track": tracks[track_number],
+                "of": track_number,
+                "args": args,
+                "value": event.get(30, [None])[0],
+            }
+        )
+    return tracks, found
+
+
+def test_a_timeline_has_messages_queues_and_pauses(folder: Path, traced: fanin.Result) -> None:
+    tracks, found = events(folder / "trace.perfetto-trace")
+    groups = {number: track["name"] for number, track in tracks.items() if track["parent"] is None}
+    assert sorted(groups.values()) == ["messages", "pauses", "queues"]
+    depth: Counter[int] = Counter()
+    last = 0
+    for event in found:
+        assert event["time"] >= last or "open at" in event["args"]
+        last = event["time"]
+        if event["type"] in (1, 2):
+            depth[event["of"]] += 1 if event["type"] == 1 else -1
+            assert depth[event["of"]] in (0, 1), "slices of one track do not overlap"
+    assert not any(depth.values()), "every slice ends"
+
+    def of(group: str, kind: int) -> list[dict[str, Any]]:
+        return [e for e in found if e["type"] == kind and groups[e["track"]["parent"]] == group]
+
+    flows = traced.flows()
+    posted = Counter((e["args"]["src"], e["args"]["dst"], e["args"]["bytes"]) for e in of("messages", 1))
+    nodes = pl.concat_str(pl.lit("h"), pl.col("src")), pl.concat_str(pl.lit("h"), pl.col("dst"))
+    queries = flows.filter(pl.col("traffic") == "queries")
+    wanted: Counter[tuple[str, str, int | str]]
+    wanted = Counter((src, dst, 100_000) for src, dst in queries.select(src=nodes[0], dst=nodes[1]).rows())
+    wanted[("h5", "h0", "endless")] = 1
+    assert posted == wanted
+    took = sorted(e["args"]["fct_ps"] for e in of("messages", 2) if "fct_ps" in e["args"])
+    assert took == sorted(queries["completion_ps"].to_list())
+    ports = {row["port"]: row for row in traced.ports().iter_rows(named=True)}
+    assert {t["name"] for t in tracks.values() if t["counter"]} >= {"leaf0>h0", "spine0>leaf0"}
+    for name in {t["name"] for t in tracks.values() if t["counter"]}:
+        values = [e["value"] for e in of("queues", 4) if e["track"]["name"] == name]
+        assert max(values) <= ports[name]["peak_queue_bytes"]
+    busiest = [e["value"] for e in of("queues", 4) if e["track"]["name"] == "leaf0>h0"]
+    assert max(busiest) > ports["leaf0>h0"]["peak_queue_bytes"] - 2 * 1522
+    pauses = Counter(e["track"]["name"] for e in of("pauses", 1))
+    assert pauses == {f"{name} data": row["pauses"] for name, row in ports.items() if row["pauses"] > 0}
+
+
+def test_to_capture_changes_nothing(folder: Path, traced: fanin.Result, tmp_path: Path) -> None:
+    (tmp_path / "alone.toml").write_text(SPEC)
+    alone = fanin.run(tmp_path / "alone.toml", progress=False)
+    assert alone.manifest["event_hash"] == traced.manifest["event_hash"]
+    saved = alone.save(tmp_path / "run")
+    assert {file.name for file in folder.iterdir()} - {file.name for file in saved.iterdir()} == {
+        "capture.pcapng",
+        "trace.perfetto-trace",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "right"),
+    [
+        ("measure.capture={ links = ['h0>leaf1'] }", "measure.capture.links[0]", 'did you mean "h0>leaf0"?'),
+        ("measure.capture={ links = ['h0->leaf0'] }", "measure.capture.links[0]", 'did you mean "h0>leaf0"?'),
+        ("measure.capture={ links = 'every' }", "measure.capture.links", "known: all, last-hop"),
+        ("measure.capture={ links = 'all', snap = '10 B' }", "measure.capture.snap", "64 to 65535 B"),
+        ("measure.capture={ links = 'all', file = '1 KB' }", "measure.capture.file", "10 KB"),
+        ("measure.capture.link=['h0>leaf0']", "measure.capture.link", 'did you mean "links"?'),
+        ("measure.perfetto={ queues = ['leaf0>h9'] }", "measure.perfetto.queues[0]", "leaf0>h0"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(tmp_path: Path, change: str, key: str, right: str) -> None:
+    (tmp_path / "x.toml").write_text(SPEC)
+    with pytest.raises(fanin.SpecError) as refused:
+        fanin.run(tmp_path / "x.toml", set=[change], progress=False)
+    assert f"{key}: " in str(refused.value)
+    assert right in str(refused.value)
