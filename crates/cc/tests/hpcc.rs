@@ -57,6 +57,7 @@ impl Bed {
     /// An ACK up to `acked_to`, when `sent_to` is next, with what switches wrote.
     fn ack(&mut self, acked_to: u64, sent_to: u64, telemetry: Option<&Telemetry>) -> f64 {
         let ack = Ack {
+            seq: acked_to,
             newly_acked: MSS,
             acked_to,
             sent_to,

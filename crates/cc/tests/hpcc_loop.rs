@@ -163,6 +163,7 @@ impl Loop {
         let in_flight = f.next - f.acked;
         f.acked = acked_to;
         let ack = Ack {
+            seq: acked_to,
             newly_acked: PAYLOAD as u64,
             acked_to,
             sent_to: f.next,

@@ -62,6 +62,7 @@ impl Bed {
     fn ack(&mut self, now: Time, telemetry: &Telemetry) -> Option<f64> {
         self.acked += MSS;
         let ack = Ack {
+            seq: self.acked,
             newly_acked: MSS,
             acked_to: self.acked,
             sent_to: 1_000_000 * MSS,
