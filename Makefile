@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchai
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -76,6 +76,11 @@ fmt: $(BIN)/.packages ## format Rust and Python
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
+
+GOLDEN ?= ../shared/golden
+validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation
+	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
+	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
 papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers

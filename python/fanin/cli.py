@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import fanin
-from fanin import _core, bench, htsim, papers, table
+from fanin import _core, bench, htsim, papers, table, validate
 from fanin.compare import Comparison, load_comparison
 from fanin.hpcc import HpccJob, run_hpcc
 from fanin.result import RunError, check_target, is_run_folder
@@ -169,6 +170,24 @@ def bench_command(
         print(json.dumps(records, indent=2))
     else:
         _stdout().print(bench.table(records))
+
+
+@app.command("validate")
+def validate_command(
+    golden: Annotated[
+        Path, typer.Argument(metavar="DIR", help="configs/, micro/ and traces/ with that simulator's results.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where pictures and rows go.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold our results against those of the ns-3 HPCC simulator, flow by flow, and draw both."""
+    rows = validate.validate(golden, out)
+    if as_json:
+        print(json.dumps([asdict(row) | {"within": row.within} for row in rows], indent=2))
+    else:
+        _stdout().print(validate.table(rows))
+    if not all(row.within for row in rows):
+        raise typer.Exit(FAILED)
 
 
 @app.command()

@@ -28,11 +28,62 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hpcc-pfc", run: hpcc_pfc, seeds: || texts(&["2000001000 320 1 17 1\n2000002000 3 0 1 0\n"]) },
     Target { name: "hpcc-qlen", run: hpcc_qlen, seeds: || texts(&["time: 5\n17 1 2 3 4\n17 2\ntime: 6\n17 1 2\n"]) },
     Target { name: "hpcc-tr", run: hpcc_tr, seeds: trace_seeds },
+    Target { name: "htsim-matrix", run: fanin_formats::htsim::fuzz_matrix, seeds: || texts(&[MATRIX]) },
+    Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
+    Target { name: "pcapng", run: pcapng, seeds: captures },
 ];
+
+fn pcapng(bytes: &[u8]) {
+    fanin_formats::pcapng::fuzz(bytes);
+}
+
+/// A capture of one interface and two packets.
+fn captures() -> Vec<Vec<u8>> {
+    use fanin_formats::pcapng::Writer;
+    use fanin_units::{Rate, Time};
+    let made = Writer::new(Vec::new(), 1 << 16).and_then(|mut writer| {
+        let interface = writer.interface("h0>s1", Rate::from_gbps(100), 64)?;
+        writer.packet(interface, Time::from_us(1), &[1; 60], 1048)?;
+        writer.packet(interface, Time::from_us(2), &[2; 61], 61)?;
+        writer.finish(Time::from_us(3))
+    });
+    made.into_iter().collect()
+}
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
+
+const MATRIX: &str = "\
+Nodes 16
+Connections 3
+Triggers 1
+0->1 id 1 start 0 size 1000000 send_done_trigger 1
+# a comment
+2->3 id 2 trigger 1 size 5000
+4->5 id 3 start 67000 size 544
+trigger id 1 oneshot
+";
+
+const TREE: &str = "\
+Nodes 16
+Tiers 3
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 4
+Downlink_Latency_ns 1000
+";
 
 const CONFIG: &str = "\
 # a comment {x}

@@ -149,8 +149,8 @@ impl Mmu {
         }
     }
 
-    /// Bytes of all queues that wait to leave by a device.
+    /// Bytes of all queues that wait to leave by a device; 0 where the switch has none of that number.
     pub fn queued(&self, slot: usize) -> u32 {
-        self.slots[slot].egress.iter().fold(0, |sum, bytes| sum.wrapping_add(*bytes))
+        self.slots.get(slot).map_or(0, |slot| slot.egress.iter().fold(0, |sum, bytes| sum.wrapping_add(*bytes)))
     }
 }
