@@ -3,9 +3,9 @@
 /// Seconds as whole nanoseconds: the whole seconds exactly, the fraction through a fixed-point number of 64 fraction bits
 /// and then truncated, so that a fraction which is a whole number of nanoseconds mostly comes out one short.
 pub fn seconds(s: f64) -> u64 {
-    let whole = s.trunc();
-    let fixed = ((s - whole) * 18_446_744_073_709_551_616.0) as u128;
-    whole as u64 * 1_000_000_000 + ((fixed * 1_000_000_000) >> 64) as u64
+    let whole = s as u64;
+    let fixed = ((s - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
+    whole * 1_000_000_000 + ((fixed as u128 * 1_000_000_000) >> 64) as u64
 }
 
 /// How long `bytes` take at `rate` bits per second, in nanoseconds.
