@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import fanin
-from fanin import _core, bench, papers, table
+from fanin import _core, bench, gen, papers, table
 from fanin.compare import Comparison, load_comparison
 from fanin.hpcc import HpccJob, run_hpcc
 from fanin.result import RunError, check_target, is_run_folder
@@ -31,6 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(gen.app, name="gen")
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
 Set = Annotated[

@@ -1,6 +1,8 @@
 //! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with the
 //! files that its users' scripts read.
 
+pub mod generate;
+
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters, Totals, TrafficCounters};

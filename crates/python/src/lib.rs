@@ -184,6 +184,81 @@ fn run_hpcc(
     Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
 }
 
+fn wrong(what: String) -> PyErr {
+    SpecError::new_err(what)
+}
+
+/// A topology in the format of the ns-3 HPCC simulator: "fat-tree" of `size` ports, "star" of `size` hosts, "hpcc-320".
+#[pyfunction]
+fn hpcc_topology(kind: &str, size: u32, rate: &str, delay: &str) -> PyResult<String> {
+    match kind {
+        "fat-tree" => hpcc::generate::fat_tree(size, rate, delay),
+        "star" => hpcc::generate::around_one_switch(size, rate, delay),
+        "hpcc-320" => hpcc::generate::hpcc_320(),
+        other => return Err(PyValueError::new_err(format!("no kind of topology \"{other}\""))),
+    }
+    .map_err(wrong)
+}
+
+/// Flows in its format: Poisson arrivals to a load.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn hpcc_poisson(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    sizes: &str,
+    load: f64,
+    bandwidth: Option<&str>,
+    time: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    let sizes = hpcc::generate::sizes(sizes).map_err(wrong)?;
+    hosts.poisson(&sizes, load, bandwidth, time, start, seed).map_err(wrong)
+}
+
+/// Flows in its format: each host sends one and receives one.
+#[pyfunction]
+fn hpcc_permutation(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    size: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    hosts.permutation(size, start, seed).map_err(wrong)
+}
+
+/// Flows in its format: random hosts send to one.
+#[pyfunction]
+fn hpcc_incast(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    receiver: u32,
+    senders: u32,
+    size: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    hosts.incast(receiver, senders, size, start, seed).map_err(wrong)
+}
+
+/// A configuration in its format, for a topology and flows.
+#[pyfunction]
+fn hpcc_config(
+    law: &str,
+    topology: &str,
+    flows: &str,
+    stop: Option<f64>,
+    rate_ai: Option<&str>,
+    trace_file: Option<&str>,
+) -> PyResult<String> {
+    hpcc::generate::config(law, topology, flows, hpcc::generate::Wishes { stop, rate_ai, trace_file }).map_err(wrong)
+}
+
 /// What a run left, summed up.
 fn left_by(
     outcome: Outcome,
@@ -265,6 +340,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_topology, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_poisson, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_permutation, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_incast, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_config, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
