@@ -75,6 +75,16 @@ def resolve(
 def run_hpcc(config: str, folder: str, trace: bool, progress: Callable[[Progress], bool] | None) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Raises `SpecError`, `OSError`."""
 
+def run_hpcc_under(
+    config: str,
+    folder: str,
+    scheme: str,
+    overrides: list[str],
+    seed: int | None,
+    progress: Callable[[Progress], bool] | None,
+) -> RunResult:
+    """Runs one under a scheme of the ordinary network. Raises `SpecError`, `OSError`."""
+
 def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:
     """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed. Raises
     `SpecError`, as the next four do."""

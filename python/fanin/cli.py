@@ -83,17 +83,20 @@ def run(
     """Run one spec; print its summary and leave a run folder.
 
     With --hpcc, run a configuration of the ns-3 HPCC simulator instead, on its own network and with its results: fct.txt,
-    pfc.txt and qlen.txt go into the run folder. Paths in it start at this folder.
+    pfc.txt and qlen.txt go into the run folder. Paths in it start at this folder. With --scheme too, what it says about
+    topology, flows, buffer and thresholds runs on the ordinary network under that scheme, and leaves fct.txt.
     """
     if hpcc is not None:
-        if spec is not None or set_ or scheme is not None or seed is not None:
-            _fail(
-                "--hpcc runs a configuration as it is: SPEC, --set, --scheme and --seed do not go with it", WRONG_SPEC
-            )
-        folder = out or Path("runs") / HpccJob(str(hpcc), ".").label
+        if spec is not None:
+            _fail(f"{spec}: --hpcc runs a configuration; a SPEC does not go with it", WRONG_SPEC)
+        if scheme is None and (set_ or seed is not None):
+            _fail("--hpcc runs a configuration as it is: --set and --seed need a --scheme to go with it", WRONG_SPEC)
+        if scheme is not None and trace:
+            _fail("--trace: a run under --scheme has no trace of that simulator; leave one of both out", WRONG_SPEC)
+        folder = out or Path("runs") / HpccJob(str(hpcc), ".", scheme=scheme, seed=seed).label
         overwrite = overwrite or out is None
         check_target(folder, overwrite=overwrite)
-        result = run_hpcc(hpcc, trace=trace)
+        result = run_hpcc(hpcc, trace=trace, scheme=scheme, set=set_ or (), seed=seed)
         result.save(folder, parquet=parquet, overwrite=overwrite)
         _report(Comparison([result], result.cancelled), folder)
         return

@@ -22,22 +22,24 @@ Out = Annotated[
     Path, typer.Option("-o", "--out", metavar="FILE", help="The file; - is standard output.", show_default=False)
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")]
-LinkRate = Annotated[str, typer.Option("--rate", help="Rate of each link.")]
-Delay = Annotated[str, typer.Option("--delay", help="Propagation delay of each link.")]
-HostCount = Annotated[int | None, typer.Option("--hosts", min=1, help="Hosts 0 to N-1.", show_default=False)]
+LinkRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of each link.")]
+Delay = Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay of each link.")]
+HostCount = Annotated[
+    int | None, typer.Option("--hosts", min=1, metavar="N", help="Hosts 0 to N-1.", show_default=False)
+]
 OfTopology = Annotated[
     Path | None,
     typer.Option("--topology", metavar="FILE", help="The hosts of a topology, instead.", show_default=False),
 ]
 Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of each flow.")]
-Start = Annotated[str, typer.Option("--start", help="When it begins; by convention there 2 s.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="What the draws depend on.")]
+Start = Annotated[str, typer.Option("--start", metavar="TIME", help="When it begins; by convention there 2 s.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What the draws depend on.")]
 
 
 @topology.command("fat-tree")
 def fat_tree(
     out: Out,
-    k: Annotated[int, typer.Option("--k", min=1, help="Ports per switch, even: k^3/4 hosts.")] = 8,
+    k: Annotated[int, typer.Option("--k", min=1, metavar="K", help="Ports per switch, even: k^3/4 hosts.")] = 8,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
     overwrite: Overwrite = False,
@@ -55,7 +57,9 @@ def hpcc_320(out: Out, overwrite: Overwrite = False) -> None:
 @topology.command()
 def star(
     out: Out,
-    hosts: Annotated[int, typer.Option("--hosts", min=1, help="Hosts, 2 to 256; the switch follows them.")] = 17,
+    hosts: Annotated[
+        int, typer.Option("--hosts", min=1, metavar="N", help="Hosts, 2 to 256; the switch follows them.")
+    ] = 17,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
     overwrite: Overwrite = False,
@@ -77,9 +81,12 @@ def poisson(
         ),
     ],
     load: Annotated[
-        float, typer.Option("--load", help="Payload as a share of the hosts' links; 0.3 is 30 %.", show_default=False)
+        float,
+        typer.Option(
+            "--load", metavar="SHARE", help="Payload as a share of the hosts' links; 0.3 is 30 %.", show_default=False
+        ),
     ],
-    time: Annotated[str, typer.Option("--time", help="How long flows start.")] = "10ms",
+    time: Annotated[str, typer.Option("--time", metavar="TIME", help="How long flows start.")] = "10ms",
     hosts: HostCount = None,
     topology: OfTopology = None,
     bandwidth: Annotated[
@@ -117,8 +124,8 @@ def permutation(
 @app.command()
 def incast(
     out: Out,
-    senders: Annotated[int, typer.Option("--senders", min=1, help="Hosts that send.", show_default=False)],
-    receiver: Annotated[int, typer.Option("--receiver", min=0, help="The host that receives.")] = 0,
+    senders: Annotated[int, typer.Option("--senders", min=1, metavar="N", help="Hosts that send.", show_default=False)],
+    receiver: Annotated[int, typer.Option("--receiver", min=0, metavar="HOST", help="The host that receives.")] = 0,
     size: Size = "500KB",
     hosts: HostCount = None,
     topology: OfTopology = None,
@@ -142,9 +149,7 @@ def config(
             show_default=False,
         ),
     ],
-    topology: Annotated[
-        str, typer.Option("--topology", metavar="FILE", help="The topology file.", show_default=False)
-    ],
+    topology: Annotated[str, typer.Option("--topology", metavar="FILE", help="The topology file.", show_default=False)],
     flows: Annotated[str, typer.Option("--flows", metavar="FILE", help="The flow file.", show_default=False)],
     stop: Annotated[float, typer.Option("--stop", metavar="SECONDS", help="When it ends at the latest.")] = 4.0,
     rate_ai: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +24,18 @@ class HpccJob:
     folder: str
     """Where the paths inside the configuration start."""
     trace: bool = False
+    scheme: str | None = None
+    """Runs on the ordinary network under this one, instead of exactly as it says."""
+    overrides: tuple[str, ...] = ()
+    """`key=value`, applied to the spec of the ordinary network."""
+    seed: int | None = None
+    """Of the ordinary network."""
 
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
-        return Path(self.config).stem
+        seed = "" if self.seed is None else f"-seed-{self.seed}"
+        return Path(self.config).stem + ("" if self.scheme is None else f"-{self.scheme}") + seed
 
     def resolve(self) -> None:
         """Nothing to look at before the run: reading the files is its first step."""
@@ -36,7 +44,12 @@ class HpccJob:
         """Runs it in this thread, without the GIL."""
         if flows is not None:
             raise ValueError("flows of a configuration come from its FLOW_FILE")
-        return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+        if self.scheme is None:
+            return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+        return Result.of(
+            _core.run_hpcc_under(self.config, self.folder, self.scheme, list(self.overrides), self.seed, watcher),
+            label=self.label,
+        )
 
 
 def run_hpcc(
@@ -44,6 +57,9 @@ def run_hpcc(
     *,
     folder: str | os.PathLike[str] = ".",
     trace: bool = False,
+    scheme: str | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    seed: int | None = None,
     progress: bool | Watcher = True,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
@@ -52,9 +68,16 @@ def run_hpcc(
     called. `Result.save` writes `fct.txt`, `pfc.txt` and `qlen.txt` beside the usual tables, and with `trace` also
     `trace.tr`, the packets at the nodes of its TRACE_FILE.
 
+    With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and `seed`
+    change the spec that they become, and `fct.txt` is the one file beside the tables.
+
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
-    job = HpccJob(os.fspath(config), os.fspath(folder), trace)
+    if scheme is None and (set or seed is not None):
+        raise ValueError("set and seed change a run under a scheme; a configuration by itself runs as it is")
+    if scheme is not None and trace:
+        raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
+    job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed)
     return run_jobs([job], workers=1, progress=progress)[0]
 
 

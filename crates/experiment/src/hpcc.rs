@@ -2,6 +2,7 @@
 //! files that its users' scripts read.
 
 pub mod generate;
+pub mod ordinary;
 
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
@@ -57,6 +58,24 @@ impl Setup {
     /// # Errors
     /// Says what is wrong, in which file and line, and what would be right.
     pub fn read(file: &str, base: &Path) -> Result<Self, Error> {
+        let setup = Self::files(file, base)?;
+        let fail = |what: String| Error { file: file.to_string(), line: 0, what };
+        let hosts = setup.topology.is_switch.iter().filter(|s| !**s).count();
+        if setup.settings.extra().telemetry && hosts > 1 {
+            let crossed = most_switches(&setup.topology, setup.config.payload);
+            if crossed > fanin_cc::Telemetry::MOST {
+                return Err(fail(format!(
+                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
+                     for {}, and what it does beyond is not defined",
+                    fanin_cc::Telemetry::MOST
+                )));
+            }
+        }
+        Ok(setup)
+    }
+
+    /// The same, for any network.
+    fn files(file: &str, base: &Path) -> Result<Self, Error> {
         let fail = |what: String| Error { file: file.to_string(), line: 0, what };
         let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {e}")))?;
         let (config, mut warnings) = Config::read(file, &text)?;
@@ -83,16 +102,6 @@ impl Setup {
             )));
         }
         let settings = law::settings(&config).map_err(fail)?;
-        if settings.extra().telemetry && hosts > 1 {
-            let crossed = most_switches(&topology, config.payload);
-            if crossed > fanin_cc::Telemetry::MOST {
-                return Err(fail(format!(
-                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
-                     for {}, and what it does beyond is not defined",
-                    fanin_cc::Telemetry::MOST
-                )));
-            }
-        }
         let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
         let text = String::from_utf8_lossy(&text).into_owned();
         Ok(Self { config, topology, flows, traced, warnings, settings, name, text })
@@ -124,6 +133,15 @@ impl Setup {
             (self.config.stop * 1e9) as u64,
             quote(self.scheme()),
         )
+    }
+}
+
+/// What the flows to a port are called: that simulator's generators and scripts know two of them.
+fn traffic_name(dport: u16) -> String {
+    match dport {
+        100 => "background".to_string(),
+        200 => "incast".to_string(),
+        other => format!("dport-{other}"),
     }
 }
 
@@ -315,11 +333,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
     let mut traffics: Vec<TrafficInfo> = dports
         .iter()
         .map(|dport| TrafficInfo {
-            name: match dport {
-                100 => "background".to_string(),
-                200 => "incast".to_string(),
-                other => format!("dport-{other}"),
-            },
+            name: traffic_name(*dport),
             scheme: setup.scheme().to_string(),
             counters: TrafficCounters::default(),
             long_bytes_in_window: 0,

@@ -37,10 +37,8 @@ fn read(
         other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
     };
     for change in overrides {
-        let (key, value) = change.split_once('=').ok_or_else(|| {
-            SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
-        })?;
-        spec = spec.set(key.trim(), value.trim()).map_err(refused)?;
+        let (key, value) = split_change(change)?;
+        spec = spec.set(key, value).map_err(refused)?;
     }
     if let Some(scheme) = scheme {
         spec = spec.with_scheme(scheme);
@@ -49,6 +47,13 @@ fn read(
         spec = spec.with_seed(seed);
     }
     Ok(spec)
+}
+
+fn split_change(change: &str) -> PyResult<(&str, &str)> {
+    let (key, value) = change.split_once('=').ok_or_else(|| {
+        SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
+    })?;
+    Ok((key.trim(), value.trim()))
 }
 
 /// How far a run is.
@@ -182,6 +187,30 @@ fn run_hpcc(
     let outcome = py.detach(|| hpcc::run(&setup, trace, &mut |state| look(progress.as_ref(), state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
+}
+
+/// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn run_hpcc_under(
+    py: Python<'_>,
+    config: &str,
+    folder: &str,
+    scheme: &str,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+    let ordinary =
+        hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
+    let outcome = py.detach(|| ordinary.run(&mut |state| look(progress.as_ref(), state)));
+    let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
+    let checked = ordinary.checked();
+    let measure = checked.measure();
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    let document = checked.document();
+    Ok(left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
 }
 
 fn wrong(what: String) -> PyErr {
@@ -340,6 +369,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
+    module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_topology, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_poisson, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_permutation, module)?)?;

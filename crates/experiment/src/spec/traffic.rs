@@ -7,6 +7,7 @@ use super::document::{
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
+use crate::hpcc::ordinary;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
@@ -325,7 +326,7 @@ impl One<'_, '_> {
             traffic.size.get_or_insert(Size::Endless);
         }
         let size = match (&traffic.pattern, &traffic.size) {
-            (Pattern::List { .. }, Some(_)) => {
+            (Pattern::List { .. } | Pattern::Hpcc { .. }, Some(_)) => {
                 self.fail("size", "the messages of a list have sizes of their own", "leave it out");
                 None
             }
@@ -334,7 +335,9 @@ impl One<'_, '_> {
                 None
             }
             // Never used: their sizes are in the pattern.
-            (Pattern::List { .. } | Pattern::Query { total: Some(_), .. }, None) => Some(SizeDistribution::Fixed(1)),
+            (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Query { total: Some(_), .. }, None) => {
+                Some(SizeDistribution::Fixed(1))
+            }
             (_, None) => {
                 self.fail("size", "this key is missing", "write it like { fixed = \"1 MB\" }");
                 None
@@ -421,14 +424,18 @@ impl One<'_, '_> {
                     pause: *pause,
                 })
             }
-            Pattern::List { file } => {
-                let (text, path) = self.read("pattern.file", file, "")?;
-                // The resolved spec has to find it from any folder.
-                if let Some(absolute) =
-                    std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok())
-                {
-                    *file = absolute;
+            Pattern::Hpcc { file, dport, from } => {
+                let (text, path) = self.read_flows(file)?;
+                match ordinary::listed(&text, &path.display().to_string(), &setting.number_of, *dport, *from) {
+                    Ok(list) => workload::Pattern::List(list),
+                    Err(problem) => {
+                        self.checker.problems.push(problem);
+                        return None;
+                    }
                 }
+            }
+            Pattern::List { file } => {
+                let (text, path) = self.read_flows(file)?;
                 match FlowList::from_text(&text, &path.display().to_string(), setting.hosts) {
                     Ok(list) => workload::Pattern::List(list),
                     Err(error) => {
@@ -465,7 +472,11 @@ impl One<'_, '_> {
             Pattern::Long { pairs: Pairs::Random, count: None, .. } if !given => {
                 ("nothing says how many flows there are", "give a load, or pattern.count")
             }
-            Pattern::Permutation { .. } | Pattern::AllToAll { .. } | Pattern::Query { .. } | Pattern::List { .. }
+            Pattern::Permutation { .. }
+            | Pattern::AllToAll { .. }
+            | Pattern::Query { .. }
+            | Pattern::List { .. }
+            | Pattern::Hpcc { .. }
                 if given =>
             {
                 ("this pattern sets its own load", "leave it out")
@@ -540,6 +551,16 @@ impl One<'_, '_> {
                 None
             }
         }
+    }
+
+    /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find it
+    /// from any folder.
+    fn read_flows(&mut self, file: &mut String) -> Option<(String, PathBuf)> {
+        let (text, path) = self.read("pattern.file", file, "")?;
+        if let Some(absolute) = std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok()) {
+            *file = absolute;
+        }
+        Some((text, path))
     }
 
     fn pairs(

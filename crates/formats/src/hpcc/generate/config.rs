@@ -94,6 +94,9 @@ impl Law {
             pmax: rates.iter().map(|rate| (*rate, if dctcp { 1.0 } else { 0.2 })).collect(),
             // At least 1, where the script has 0.
             buffer_mib: (16 * gbps / 50).clamp(1, 4095) as u32,
+            // It opens these without asking whether they have names.
+            trace_output_file: "trace.tr".into(),
+            qlen_file: "qlen.txt".into(),
             enable_trace: false,
             qlen_start: 2_000_000_000,
             qlen_end: 2_010_000_000,
