@@ -128,6 +128,9 @@ def run(
     """Runs a spec without the GIL. `progress` is called about 10 times a second; when it returns False or raises, the
     run stops and the result says `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us."""
 
+def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
+    """The spec of htsim's files as JSON, and what they say that has no counterpart; raises `SpecError`."""
+
 def bench(case: str, threads: int, scale: float) -> str: ...
 def bench_cases() -> list[tuple[str, str]]: ...
 def schemes() -> list[Scheme]: ...

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import fanin
-from fanin import _core, bench, gen, papers, table
+from fanin import _core, bench, gen, htsim, papers, table
 from fanin.compare import Comparison, load_comparison
 from fanin.hpcc import HpccJob, run_hpcc
 from fanin.result import RunError, check_target, is_run_folder
-from fanin.run import Job
+from fanin.run import Job, SpecLike
 
 WRONG_SPEC = 2
 FAILED = 1
@@ -65,53 +65,65 @@ def main() -> None:
 
 @app.command()
 def run(
-    spec: Annotated[
-        Path | None, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)
-    ] = None,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SPEC", help="A spec, .toml or .json; or files of another simulator.", show_default=False
+        ),
+    ],
     out: Out = None,
     parquet: Parquet = False,
     set_: Set = None,
     scheme: Annotated[str | None, typer.Option(help="Run all traffics under this scheme.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
     overwrite: Overwrite = False,
-    hpcc: Annotated[
-        Path | None,
-        typer.Option("--hpcc", metavar="CONFIG", help="Run an unchanged configuration of the ns-3 HPCC simulator."),
-    ] = None,
+    from_hpcc: Annotated[
+        bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
+    ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="With --hpcc: also write its binary trace, trace.tr.")] = False,
+    from_htsim: Annotated[
+        bool, typer.Option("--htsim", help="SPEC is htsim's: [TOPO] CM, a fat tree and a connection matrix.")
+    ] = False,
+    show_finished: Annotated[
+        bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
+    ] = False,
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    With --hpcc, run a configuration of the ns-3 HPCC simulator instead, on its own network and with its results: fct.txt,
-    pfc.txt and qlen.txt go into the run folder. Paths in it start at this folder. With --scheme too, what it says about
-    topology, flows, buffer and thresholds runs on the ordinary network under that scheme, and leaves fct.txt.
+    With --hpcc, run a configuration of the ns-3 HPCC simulator on that simulator's own network; paths in it start at this
+    folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --hpcc and --scheme, its topology, flows, buffer
+    and thresholds run on ours under that scheme, and leave fct.txt. With --htsim, run htsim's files on ours.
     """
-    if hpcc is not None:
-        if spec is not None:
-            _fail(f"{spec}: --hpcc runs a configuration; a SPEC does not go with it", WRONG_SPEC)
+    if show_finished and not from_htsim:
+        _fail("--finished: these lines are htsim's; it goes with --htsim", WRONG_SPEC)
+    if trace and not from_hpcc:
+        _fail("--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc", WRONG_SPEC)
+    if from_hpcc and from_htsim:
+        _fail("--hpcc and --htsim: files are of one simulator", WRONG_SPEC)
+    if from_hpcc:
+        if len(files) > 1:
+            _fail(f"{files[1]}: --hpcc runs one configuration", WRONG_SPEC)
         if scheme is None and (set_ or seed is not None):
             _fail("--hpcc runs a configuration as it is: --set and --seed need a --scheme to go with it", WRONG_SPEC)
         if scheme is not None and trace:
             _fail("--trace: a run under --scheme has no trace of that simulator; leave one of both out", WRONG_SPEC)
-        folder = out or Path("runs") / HpccJob(str(hpcc), ".", scheme=scheme, seed=seed).label
+        folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
         overwrite = overwrite or out is None
         check_target(folder, overwrite=overwrite)
-        result = run_hpcc(hpcc, trace=trace, scheme=scheme, set=set_ or (), seed=seed)
+        result = run_hpcc(files[0], trace=trace, scheme=scheme, set=set_ or (), seed=seed)
         result.save(folder, parquet=parquet, overwrite=overwrite)
         _report(Comparison([result], result.cancelled), folder)
         return
-    if spec is None or trace:
-        _fail(
-            "which SPEC? Name a .toml or .json file, or a configuration with --hpcc (--trace goes with that)",
-            WRONG_SPEC,
-        )
+    spec = _htsim(files, scheme) if from_htsim else _one_spec(files)
     job = Job.of(spec, set_ or ()).using(scheme, seed)
     folder = out or default_folder(job) / job.label
     overwrite = overwrite or out is None
     check_target(folder, overwrite=overwrite)
     result = fanin.run(spec, scheme=scheme, seed=seed, set=set_ or ())
     result.save(folder, parquet=parquet, overwrite=overwrite)
-    _report(Comparison([result], result.cancelled), folder)
+    if from_htsim:
+        htsim.write_finished(result, folder)
+    _report(Comparison([result], result.cancelled), folder, htsim.finished(result) if show_finished else None)
 
 
 @app.command()
@@ -256,9 +268,30 @@ def default_folder(job: Job) -> Path:
     return Path("runs") / (name or "unnamed")
 
 
-def _report(compared: Comparison, folder: Path) -> None:
-    """Prints what came out and where it lies; exits as it went."""
-    _print(compared)
+def _one_spec(files: list[Path]) -> Path:
+    if len(files) > 1:
+        _fail(f"{files[1]}: run takes one spec; compare runs it under several schemes", WRONG_SPEC)
+    return files[0]
+
+
+def _htsim(files: list[Path], scheme: str | None) -> SpecLike:
+    if len(files) > 2:
+        _fail(f"{files[2]}: --htsim takes a .topo file and a .cm file, or a .cm file alone", WRONG_SPEC)
+    if scheme is None:
+        _fail("--htsim: its files name no scheme; add one, like --scheme dcqcn", WRONG_SPEC)
+    *topo, matrix = files
+    made = htsim.read(matrix, topo[0] if topo else None, scheme=scheme)
+    for warning in made.warnings:
+        _stderr().print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
+    return made.spec
+
+
+def _report(compared: Comparison, folder: Path, lines: list[str] | None = None) -> None:
+    """Prints what came out, or lines instead, and where it lies; exits as it went."""
+    if lines is None:
+        _print(compared)
+    for line in lines or ():
+        print(line)
     _stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
     for warning in compared.warnings:
         _stderr().print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)

@@ -40,7 +40,7 @@ actions! {
     CreditSent = "credits_sent",
     /// DCQCN fast recovery step.
     FastRecovery = "fast_recovery_steps",
-    /// DCQCN additive increase step.
+    /// Additive increase step of DCQCN or HPCC.
     AdditiveIncrease = "additive_increase_steps",
     /// DCQCN hyper increase step.
     HyperIncrease = "hyper_increase_steps",
@@ -96,6 +96,10 @@ actions! {
     EntryTime = "table_entry_ns",
     /// A message moved to the escape lane.
     Escaped = "escapes",
+    /// HPCC's reference window was set anew.
+    ReferenceUpdate = "reference_updates",
+    /// Telemetry came by another path, and the records of the old one were dropped.
+    PathChange = "path_changes",
 }
 
 /// One counter per [`Action`].

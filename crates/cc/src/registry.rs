@@ -293,6 +293,7 @@ schemes! {
     dctcp::Dctcp,
     dctcp_rate::DctcpRate,
     dart::Dart,
+    hpcc::Hpcc,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,

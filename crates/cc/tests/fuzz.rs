@@ -325,8 +325,12 @@ impl World {
                 let in_flight = flow.in_flight();
                 flow.acked += newly_acked;
                 flow.next = flow.next.max(flow.acked);
+                // What a switch could have written, and at times another one did.
+                let (sent, queued) = (flow.sent * WIRE as u64, flow.forward.len() as u64 * WIRE as u64);
+                let mut telemetry = Telemetry::default();
+                telemetry.push(NodeId((flow.sent / 50) as u32), IntHop { rate: LINE, time: sent_at, sent, queued });
                 let ack = Ack {
-                    telemetry: None,
+                    telemetry: Some(&telemetry),
                     newly_acked,
                     acked_to: flow.acked,
                     seq: acked_to,

@@ -167,6 +167,11 @@ mod spec {
             ("dctcp-rate", "additive_increase", json!(0), "or no flow ever speeds up"),
             ("dctcp-rate", "min_rate", json!(0), "min_rate must be above 0"),
             ("dcqcn-vendor", "cut_interval", json!("0 us"), "cut_interval must be above 0"),
+            ("hpcc", "eta", json!(0), "eta must be above 0"),
+            ("hpcc", "additive_increase", json!("0 B"), "or flows never become fair"),
+            ("hpcc", "telemetry", json!("some"), "exact"),
+            ("hpcc", "wire_unit", json!(0), "wire_unit must be 1 to 1024"),
+            ("hpcc", "wire_gap", json!("0 us"), "wire_gap must be above 0"),
         ] {
             match with(id, key, value.clone()) {
                 Err(SettingsError::Value(error)) => assert!(error.contains(say), "{id} {key} = {value}: {error}"),

@@ -8,6 +8,7 @@
 pub mod bench;
 mod error;
 pub mod hpcc;
+pub mod htsim;
 mod run;
 mod spec;
 

@@ -208,12 +208,17 @@ pub struct EndpointConfig {
     pub connection: bool,
 }
 
-/// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages that count towards
-/// a gate go to one host, and all that wait for it leave from that host; all of them have the same `start`.
+/// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages of a gate have the
+/// same `start`. Where a gate is local to one host, what counts by arriving goes to it, what counts by its last ACK leaves
+/// from it, and so does all that waits. A gate that is not (htsim's triggers need not be) acts at once all the same, and a
+/// network with such gates is not to be cut between their hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// It is posted only when this gate opens: when every message that counts towards it has arrived.
+    /// It is posted only when this gate opens: when all that counts towards it has happened.
     pub after: Option<u32>,
+    /// The gate lets one message through for each that counts, in the order of their numbers, instead of all after the
+    /// last. The same for all that wait for it.
+    pub in_turn: bool,
     /// How long after that; without a gate, how long after its start.
     pub delay: Time,
     /// Whether it goes back on the connection of the message that opened its gate, where an earlier answer has not
@@ -221,6 +226,8 @@ pub struct Chain {
     pub answers: bool,
     /// The gate that its arrival counts towards.
     pub counts: Option<u32>,
+    /// The gate that its last ACK counts towards: when its sender knows that all of it arrived.
+    pub counts_acked: Option<u32>,
 }
 
 /// One message to send.

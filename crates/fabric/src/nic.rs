@@ -1,5 +1,6 @@
 //! The sending half of a host: messages start, flows take turns at their NIC, packets are made.
 
+use crate::chain::NO_GATE;
 use crate::config::Message;
 use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
@@ -699,13 +700,20 @@ impl<Q: EventQueue> Simulation<Q> {
             Kind::Ack | Kind::Nack => {
                 let records = &mut self.records;
                 let in_flight = flow.half.in_flight();
-                let newly_acked = flow.half.on_ack(head.seq, |message| records[message.ix()].acked = now);
+                let (slots, acked_now) = (&self.slots, &mut self.acked_now);
+                let newly_acked = flow.half.on_ack(head.seq, |message| {
+                    records[message.ix()].acked = now;
+                    if slots[message.ix()].counts_acked != NO_GATE {
+                        acked_now.push(message.0);
+                    }
+                });
                 if newly_acked > 0 {
                     let timeout = self.traffics[flow.traffic as usize].config.endpoint.timeout;
                     let in_flight = flow.half.in_flight() > 0;
                     flow.deadline = if in_flight { now.saturating_add(timeout) } else { Time::NEVER };
                     // One that had gone back may find that its next message is another.
                     self.set_out(slot);
+                    self.messages_are_acked();
                 }
                 let flow = &mut self.senders[slot as usize];
                 let scheme = &mut self.schemes[flow.scheme as usize];

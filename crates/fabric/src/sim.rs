@@ -63,6 +63,8 @@ pub(crate) struct Slots {
     pub name: u64,
     /// The gate that its arrival counts towards, or [`NO_GATE`].
     pub counts: u32,
+    /// The gate that its last ACK counts towards, or [`NO_GATE`].
+    pub counts_acked: u32,
     /// The message whose connection it goes back on, or [`NO_SLOT`].
     pub answers: u32,
     /// Whether it waited for a gate.
@@ -166,6 +168,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
     /// Gates by traffic and number.
     pub(crate) gates: Vec<Vec<Gate>>,
+    /// Messages whose last ACK just came and counts towards a gate.
+    pub(crate) acked_now: Vec<u32>,
     /// Whether gates open for answers only.
     pub(crate) posting_stopped: bool,
     /// Ends of TCP connections.
@@ -405,6 +409,7 @@ impl<Q: EventQueue> Simulation<Q> {
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
+            acked_now: Vec::new(),
             posting_stopped: false,
             tcp: Vec::new(),
             free_tcp: Vec::new(),
@@ -517,6 +522,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 recv: NO_SLOT,
                 name,
                 counts: chain.counts.unwrap_or(NO_GATE),
+                counts_acked: chain.counts_acked.unwrap_or(NO_GATE),
                 answers: NO_SLOT,
                 waited: chain.after.is_some(),
                 first_attempt: 0,

@@ -1,6 +1,7 @@
 //! TCP on hosts: connections open and close, messages become bytes of a stream and messages again, segments become
 //! packets. What a segment says stands beside its packet's header in the slab.
 
+use crate::chain::NO_GATE;
 use crate::config::{Message, TcpConfig};
 use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
@@ -460,7 +461,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let (scheme, cc, tcp) = (flow.scheme as usize, flow.cc, flow.tcp as usize);
         while let Some(message) = self.tcp[tcp].outgoing.whole(acked.acked_to) {
             self.records[message as usize].acked = now;
+            if self.slots[message as usize].counts_acked != NO_GATE {
+                self.acked_now.push(message);
+            }
         }
+        self.messages_are_acked();
         let ack = fanin_cc::Ack {
             telemetry: None,
             newly_acked: acked.newly_acked,

@@ -145,6 +145,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "timely-ns3-win" => &[],
             // Divides by its window of 0, and so never sees less than full use.
             "hpcc-ns3-nowin" => &[Cut],
+            "hpcc" | "hpcc-per-ack" | "hpcc-per-rtt" | "hpcc-rxrate" => {
+                &[Cut, Increase, AdditiveIncrease, ReferenceUpdate]
+            }
             // All of it is receiver congestion, which DCQCN never hears of.
             "dart" | "dart-lasthop" | "dart-dasr" | "dart-dasr-lookahead" => {
                 &[MarkSeen, ReceiverCongestion, StateChange, ShareChange, MarkSuppressed]

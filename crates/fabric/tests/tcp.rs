@@ -64,7 +64,8 @@ fn queries(rounds: u32) -> Vec<Message> {
             // Gates: per round one for both answers, and one for each request.
             let (gate, asked) = (3 * round, 3 * round + server);
             let request = Chain { after: (round > 0).then(|| gate - 3), counts: Some(asked), ..Chain::default() };
-            let answer = Chain { after: Some(asked), delay: us(7), answers: true, counts: Some(gate) };
+            let delay = us(7);
+            let answer = Chain { after: Some(asked), delay, answers: true, counts: Some(gate), ..Chain::default() };
             messages.push(chained(Message { group: round, ..message(us(10), 0, server, 100) }, request));
             messages.push(chained(Message { group: round, ..message(us(10), server, 0, PAYLOAD) }, answer));
         }

@@ -6,6 +6,7 @@
 
 mod error;
 pub mod hpcc;
+pub mod htsim;
 mod text;
 
 pub use error::{Error, Warning};

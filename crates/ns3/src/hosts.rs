@@ -7,7 +7,7 @@ use crate::time;
 use crate::wiring::NONE;
 use fanin_cc::{Ack, Control, PathInfo, Telemetry};
 use fanin_units::{Rate, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Least bytes of an ACK or NACK.
 const LEAST_ACK: u32 = 60;
@@ -78,6 +78,11 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// The key by which its host finds it.
+    pub(crate) fn key(&self) -> u64 {
+        (crate::hash::address(self.dst) as u64) << 32 | (self.sport as u64) << 16 | self.pg as u64
+    }
+
     /// Bytes that have arrived in order.
     pub fn delivered(&self) -> u64 {
         self.expected as u64
@@ -163,6 +168,10 @@ impl Network {
         f.rate = opened.control.rate.as_bps();
         f.window = opened.control.window;
         f.next_at = now;
+        let (host, key) = (f.src as usize, f.key());
+        if let Some(order) = self.moved.get_mut(host) {
+            order.insert(key);
+        }
         let nic = self.devices[device as usize].nic as usize;
         self.nics[nic].flows.push(flow);
         self.set_timer(flow, opened.control.wake_at);
@@ -378,7 +387,7 @@ impl Network {
             telemetry: telemetry.as_ref(),
         };
         // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.
-        while self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
+        while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
         }
@@ -436,20 +445,24 @@ impl Network {
         self.apply(flow, &control);
     }
 
-    /// After a link went down every flow finds its device anew, in the order of their start.
+    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of flows.
     pub(crate) fn redistribute(&mut self) {
         for nic in &mut self.nics {
             nic.flows.clear();
         }
-        for flow in 0..self.flows.len() as u32 {
-            let f = &self.flows[flow as usize];
-            if f.finished || f.device == NONE {
-                continue;
+        let mut open: BTreeMap<(u32, u64), u32> = BTreeMap::new();
+        for (number, f) in self.flows.iter().enumerate().filter(|(_, f)| !f.finished && f.device != NONE) {
+            open.insert((f.src, f.key()), number as u32);
+        }
+        for host in 0..self.moved.len() as u32 {
+            for key in self.moved[host as usize].keys().to_vec() {
+                let Some(&flow) = open.get(&(host, key)) else { continue };
+                let f = &self.flows[flow as usize];
+                let device = self.wiring.leaves_by(f.src, f.dst, f.sport, f.dport).unwrap_or(f.device);
+                self.flows[flow as usize].device = device;
+                self.nics[self.devices[device as usize].nic as usize].flows.push(flow);
+                self.serve(device);
             }
-            let device = self.wiring.leaves_by(f.src, f.dst, f.sport, f.dport).unwrap_or(f.device);
-            self.flows[flow as usize].device = device;
-            self.nics[self.devices[device as usize].nic as usize].flows.push(flow);
-            self.serve(device);
         }
     }
 }

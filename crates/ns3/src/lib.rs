@@ -15,6 +15,7 @@ pub mod hosts;
 pub mod law;
 pub mod mmu;
 pub mod network;
+pub mod order;
 pub mod random;
 pub mod results;
 pub mod time;

@@ -3,6 +3,7 @@
 use crate::events::{Event, Queue};
 use crate::hosts::{Flow, Nic};
 use crate::mmu::{Mark, Mmu, QUEUES};
+use crate::order::Order;
 use crate::random::{Decisions, Errors};
 use crate::results::{Drop, Finished, Happened, Pause, QueueLengths, Seen};
 use crate::time;
@@ -114,6 +115,8 @@ pub struct Network {
     pub(crate) read: usize,
     /// The next port of each ordered pair.
     pub(crate) ports: BTreeMap<(u32, u32), u16>,
+    /// Each host's flows in the order in which they move to other devices, where a link will go down.
+    pub(crate) moved: Vec<Order>,
     pub(crate) scheme: Instance,
     /// Bytes that the scheme's header adds.
     pub(crate) extra: u32,
@@ -195,6 +198,7 @@ impl Network {
             watched[*node as usize] = config.enable_trace;
         }
         let largest = wiring.largest();
+        let config_moves = config.link_down.is_some();
         let mut events = Queue::default();
         if let Some(flow) = flows.first() {
             events.push(time::seconds(flow.start), Event::Flows);
@@ -222,6 +226,7 @@ impl Network {
             file: flows,
             read: 0,
             ports: BTreeMap::new(),
+            moved: vec![Order::default(); if config_moves { nodes } else { 0 }],
             scheme: settings.build(),
             extra: extra.data as u32,
             stamps: extra.telemetry,
@@ -245,6 +250,9 @@ impl Network {
         let limit = until.min(self.stop);
         while let Some((asked, event)) = self.events.pop_before(limit) {
             self.asked = asked;
+            if self.events.now() > self.lengths.next_dump {
+                self.dump_lengths();
+            }
             self.lengths.clock(self.events.now(), asked);
             match event {
                 Event::Sent(device) => {
@@ -261,9 +269,16 @@ impl Network {
             }
         }
         self.stopped |= limit == self.stop;
-        self.lengths.take_dumps(limit, &mut self.happened.lengths, |switch, port| {
-            self.mmus.get(switch).map_or(0, |mmu| mmu.queued(port))
-        });
+        while self.lengths.next_dump < limit.min(self.events.next_at().unwrap_or(u64::MAX)) {
+            self.dump_lengths();
+        }
+    }
+
+    /// Writes out how long each queue was how long.
+    #[cold]
+    fn dump_lengths(&mut self) {
+        let mmus = &self.mmus;
+        self.lengths.dump(&mut self.happened.lengths, |switch, port| mmus[switch].queued(port));
     }
 
     /// Now, in ns: the time of the last event.
@@ -617,6 +632,10 @@ impl Network {
         let f = &mut self.flows[flow as usize];
         f.finished = true;
         f.done_at = now;
+        let (host, key) = (f.src as usize, f.key());
+        if let Some(order) = self.moved.get_mut(host) {
+            order.remove(key);
+        }
         let finished = self.record(&self.flows[flow as usize]);
         // FNV-1a over the numbers of the flow's line; a sum, so that the order of lines does not matter.
         let numbers = [finished.src as u64, finished.dst as u64, finished.sport as u64, finished.start, finished.took];

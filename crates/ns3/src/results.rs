@@ -151,10 +151,10 @@ const DUMP: u64 = 100_000_000;
 /// How long each queue was how long. That simulator looks at all queues every 100 ns; here a queue's samples are counted
 /// when it changes, and not at all when none would be written.
 pub(crate) struct QueueLengths {
-    start: u64,
     /// First instant that is not sampled.
     end: u64,
-    next_dump: u64,
+    /// When the counts are written out next, or `u64::MAX`.
+    pub next_dump: u64,
     now: u64,
     /// Whether the event that runs now was asked for before the sample at its instant, which was asked for one sample before.
     precedes: bool,
@@ -171,7 +171,6 @@ impl QueueLengths {
         let first_dump = start.div_ceil(DUMP) * DUMP;
         let dumps = start.is_multiple_of(SAMPLE) && first_dump < end;
         Self {
-            start,
             end,
             next_dump: if dumps { first_dump } else { u64::MAX },
             now: 0,
@@ -212,19 +211,14 @@ impl QueueLengths {
         counts[kb] += samples as u32;
     }
 
-    /// Dumps that are due before `limit`.
-    pub fn take_dumps(&mut self, limit: u64, out: &mut Vec<Lengths>, queued: impl Fn(usize, usize) -> u32) {
-        while self.next_dump < limit.min(self.end) {
-            let dump = self.next_dump;
-            self.next_dump += DUMP;
-            if dump < self.start {
-                continue;
-            }
-            for at in 0..self.seen.len() {
-                let (switch, device) = (at / self.ports, at % self.ports);
-                self.count(at, dump + 1, queued(switch, device));
-                out.push(Lengths { at: dump, switch, device, counts: self.seen[at].1.clone() });
-            }
+    /// Writes out all counts up to [`Self::next_dump`]. What happened at that instant has happened; nothing after it has.
+    pub fn dump(&mut self, out: &mut Vec<Lengths>, queued: impl Fn(usize, usize) -> u32) {
+        let at = self.next_dump;
+        for place in 0..self.seen.len() {
+            let (switch, device) = (place / self.ports, place % self.ports);
+            self.count(place, at + 1, queued(switch, device));
+            out.push(Lengths { at, switch, device, counts: self.seen[place].1.clone() });
         }
+        self.next_dump = if at + DUMP < self.end { at + DUMP } else { u64::MAX };
     }
 }

@@ -99,7 +99,7 @@ impl Wiring {
             choices: vec![],
             ways: vec![],
         };
-        wiring.ways = wiring.route(Some(payload));
+        wiring.ways = wiring.route(payload);
         wiring
     }
 
@@ -113,15 +113,18 @@ impl Wiring {
         }
         self.devices[device as usize].up = false;
         self.devices[peer as usize].up = false;
-        self.route(None);
+        // Round trips stay those of the beginning, narrowest links do not.
+        for (way, now) in self.route(0).into_iter().enumerate() {
+            self.ways[way].rate = now.rate;
+        }
         Some((device, peer))
     }
 
     /// A breadth-first search from each host. The next hops of a node are its parents in the order in which the search
     /// takes them from its queue, and neighbours are visited by falling number (spec: by object address, which falls).
-    fn route(&mut self, payload: Option<u32>) -> Vec<Way> {
+    fn route(&mut self, payload: u32) -> Vec<Way> {
         let (nodes, hosts) = (self.is_switch.len(), self.hosts.len());
-        let mut ways = vec![Way::default(); if payload.is_some() { nodes * hosts } else { 0 }];
+        let mut ways = vec![Way::default(); nodes * hosts];
         self.next = vec![(0, 0); nodes * hosts];
         self.choices.clear();
         let mut parents: Vec<Vec<u32>> = vec![Vec::new(); nodes];
@@ -131,9 +134,7 @@ impl Wiring {
             distance.fill(u32::MAX);
             distance[host as usize] = 0;
             let mut queue = vec![host];
-            if payload.is_some() {
-                ways[host as usize * hosts + column].rate = u64::MAX >> 4;
-            }
+            ways[host as usize * hosts + column].rate = u64::MAX >> 4;
             let mut at = 0;
             while let Some(&now) = queue.get(at) {
                 at += 1;
@@ -145,14 +146,12 @@ impl Wiring {
                     }
                     if distance[node as usize] == u32::MAX {
                         distance[node as usize] = near + 1;
-                        if let Some(payload) = payload {
-                            let before = ways[now as usize * hosts + column];
-                            ways[node as usize * hosts + column] = Way {
-                                delay: before.delay + link.delay,
-                                transmission: before.transmission + payload as u64 * 8_000_000_000 / link.rate,
-                                rate: before.rate.min(link.rate),
-                            };
-                        }
+                        let before = ways[now as usize * hosts + column];
+                        ways[node as usize * hosts + column] = Way {
+                            delay: before.delay + link.delay,
+                            transmission: before.transmission + payload as u64 * 8_000_000_000 / link.rate,
+                            rate: before.rate.min(link.rate),
+                        };
                         // No way leads through a host.
                         if self.is_switch[node as usize] {
                             queue.push(node);

@@ -321,6 +321,13 @@ fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> boo
     })
 }
 
+/// The spec of htsim's files as JSON, and what they say that has no counterpart.
+#[pyfunction]
+fn htsim_spec(matrix: PathBuf, topo: Option<PathBuf>, scheme: &str) -> PyResult<(String, Vec<String>)> {
+    let made = fanin_experiment::htsim::spec(&matrix, topo.as_deref(), scheme).map_err(refused)?;
+    Ok((made.spec.to_string(), made.warnings))
+}
+
 /// Runs one case of the benchmark.
 #[pyfunction]
 #[pyo3(name = "bench")]
@@ -375,6 +382,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hpcc_permutation, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_incast, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_config, module)?)?;
+    module.add_function(wrap_pyfunction!(htsim_spec, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

@@ -13,6 +13,7 @@ mod crc;
 pub mod dart;
 mod error;
 mod ethernet;
+pub mod int;
 mod ip;
 mod packet;
 mod pfc;
@@ -21,6 +22,7 @@ mod roce;
 pub use dart::{DartAck, DartData, SenderList, Senders};
 pub use error::WireError;
 pub use ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};
+pub use int::{IntHeader, IntRecord};
 pub use ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
 pub use packet::{Cnp, DartSend, Data, Envelope, Packet, Response};
 pub use pfc::{PFC_ADDRESS, Pfc};
@@ -28,7 +30,9 @@ pub use roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, i
 
 /// Bytes on the wire by kind of packet: the whole Ethernet frame with its FCS. Defaults of the simulator.
 pub mod size {
-    use super::{Aeth, Bth, CNP_RESERVED, DartAck, DartData, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Pfc, Udp};
+    use super::{
+        Aeth, Bth, CNP_RESERVED, DartAck, DartData, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, Ipv4, MIN_FRAME, Pfc, Udp,
+    };
     use fanin_units::Bytes;
 
     /// All headers and trailers of a RoCEv2 data packet.
@@ -52,6 +56,11 @@ pub mod size {
     pub const fn dart_data(list_and_payload: u64) -> Bytes {
         data(list_and_payload.saturating_add(DartData::LEN as u64))
     }
+
+    /// All headers and trailers of a data packet with telemetry of five switches (HPCC).
+    pub const INT_DATA_HEADER: Bytes = Bytes(DATA_HEADER.0 + IntHeader::MOST_LEN as u64);
+    /// An acknowledgement with as much. (42 bytes are no multiple of 4, but padding is of the payload alone.)
+    pub const INT_ACK: Bytes = frame(DATA_HEADER.0 + (Aeth::LEN + IntHeader::MOST_LEN) as u64);
 
     /// A data packet with this many payload bytes. The payload is padded to a multiple of 4 bytes (its BTH says by how
     /// much) and the frame to [`MIN_FRAME`]. Saturates.

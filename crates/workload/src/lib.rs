@@ -60,19 +60,24 @@ pub struct Flow {
     pub chain: Chain,
 }
 
-/// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows that count towards a gate
-/// go to one host, all that wait for it leave from that host, and all of them have the same start. A flow that waits
-/// counts as started only when it is posted.
+/// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows of a gate have the same
+/// start. In patterns, all flows that count towards a gate go to one host, and all that wait for it leave from that host;
+/// only a list may have gates between hosts. A flow that waits counts as started only when it is posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Chain {
-    /// It is posted only when this gate opens: when every flow that counts towards it has arrived.
+    /// It is posted only when this gate opens: when all that counts towards it has happened.
     pub after: Option<u32>,
+    /// The gate lets one flow through for each that counts, in their order, instead of all after the last. The same for
+    /// all that wait for it.
+    pub in_turn: bool,
     /// How long after that; of a flow that waits for no gate, how long after its start.
     pub delay: Time,
     /// Whether it goes back on the connection of the flow that opened its gate.
     pub answers: bool,
     /// The gate that its arrival counts towards.
     pub counts: Option<u32>,
+    /// The gate that its last ACK counts towards: when its sender knows that all of it arrived.
+    pub counts_acked: Option<u32>,
 }
 
 /// Flows in order of their start.

@@ -24,6 +24,8 @@ pub struct ListedFlow {
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowList {
     flows: Arc<[ListedFlow]>,
+    /// What each waits for; empty where none does.
+    chains: Arc<[Chain]>,
 }
 
 /// Columns of a flow file; the start comes in one of several units.
@@ -39,7 +41,14 @@ impl FlowList {
     /// From flows in any order.
     pub fn new(mut flows: Vec<ListedFlow>) -> Self {
         flows.sort_by_key(|flow| flow.start);
-        Self { flows: flows.into() }
+        Self { flows: flows.into(), chains: Arc::default() }
+    }
+
+    /// From flows in any order, each with what it waits for.
+    pub fn chained(mut flows: Vec<(ListedFlow, Chain)>) -> Self {
+        flows.sort_by_key(|(flow, _)| flow.start);
+        let (flows, chains): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
+        Self { flows: flows.into(), chains: chains.into() }
     }
 
     /// From the text of a comma-separated file. Its first line names the columns, in any order: `src`, `dst` (host
@@ -87,10 +96,11 @@ impl FlowList {
         span: Time,
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         self.check(places)?;
-        let flows = self.flows.clone();
+        let (flows, chains) = (self.flows.clone(), self.chains.clone());
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
-            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain: Chain::default() }
+            let chain = chains.get(i).copied().unwrap_or_default();
+            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain }
         }))
     }
 

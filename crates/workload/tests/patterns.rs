@@ -265,7 +265,8 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
     let expected = asked.expected(&places, Time::from_us(6)).unwrap();
     // 4 and 1 share a rack. Of 2 flows in a pair, one carries 1600 B and the other 500.5 B on average.
     assert_eq!((expected.flows, expected.mean_bytes, expected.inter_rack), (12.0, 1050.25, 0.5));
-    let chain = |after, us, answers, counts| Chain { after, delay: Time::from_us(us), answers, counts };
+    let chain =
+        |after, us, answers, counts| Chain { after, delay: Time::from_us(us), answers, counts, ..Chain::default() };
     let flow = |src, dst, bytes, group, chain| Flow {
         start: Time::from_us(5),
         src,

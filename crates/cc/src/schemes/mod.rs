@@ -8,6 +8,7 @@ pub mod dctcp;
 pub mod dctcp_ns3;
 pub mod dctcp_rate;
 pub mod fixed_window;
+pub mod hpcc;
 pub mod hpcc_ns3;
 pub mod newreno;
 pub mod none;

@@ -34,14 +34,6 @@ pub struct Ordinary {
     flows: Vec<Vec<Flow>>,
 }
 
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        let (problem, right) = error.what.rsplit_once("; ").unwrap_or((&error.what, ""));
-        let (problem, right) = (problem.to_string(), right.to_string());
-        Self { file: error.file, line: (error.line > 0).then_some(error.line), key: String::new(), problem, right }
-    }
-}
-
 impl Ordinary {
     /// Reads a configuration and the files that it names, as [`Setup::read`] does, for a scheme. `changes` are those of
     /// [`Spec::set`].

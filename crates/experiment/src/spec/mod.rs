@@ -283,9 +283,11 @@ impl CheckedSpec {
             senders: flow.senders,
             chain: fanin_fabric::Chain {
                 after: flow.chain.after,
+                in_turn: flow.chain.in_turn,
                 delay: flow.chain.delay,
                 answers: flow.chain.answers,
                 counts: flow.chain.counts,
+                counts_acked: flow.chain.counts_acked,
             },
         };
         Ok(Built {

@@ -8,6 +8,7 @@ use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
 use crate::hpcc::ordinary;
+use crate::htsim;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
@@ -156,6 +157,10 @@ impl One<'_, '_> {
             // Dart III-B: it counts messages by their marked starts and ends.
             let problem =
                 format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
+            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+        }
+        if transport == Transport::Tcp && scheme.extra().telemetry {
+            let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
             self.fail("transport", problem, "leave it out, or say \"rdma\"");
         }
         let class = number? as u8 + 1;
@@ -326,7 +331,7 @@ impl One<'_, '_> {
             traffic.size.get_or_insert(Size::Endless);
         }
         let size = match (&traffic.pattern, &traffic.size) {
-            (Pattern::List { .. } | Pattern::Hpcc { .. }, Some(_)) => {
+            (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Htsim { .. }, Some(_)) => {
                 self.fail("size", "the messages of a list have sizes of their own", "leave it out");
                 None
             }
@@ -335,9 +340,13 @@ impl One<'_, '_> {
                 None
             }
             // Never used: their sizes are in the pattern.
-            (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Query { total: Some(_), .. }, None) => {
-                Some(SizeDistribution::Fixed(1))
-            }
+            (
+                Pattern::List { .. }
+                | Pattern::Hpcc { .. }
+                | Pattern::Htsim { .. }
+                | Pattern::Query { total: Some(_), .. },
+                None,
+            ) => Some(SizeDistribution::Fixed(1)),
             (_, None) => {
                 self.fail("size", "this key is missing", "write it like { fixed = \"1 MB\" }");
                 None
@@ -434,6 +443,19 @@ impl One<'_, '_> {
                     }
                 }
             }
+            Pattern::Htsim { file } => {
+                let (text, path) = self.read_flows(file)?;
+                match htsim::messages(&text, &path.display().to_string(), setting.hosts) {
+                    Ok((list, warnings)) => {
+                        self.checker.warnings.extend(warnings);
+                        workload::Pattern::List(list)
+                    }
+                    Err(problem) => {
+                        self.checker.problems.push(problem);
+                        return None;
+                    }
+                }
+            }
             Pattern::List { file } => {
                 let (text, path) = self.read_flows(file)?;
                 match FlowList::from_text(&text, &path.display().to_string(), setting.hosts) {
@@ -477,6 +499,7 @@ impl One<'_, '_> {
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }
+            | Pattern::Htsim { .. }
                 if given =>
             {
                 ("this pattern sets its own load", "leave it out")

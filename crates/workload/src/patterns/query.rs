@@ -201,7 +201,7 @@ impl Query {
                 };
                 let pause = if round > 0 { query.pause } else { Time::ZERO };
                 let delay = pause.saturating_add(offset(query.jitter, &mut draws.jitter));
-                let chain = Chain { after: before, delay, answers: false, counts: Some(gate) };
+                let chain = Chain { after: before, delay, counts: Some(gate), ..Chain::default() };
                 flows.push(flow(client, server, query.request, chain));
                 let bytes = match &query.response {
                     Response::Each(size) => size.sample(&mut draws.sizes),
@@ -212,7 +212,7 @@ impl Query {
                 };
                 let [least, most] = query.think;
                 let delay = least.saturating_add(offset(most.saturating_sub(least), &mut draws.think));
-                let chain = Chain { after: Some(gate), delay, answers: true, counts: answered };
+                let chain = Chain { after: Some(gate), delay, answers: true, counts: answered, ..Chain::default() };
                 flows.push(flow(server, client, bytes, chain));
             }
             flows

@@ -189,6 +189,11 @@ pub enum Pattern {
         #[serde(default)]
         from: Time,
     },
+    /// Connections from a connection matrix of htsim (`.cm`), triggers included. The `group` of each is its id there.
+    Htsim {
+        /// The file; relative to the spec's folder.
+        file: String,
+    },
 }
 
 /// How pairs of hosts are drawn.

@@ -587,6 +587,8 @@ fn impossible_darts() {
     refused_at(transport, weight, "weight = 0", "traffic[3].weight", &["no share at all", "1 is the usual"]);
     let (scheme, dart) = ("scheme = \"fixed-window\"\ntransport", "scheme = \"dart\"\ntransport");
     refused_at(scheme, dart, transport, "traffic[3].transport", &["counts messages", "leave it out"]);
+    let hpcc = "scheme = \"hpcc\"\ntransport";
+    refused_at(scheme, hpcc, transport, "traffic[3].transport", &["hpcc needs telemetry", "leave it out"]);
     // Two kinds of lanes have no place in one class.
     let long = "class = \"bulk\"\npattern = { kind = \"long\", count = 1 }\n[[traffic]]\nname =";
     let none = "scheme = \"none\"\nclass = \"bulk\"";

@@ -301,7 +301,7 @@ fn queries_wait_for_each_other() {
     let asked: Vec<Message> = spec.build().messages.filter(|m| m.traffic == 3).collect();
     assert_eq!(asked.len(), 40);
     assert!(asked.iter().all(|m| m.start == Time::ZERO && m.group < 10));
-    let chain = |after, answers, counts| Chain { after, delay: Time::ZERO, answers, counts };
+    let chain = |after, answers, counts| Chain { after, answers, counts, ..Chain::default() };
     // Two servers in the order of their list, half a megabyte each; gates 0 and 1 are the requests', 2 is the round's.
     let shown: Vec<(u32, u32, u64, Chain)> = asked[..6]
         .iter()

@@ -1,0 +1,420 @@
+//! # hpcc: high precision congestion control
+//!
+//! ## Idea
+//! Switches tell senders what is on each link, so a sender need not guess. It counts the bytes in flight on the busiest link
+//! of its path, in that link's queue and on its way, and sets its window so that they are slightly fewer than the link
+//! carries in a round trip. Bandwidth is used and queues stay near zero.
+//!
+//! ## Signals
+//! * Switch: each one writes into each data packet, as it leaves, the rate of its egress link, the time, the bytes that the
+//!   port has sent before and those that wait there (3.1). No marks.
+//! * Receiver: every data packet has an ACK (with fewer, small windows wait for timers), and every ACK carries back what was
+//!   written into the data packet that it answers.
+//! * Sender: the difference between two ACKs gives each link's rate, the smaller of two queues its queue. The path's number
+//!   (XOR of its switches) says whether two ACKs speak of the same links.
+//! * Losses are no signal. NACKs, and ACKs that repeat the end of a message, carry no telemetry and say nothing.
+//!
+//! ## Control law
+//! B is the rate of a link, T the base round-trip time, W the window, W_c the reference window, `a` the additive increase.
+//!
+//! * A flow starts with W = W_c = W_init = B_NIC T, so at line rate (3.2).
+//! * On an ACK (Algorithm 1, lines 1 to 10), for each link u' = min(qlen, last qlen)/(B T) + txRate/B. The link with the
+//!   largest u' counts: u is its u', tau the time between its two records, at most T. U = (1 - tau/T) U + (tau/T) u.
+//! * Lines 11 to 20: with U >= `eta`, or after `max_stage` increases, W = W_c/(U/eta) + a; else W = W_c + a.
+//! * Once per round trip W_c = W, and the count of increases goes up by one after an additive step, back to 0 after the
+//!   other: on the first ACK for a byte that was sent after the last time (line 22). The ACKs in between compute W from the same W_c, so that
+//!   many ACKs about one queue do not add up.
+//! * Rate: R = W/T. It also moves a packet that already waits for its time.
+//! * After a loss the sequence goes back, and with it the byte after which W_c is next set.
+//!
+//! Presets: `hpcc` is all of it; `hpcc-per-ack` sets W_c with every ACK and so overreacts (3.2, Fig. 5, Fig. 13);
+//! `hpcc-per-rtt` reacts to nothing but the ACKs that set W_c (Fig. 13); `hpcc-rxrate` takes for a link's rate that of what
+//! comes to it, which counts a queue twice (3.4, Fig. 6).
+//!
+//! ## Parameters
+//! | name | unit | default | source |
+//! |---|---|---|---|
+//! | `eta` | share of the line | 0.95 | 3.3, 5.1 |
+//! | `max_stage` | additive steps | 5 | 3.3, 5.1 |
+//! | `additive_increase` | bytes | 80 B | 5.1: for 100 flows at 100 Gb/s |
+//! | `expected_flows` | flows on a link | 0 | 3.3: a = W_init (1 - eta)/N; 0 takes `additive_increase` as it is |
+//! | `base_rtt` | time | 0 ps | T, in 5.1 9 us (testbed) and 13 us (simulation); 0 is the network's largest base round-trip time |
+//! | `reaction` | `reference`, `per-ack` or `per-rtt` | `reference` | 3.2, 5.4 |
+//! | `link_rate` | `sent` or `arrived` | `sent` | 3.4: txRate or rxRate |
+//! | `telemetry` | `exact` or `wire` | `exact` | 4.1: `wire` keeps what the fields of Fig. 7 can say |
+//! | `wire_unit` | multiple of the units of Fig. 7 | 1 | 4.1: 128 B for bytes sent, 80 B for queues; larger for faster links |
+//! | `wire_gap` | time | 2 ms | ours: after so long without an ACK the fields may have wrapped, so the next one is the first |
+//! | `division` | `exact` or `table` | `exact` | 4.3: `table` multiplies with a stored 1/n |
+//! | `min_window` | bytes | 0 B | not in the paper; 0 is no floor |
+//!
+//! ## Where we differ from the paper and why
+//! * Bytes in flight are payload, as the sequence numbers count them; pacing counts bytes on the wire. So it is the rate and not
+//!   the window that holds a flow without queueing.
+//! * The first ACK cannot be compared and only leaves its records and its place in line 24; so does the first one of a new
+//!   path. The paper starts with an unknown L.
+//! * The first u after that is taken as U; the paper names no first U.
+//! * W is at most W_init: B_NIC is all that a NIC can send, and a flow held up elsewhere would raise W for ever. It has no
+//!   floor but `a`, which every step adds; a window below a packet lets one packet go at a time, paced.
+//! * A link with two records of one time (or a later one first) is left out of that ACK. Without any link U stays.
+//! * A path has changed when pathID or the number of switches has; pathID alone, 12 bits, is the same for two paths in 4,096.
+//!   What was measured on the old path, U, goes with its records; W and W_c stay.
+//! * Paths have five records at most, as Fig. 7 has room for; switches beyond them are not seen.
+//! * `wire`: TS counts nanoseconds (4.1 names no unit) modulo 2^24, bytes sent wrap at 2^20 units, a queue stops at 2^16 - 1
+//!   units. Differences are taken modulo those. B has 4 bits: 0 is none, 1 to 15 are 10 and 100 Mb/s, 1, 2.5, 5, 10, 25, 40,
+//!   50, 100, 200, 400 and 800 Gb/s, 1.6 and 3.2 Tb/s. A rate between them is written as the next lower one, so that such a
+//!   link is used less and not overrun; one below them all as 10 Mb/s.
+//! * `arrived`: switches send no such counter; it is the bytes sent and those that wait, added up, which is the same but for
+//!   what the port dropped.
+//! * `per-rtt` also measures only between those ACKs.
+//! * `table`: U/eta in units of 1/16,384 is the integer n of 1/n, at most 2^22, so 256 at most. Values are stored down from 2^22
+//!   wherever 1/n has grown by 0.42 % (the paper's epsilon has no number): 2,470 of 4 bytes each.
+//!
+//! ## References
+//! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019.
+
+mod division;
+mod records;
+
+use crate::Action;
+use crate::roles::*;
+use crate::telemetry::Telemetry;
+use fanin_units::{Bytes, Rate, Time};
+
+pub use division::{MOST_N, entries, fill, lookup, reciprocal};
+pub use records::{Fields, SPEEDS};
+
+/// What HPCC adds to packets (Fig. 7, 5.1): 42 bytes of telemetry, room for five switches, on data and ACKs alike.
+pub const EXTRA: Extra = Extra { data: 42, ack: 42, telemetry: true };
+
+/// The scheme.
+pub struct Hpcc;
+
+/// Which ACKs change the window (3.2, 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum Reaction {
+    /// All, from a reference window that is set once per round trip.
+    Reference,
+    /// All, each from the window that the last one left.
+    PerAck,
+    /// One per round trip.
+    PerRtt,
+}
+
+/// What is taken for the rate of a link (3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum LinkRate {
+    /// What its port sends: txRate.
+    Sent,
+    /// What comes to its port: rxRate.
+    Arrived,
+}
+
+/// How much of the switches' numbers reaches the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum Precision {
+    /// All.
+    Exact,
+    /// What the fields of Fig. 7 hold.
+    Wire,
+}
+
+/// How W_c/(U/eta) is computed (4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum Division {
+    /// By division.
+    Exact,
+    /// By multiplication with a value of 1/n from a table.
+    Table,
+}
+
+/// Its parameters; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
+pub struct Params {
+    /// Utilisation that links are held at.
+    pub eta: f64,
+    /// Additive steps before a multiplicative one (maxStage).
+    pub max_stage: u32,
+    /// Bytes that every step adds (W_AI).
+    pub additive_increase: Bytes,
+    /// Flows on a link that W_AI is made for; 0 takes `additive_increase`.
+    pub expected_flows: u32,
+    /// T; 0 is the network's largest base round-trip time.
+    pub base_rtt: Time,
+    /// Which ACKs change the window.
+    pub reaction: Reaction,
+    /// What is taken for the rate of a link.
+    pub link_rate: LinkRate,
+    /// How much of the switches' numbers reaches the sender.
+    pub telemetry: Precision,
+    /// Multiple of the units of Fig. 7.
+    pub wire_unit: u32,
+    /// Records older than this are not compared with what the wire says.
+    pub wire_gap: Time,
+    /// How W_c/(U/eta) is computed.
+    pub division: Division,
+    /// The window never falls below it.
+    pub min_window: Bytes,
+}
+
+impl Scheme for Hpcc {
+    type Params = Params;
+    type Sender = Flow;
+    type Receiver = NoReceiver<Params>;
+    type Switch = NoSwitch<Params>;
+    const PRESETS: &'static [&'static str] = &["hpcc", "hpcc-per-ack", "hpcc-per-rtt", "hpcc-rxrate"];
+
+    fn preset(id: &str) -> Params {
+        Params {
+            eta: 0.95,
+            max_stage: 5,
+            additive_increase: Bytes(80),
+            expected_flows: 0,
+            base_rtt: Time::ZERO,
+            reaction: match id {
+                "hpcc-per-ack" => Reaction::PerAck,
+                "hpcc-per-rtt" => Reaction::PerRtt,
+                _ => Reaction::Reference,
+            },
+            link_rate: if id == "hpcc-rxrate" { LinkRate::Arrived } else { LinkRate::Sent },
+            telemetry: Precision::Exact,
+            wire_unit: 1,
+            wire_gap: Time::from_ms(2),
+            division: Division::Exact,
+            min_window: Bytes(0),
+        }
+    }
+
+    fn wants_ecn(_: &Params) -> bool {
+        false
+    }
+
+    fn extra(_: &Params) -> Extra {
+        EXTRA
+    }
+
+    fn check(p: &Params) -> Result<(), &'static str> {
+        let rules = [
+            (p.eta > 0.0 && p.eta <= 1.0, "eta must be above 0 and at most 1, like 0.95"),
+            (
+                p.expected_flows > 0 || p.additive_increase.get() > 0,
+                "additive_increase must be above 0, or flows never become fair",
+            ),
+            (
+                p.expected_flows == 0 || p.eta < 1.0,
+                "expected_flows shares out 1 - eta, so eta must be below 1, like 0.95",
+            ),
+            ((1..=1024).contains(&p.wire_unit), "wire_unit must be 1 to 1024"),
+            (p.wire_gap > Time::ZERO, "wire_gap must be above 0, like \"2 ms\""),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+    }
+}
+
+/// W_init in bytes: what a NIC sends in T (3.2).
+pub fn initial_window(nic: Rate, rtt: Time) -> f64 {
+    // Exact up to 2^53 of either factor: a product of integers, rounded once.
+    (nic.as_bps() as u128 * rtt.as_ps() as u128) as f64 / 8e12
+}
+
+/// W_AI in bytes for so many flows on a link (3.3): together they add no more in a round trip than eta leaves free.
+pub fn additive_increase(initial_window: f64, eta: f64, flows: u32) -> f64 {
+    initial_window * (1.0 - eta) / flows as f64
+}
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// W, in bytes.
+    window: f64,
+    /// W_c.
+    reference: f64,
+    /// incStage.
+    stage: u32,
+    /// lastUpdateSeq.
+    updated_to: u64,
+    /// U, once there is one.
+    utilisation: Option<f64>,
+    /// L: the last ACK's records.
+    seen: Telemetry,
+    /// When that ACK came.
+    seen_at: Time,
+    most: f64,
+    least: f64,
+    step: f64,
+    rtt: Time,
+    /// W and R as the endpoint takes them.
+    control: (u64, Rate),
+    nic: Rate,
+}
+
+impl Flow {
+    /// W in bytes.
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+    /// W_c in bytes.
+    pub fn reference(&self) -> f64 {
+        self.reference
+    }
+    /// U; none before two ACKs of one path.
+    pub fn utilisation(&self) -> Option<f64> {
+        self.utilisation
+    }
+    /// incStage.
+    pub fn stage(&self) -> u32 {
+        self.stage
+    }
+    /// lastUpdateSeq.
+    pub fn updated_to(&self) -> u64 {
+        self.updated_to
+    }
+
+    fn set_control(&mut self) {
+        // 3.2: a packet may leave while the bytes in flight are fewer than W, and these are whole
+        let window = libm::ceil(self.window).max(1.0) as u64;
+        // 3.2, Algorithm 1 line 27: R = W/T
+        let rate = (self.window * 8e12 / self.rtt.as_ps() as f64 + 0.5) as u64;
+        self.control = (window, Rate::from_bps(rate.clamp(1, self.nic.as_bps())));
+    }
+
+    /// Whether the last records speak of the same links, and recently enough to compare.
+    fn comparable(&mut self, telemetry: &Telemetry, cx: &mut Cx<'_, Params>) -> bool {
+        if self.seen.count() == 0 {
+            return false;
+        }
+        // 4.1: another pathID, and the records are thrown away
+        if (telemetry.path(), telemetry.count()) != (self.seen.path(), self.seen.count()) {
+            cx.count(Action::PathChange);
+            self.utilisation = None;
+            return false;
+        }
+        if cx.params.telemetry == Precision::Wire && cx.now.saturating_sub(self.seen_at) > cx.params.wire_gap {
+            self.utilisation = None;
+            return false;
+        }
+        true
+    }
+
+    /// ComputeWind (Algorithm 1 lines 11 to 20).
+    fn compute(&mut self, u: f64, update: bool, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        let before = self.window;
+        let multiplicative = u >= p.eta || self.stage >= p.max_stage;
+        let base = if multiplicative { divide(self.reference, u / p.eta, p.division) } else { self.reference };
+        self.window = (base + self.step).min(self.most).max(self.least);
+        if update {
+            self.stage = if multiplicative { 0 } else { self.stage + 1 };
+            self.reference = self.window;
+            cx.count(Action::ReferenceUpdate);
+            if !multiplicative {
+                cx.count(Action::AdditiveIncrease);
+            }
+        }
+        if self.window != before {
+            cx.count(if self.window < before { Action::Cut } else { Action::Increase });
+            self.set_control();
+        }
+    }
+}
+
+/// The first term of eq. (4), W_c/k. k = 0, too little for the fields of Fig. 7, is as much as there may be.
+fn divide(reference: f64, k: f64, division: Division) -> f64 {
+    match division {
+        Division::Exact => reference / k,
+        Division::Table => reference * reciprocal(k),
+    }
+}
+
+impl Sender for Flow {
+    type Params = Params;
+    type Shared = ();
+
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
+        let p = cx.params;
+        let rtt = if p.base_rtt > Time::ZERO { p.base_rtt } else { path.network_rtt.max(Time::from_ps(1)) };
+        let most = initial_window(path.nic_rate, rtt);
+        let step = match p.expected_flows {
+            0 => p.additive_increase.get() as f64,
+            flows => additive_increase(most, p.eta, flows),
+        };
+        let mut flow = Self {
+            window: most,
+            reference: most,
+            stage: 0,
+            updated_to: 0,
+            utilisation: None,
+            seen: Telemetry::default(),
+            seen_at: Time::ZERO,
+            most,
+            least: (p.min_window.get() as f64).min(most),
+            step,
+            rtt,
+            control: (0, Rate::ZERO),
+            nic: path.nic_rate,
+        };
+        flow.set_control();
+        flow
+    }
+
+    #[inline(always)]
+    fn control(&self, _: &Cx<'_, Params>) -> Control {
+        let (window, rate) = self.control;
+        Control { window, rate, wake_at: Time::NEVER, retime: true, not_before: Time::ZERO }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
+        let Some(telemetry) = ack.telemetry.filter(|telemetry| telemetry.count() > 0) else {
+            return;
+        };
+        // Algorithm 1 line 22
+        let first_after_update = ack.acked_to > self.updated_to;
+        let update = match cx.params.reaction {
+            Reaction::Reference => first_after_update,
+            Reaction::PerAck => true,
+            Reaction::PerRtt if first_after_update => true,
+            Reaction::PerRtt => return,
+        };
+        if self.comparable(telemetry, cx) {
+            if let Some((u, tau)) = records::busiest(telemetry.hops(), self.seen.hops(), self.rtt, cx.params) {
+                // Lines 8 and 9
+                let weight = tau.min(self.rtt).as_ps() as f64 / self.rtt.as_ps() as f64;
+                self.utilisation = Some(self.utilisation.map_or(u, |old| (1.0 - weight) * old + weight * u));
+            }
+            if let Some(u) = self.utilisation {
+                self.compute(u, update, cx);
+            }
+        }
+        if update {
+            // Line 24
+            self.updated_to = ack.sent_to;
+        }
+        // Line 27
+        self.seen = *telemetry;
+        self.seen_at = cx.now;
+    }
+
+    fn on_loss(&mut self, loss: &Loss, _: &mut Cx<'_, Params>) {
+        // Go-back-N sends from here on again, and those packets are newer than the last update.
+        self.updated_to = self.updated_to.min(loss.from);
+    }
+
+    fn on_timeout(&mut self, loss: &Loss, cx: &mut Cx<'_, Params>) {
+        self.on_loss(loss, cx);
+    }
+
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("utilisation", self.utilisation.unwrap_or(0.0));
+        see("reference_window", self.reference);
+        see("increase_stage", self.stage as f64);
+    }
+}

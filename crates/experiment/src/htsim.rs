@@ -1,0 +1,244 @@
+//! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says what
+//! becomes of each word.
+
+use crate::{Problem, Problems};
+use fanin_cc::{Settings, Transport};
+use fanin_fabric::Message;
+use fanin_formats::Error;
+use fanin_formats::htsim::{Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
+use fanin_units::{Bytes, Rate, Time};
+use fanin_workload::{Chain, FlowList, ListedFlow};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Most hosts and most links: a file of some bytes may ask for many more.
+const MOST_HOSTS: u32 = 100_000;
+const MOST_LINKS: u64 = 1_000_000;
+/// Payload of a packet: what the programs of csg-htsim send unless told otherwise.
+const PACKET: u64 = 9000;
+/// What a port holds where the tree does not say so. htsim's programs are told on their command line.
+const QUEUE: u64 = 100 * PACKET;
+/// Where queues mark: the 15 packets of htsim's ECN queue.
+const MARK_ABOVE: u64 = 15 * PACKET;
+/// How long flows that never end are watched: the end of a run of htsim that is not told otherwise.
+const ENDLESS_WINDOW: Time = Time::from_ms(1);
+/// What a run may take beyond the time that all its bytes need.
+const SPARE: Time = Time::from_s(1);
+/// Longest window, below the longest run of a spec.
+const LONGEST_WINDOW: Time = Time::from_s(800_000);
+
+/// A spec made of files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// The spec as JSON.
+    pub spec: Value,
+    /// What the files say that has no counterpart.
+    pub warnings: Vec<String>,
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (problem, right) = error.what.rsplit_once("; ").unwrap_or((&error.what, ""));
+        let (problem, right) = (problem.to_string(), right.to_string());
+        Self { file: error.file, line: (error.line > 0).then_some(error.line), key: String::new(), problem, right }
+    }
+}
+
+/// The spec of a connection matrix on a fat tree, under a scheme. Without a tree it is the one that htsim's programs make
+/// of the number of nodes.
+///
+/// # Errors
+/// What is wrong with a file, with its line.
+pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Problems> {
+    let matrix_name = matrix.display().to_string();
+    let matrix_error = |line: u32, what: String| Problem::from(Error { file: matrix_name.clone(), line, what });
+    let connections = Matrix::read(&read(matrix)?, &matrix_name).map_err(Problem::from)?;
+    let (topo, topo_name) = match topo {
+        Some(path) => {
+            let name = path.display().to_string();
+            (Topo::read(&read(path)?, &name).map_err(Problem::from)?, name)
+        }
+        None => {
+            let made = Topo::of_nodes(connections.nodes).ok_or_else(|| {
+                let what = format!("no fat tree has {} hosts", connections.nodes);
+                matrix_error(0, what + "; k^3/4 are possible for even k, like 128 or 1024, or give a .topo file")
+            })?;
+            (made, matrix_name.clone())
+        }
+    };
+    if topo.nodes > MOST_HOSTS || topo.link_count() > MOST_LINKS {
+        let what = format!("it asks for {} hosts and {} links; at most", topo.nodes, topo.link_count());
+        return Err(Problem::from(Error {
+            file: topo_name,
+            line: 0,
+            what: format!("{what} {MOST_HOSTS} and {MOST_LINKS} are possible"),
+        })
+        .into());
+    }
+    if topo.nodes != connections.nodes {
+        let what = format!("it is about {} hosts and the tree has {}; make them equal", connections.nodes, topo.nodes);
+        return Err(matrix_error(0, what).into());
+    }
+    let mut warnings = Vec::new();
+    let links = links(&topo, &connections).map_err(|(line, what)| matrix_error(line, what))?;
+    let lossless = Settings::preset(scheme).is_none_or(|scheme| scheme.transport() == Transport::Rdma);
+    let queue = queue(&topo, lossless, &mut warnings);
+    let stem = matrix.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let absolute = std::path::absolute(matrix).ok().and_then(|path| path.into_os_string().into_string().ok());
+    let counts = topo.counts();
+    let names = |of: fn(u32) -> Node, count: u32| (0..count).map(move |n| name(of(n)));
+    let switches = names(Node::Tor, counts.pods * counts.tors)
+        .chain(names(Node::Agg, counts.pods * counts.aggs))
+        .chain(names(Node::Core, counts.cores));
+    let endless = connections.connections.iter().all(|c| c.bytes == 0);
+    if topo.tiers.last().is_some_and(|tier| tier.radix_up > 0) {
+        warnings.push(format!("{topo_name}: Radix_Up of the top tier is not used: nothing is above it"));
+    }
+    let spec = json!({
+        "spec_version": 1,
+        "name": format!("htsim {stem}"),
+        "network": {
+            "topology": {
+                "kind": "graph",
+                "hosts": names(Node::Host, topo.nodes).collect::<Vec<_>>(),
+                "switches": switches.collect::<Vec<_>>(),
+                "links": links,
+            },
+            "packet": { "payload": Bytes(PACKET).to_string() },
+            "buffer": {
+                "per_port": Bytes(queue).to_string(),
+                "policy": if lossless { "lossless" } else { "lossy" },
+            },
+            "marking": { "kind": "step", "above": Bytes(MARK_ABOVE.min(queue / 2)).to_string() },
+        },
+        "traffic": [{
+            "name": "htsim",
+            "scheme": scheme,
+            "pattern": { "kind": "htsim", "file": absolute.unwrap_or(matrix_name) },
+        }],
+        "measure": {
+            "window": window(&topo, &connections).to_string(),
+            "stop_when_done": !endless,
+        },
+    });
+    Ok(Made { spec, warnings })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    std::fs::read(path).map_err(|error| {
+        let what = format!("cannot be read: {error}");
+        Problem::from(Error { file: path.display().to_string(), line: 0, what })
+    })
+}
+
+fn name(node: Node) -> String {
+    match node {
+        Node::Host(n) => format!("h{n}"),
+        Node::Tor(n) => format!("tor{n}"),
+        Node::Agg(n) => format!("agg{n}"),
+        Node::Core(n) => format!("core{n}"),
+    }
+}
+
+/// The links of a spec's graph, without those that failed; otherwise the line of the failure that is none.
+fn links(topo: &Topo, matrix: &Matrix) -> Result<Vec<Value>, (u32, String)> {
+    let counts = topo.counts();
+    let mut failed = Vec::with_capacity(matrix.failures.len());
+    for failure in &matrix.failures {
+        let place = failure.switch % counts.aggs;
+        // htsim's number of the core, which is not always one that the switch is joined to; it stops then.
+        let core = u64::from(place) * u64::from(counts.aggs) + u64::from(failure.link);
+        let core = u32::try_from(core).ok().filter(|core| *core < counts.cores && core % counts.aggs == place);
+        let Some(core) = core.filter(|_| failure.switch < counts.pods * counts.aggs) else {
+            let what = format!("htsim has no link {} of AGG {}", failure.link, failure.switch);
+            let right =
+                "the tree has cores (switch_id mod aggs) * aggs + link_id, and such a switch every aggs-th of them";
+            return Err((failure.line, format!("{what}; {right}, with aggs = {}", counts.aggs)));
+        };
+        // Of a bundle, the first link fails.
+        failed.push(Link { between: [Node::Agg(failure.switch), Node::Core(core)], of_bundle: 0 });
+    }
+    let tier_of = |node: Node| match node {
+        Node::Host(_) => None,
+        Node::Tor(_) => Some(&topo.tiers[0]),
+        Node::Agg(_) => Some(&topo.tiers[1]),
+        Node::Core(_) => Some(&topo.tiers[2]),
+    };
+    let link = |link: Link| {
+        let [below, above] = link.between.map(tier_of);
+        let Tier { speed_gbps, latency_ns, .. } = *above?;
+        // Half of what a switch takes stands on each link: every way enters it by one and leaves it by another.
+        let inside = |tier: Option<&Tier>| tier.map_or(0, |tier| u64::from(tier.switch_latency_ns) * 1000 / 2);
+        let delay = Time::from_ps(u64::from(latency_ns) * 1000 + inside(below) + inside(above));
+        let rate = Rate::from_gbps(speed_gbps.into());
+        Some(json!({ "between": link.between.map(name), "rate": rate.to_string(), "delay": delay.to_string() }))
+    };
+    Ok(topo.links().filter(|link| !failed.contains(link)).filter_map(link).collect())
+}
+
+/// Bytes of each port. A spec has one number for all, so of several the smallest.
+fn queue(topo: &Topo, lossless: bool, warnings: &mut Vec<String>) -> u64 {
+    let mut sizes: Vec<u64> = topo.tiers.iter().flat_map(|tier| [tier.queue_down, tier.queue_up]).flatten().collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if let [smallest, .., largest] = sizes[..] {
+        let sizes = format!("the tree has queues of {} to {}", Bytes(smallest), Bytes(largest));
+        warnings.push(format!("{sizes}, and all ports are alike here: each has {}", Bytes(smallest)));
+    }
+    let beside = topo.tiers.iter().map(|tier| {
+        // What may be under way on the longest link, there and back, fits twice beside the queue.
+        let longest = u64::from(tier.latency_ns).saturating_add(tier.switch_latency_ns.into());
+        4 * u64::from(tier.speed_gbps) * longest / 8
+    });
+    let beside = beside.max().filter(|_| lossless).unwrap_or(0);
+    sizes.first().copied().unwrap_or(QUEUE + beside)
+}
+
+/// Until all has arrived: the time that all bytes take one after the other over the slowest link, twice, and a second.
+fn window(topo: &Topo, matrix: &Matrix) -> Time {
+    let start = |start: Start| if let Start::At(ps) = start { ps } else { 0 };
+    let last = Time::from_ps(matrix.connections.iter().map(|c| start(c.start)).max().unwrap_or(0));
+    let bytes = matrix.connections.iter().fold(0u64, |sum, c| sum.saturating_add(c.bytes));
+    if bytes == 0 {
+        return last + ENDLESS_WINDOW;
+    }
+    let slowest = topo.tiers.iter().map(|tier| tier.speed_gbps).min().unwrap_or(1);
+    let takes = Rate::from_gbps(slowest.into()).tx_time(bytes).saturating_mul(2);
+    last.saturating_add(takes).saturating_add(SPARE).min(LONGEST_WINDOW)
+}
+
+/// The messages of a connection matrix, and what its words have no counterpart for. The group of each is its id.
+pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, Vec<String>), Problem> {
+    let matrix = Matrix::read(text.as_bytes(), file)?;
+    if matrix.nodes != hosts {
+        let what = format!("it is about {} hosts and the network has {hosts}; make them equal", matrix.nodes);
+        return Err(Error { file: file.into(), line: 0, what }.into());
+    }
+    let gate_of = matrix.places();
+    let gate = |id: u32| Some(gate_of[&id]);
+    let in_turn = |id: u32| matrix.triggers[gate_of[&id] as usize].kind == TriggerKind::Multishot;
+    let flows = matrix.connections.iter().map(|c| {
+        let at = |start: Time| ListedFlow {
+            start,
+            src: c.src,
+            dst: c.dst,
+            bytes: if c.bytes == 0 { Message::ENDLESS } else { c.bytes },
+            group: c.id,
+        };
+        let does =
+            Chain { counts: c.recv_done.and_then(gate), counts_acked: c.send_done.and_then(gate), ..Chain::default() };
+        // All of a gate are known from the start: what opens it must not happen before what waits for it is loaded.
+        match c.start {
+            Start::Trigger(id) => (at(Time::ZERO), Chain { after: gate(id), in_turn: in_turn(id), ..does }),
+            Start::At(ps) if does != Chain::default() => (at(Time::ZERO), Chain { delay: Time::from_ps(ps), ..does }),
+            Start::At(ps) => (at(Time::from_ps(ps)), does),
+        }
+    });
+    let list = FlowList::chained(flows.collect());
+    let mut warnings = Vec::new();
+    let with_priority = matrix.connections.iter().filter(|c| c.priority.is_some()).count();
+    if with_priority > 0 {
+        warnings.push(format!("{file}: prio of {with_priority} connections is not used: no receiver here pulls"));
+    }
+    Ok((list, warnings))
+}

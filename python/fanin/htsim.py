@@ -1,0 +1,63 @@
+"""htsim's files: connection matrices and fat trees as specs, and what has finished in the form of its programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from fanin import _core
+from fanin.result import Result
+
+FINISHED = "finished.txt"
+"""The file in a run folder that `write_finished` leaves."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What files of htsim are as a spec."""
+
+    spec: dict[str, object]
+    """Fit for `fanin.run` and `fanin.compare`."""
+    warnings: list[str]
+    """What the files say that has no counterpart."""
+
+
+def read(matrix: str | os.PathLike[str], topo: str | os.PathLike[str] | None = None, *, scheme: str) -> Files:
+    """Reads a connection matrix (`.cm`) and the fat tree (`.topo`) that it is about.
+
+    Without a tree it is the one that htsim's programs make of the number of nodes: k-ary, 100 Gb/s and 1 us a link.
+    Raises `SpecError` with file and line.
+    """
+    text, warnings = _core.htsim_spec(os.fspath(matrix), None if topo is None else os.fspath(topo), scheme)
+    return Files(json.loads(text), warnings)
+
+
+def finished(result: Result) -> list[str]:
+    """A line for each connection whose sender knows that it arrived, in the order in which they learned it.
+
+    As in htsim: `Flow NAME ID finished at MICROSECONDS total bytes BYTES`, where the name is the scheme with both hosts.
+    """
+    flows = result.flows().filter(pl.col("acked_ps").is_not_null())
+    flows = flows.with_columns(pl.col("scheme").cast(pl.String), at=pl.col("start_ps") + pl.col("acked_ps"))
+    columns = flows.sort("at", "flow_id").select("scheme", "src", "dst", "group", "at", "bytes")
+    return [
+        f"Flow {scheme}_{src}_{dst} {number} finished at {microseconds(at)} total bytes {size}"
+        for scheme, src, dst, number, at, size in columns.iter_rows()
+    ]
+
+
+def microseconds(ps: int) -> str:
+    """Picoseconds as microseconds, exact: `67`, `0.000001`."""
+    whole, rest = divmod(ps, 10**6)
+    return f"{whole}.{rest:06d}".rstrip("0").rstrip(".")
+
+
+def write_finished(result: Result, folder: str | os.PathLike[str]) -> Path:
+    """Writes the lines of `finished` beside the tables of a run folder."""
+    path = Path(folder) / FINISHED
+    path.write_text("".join(f"{line}\n" for line in finished(result)), encoding="utf-8")
+    return path
