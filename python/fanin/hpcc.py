@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,9 @@ import polars as pl
 from fanin import _core
 from fanin.result import Result
 from fanin.run import Watcher, run_jobs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -147,3 +151,13 @@ def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
         at = {f"p{p}": float(values[min(len(values) - 1, len(values) * p // 100)]) for p in PERCENTILES}
         rows.append({"largest_bytes": int(part["bytes"][-1]), "flows": len(part)} | at)
     return pl.DataFrame(rows)
+
+
+def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *, bins: int = 20) -> Axes:
+    """Draws slowdown p50, p95 and p99 by flow size, one colour for each of the named frames of `read_fct`.
+
+    Sizes are cut as `slowdown_by_size` does. Without `ax` there is a figure of its own: `ax.figure.savefig(path)`.
+    """
+    from fanin import hpcc_plot
+
+    return hpcc_plot.slowdown(frames, ax, bins)
