@@ -92,7 +92,11 @@ def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:
     """
     names = ["sip", "dip", "sport", "dport", "bytes", "start_ns", "fct_ns", "standalone_ns"]
     types = dict.fromkeys(names[2:], pl.Int64) | {"sip": pl.String, "dip": pl.String}
-    frame = pl.read_csv(Path(path), separator=" ", has_header=False, new_columns=names, schema_overrides=types)
+    frame = pl.read_csv(
+        Path(path), separator=" ", has_header=False, new_columns=names, schema_overrides=types, raise_if_empty=False
+    )
+    if frame.is_empty():
+        frame = pl.DataFrame(schema={name: types[name] for name in names})
 
     def node(column: str) -> pl.Expr:
         return pl.col(column).str.to_integer(base=16).floordiv(256).mod(65_536)
@@ -150,7 +154,8 @@ def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
         values = np.sort(part["slowdown"].to_numpy())
         at = {f"p{p}": float(values[min(len(values) - 1, len(values) * p // 100)]) for p in PERCENTILES}
         rows.append({"largest_bytes": int(part["bytes"][-1]), "flows": len(part)} | at)
-    return pl.DataFrame(rows)
+    kinds = {"largest_bytes": pl.Int64, "flows": pl.Int64} | {f"p{p}": pl.Float64 for p in PERCENTILES}
+    return pl.DataFrame(rows, schema=kinds)
 
 
 def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *, bins: int = 20) -> Axes:

@@ -32,7 +32,7 @@ pub fn hpcc_320() -> Result<String, String> {
 /// Says what cannot be.
 pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
     if hosts < 2 {
-        return Err(format!("a star of {hosts} hosts; it has 2 to 256"));
+        return Err(format!("a star of {hosts} hosts; a switch has 2 to 256 ports"));
     }
     readable(&star(hosts, link_rate(rate)?, link_delay(delay)?)?)
 }
@@ -198,11 +198,17 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
     let flows = std::fs::read(flow_file).map_err(|error| format!("{flow_file}: cannot be read: {error}"))?;
     let (flows, _) = read_flows(flow_file, &flows, Some(&topology)).map_err(|error| error.to_string())?;
     let text = config.to_text();
-    // A path with a space, or one that looks like a comment, would be read as something else.
-    let (read, _) = Config::read("the configuration", text.as_bytes()).map_err(|error| error.to_string())?;
+    let read = Config::read("the configuration", text.as_bytes());
     let paths = |c: &Config| [c.topology_file.clone(), c.flow_file.clone(), c.trace_file.clone()];
+    // A path with a space, or one that looks like a comment, is read as something else.
+    if let Some(path) =
+        paths(&config).iter().find(|path| path.contains(char::is_whitespace) || path.starts_with(['#', '{']))
+    {
+        return Err(format!("{path}: a path there is one word, without spaces; rename the file"));
+    }
+    let (read, _) = read.map_err(|error| error.to_string())?;
     if paths(&read) != paths(&config) {
-        return Err(format!("{:?}: a path there is one word that begins like a path", paths(&config)));
+        return Err("a path there is one word that begins like a path; // begins an explanation".into());
     }
     fanin_formats::hpcc::check("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
     Ok(text)

@@ -52,7 +52,7 @@ pub(super) const KEYS: &[Key] = &[
     key("L2_BACK_TO_ZERO", ALL),
     key("HAS_WIN", ALL),
     key("GLOBAL_T", ALL),
-    wanted("VAR_WIN", &[3, 8], "0: windows stay as large as at the start"),
+    wanted("VAR_WIN", ALL, "0: windows stay as large as at the start"),
     key("FAST_REACT", HPCC),
     key("U_TARGET", HPCC),
     key("MI_THRESH", HPCC),
