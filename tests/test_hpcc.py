@@ -354,14 +354,14 @@ def frame_of(sizes: list[int], slowdown: float) -> pl.DataFrame:
 
 
 def test_slowdowns_are_drawn_with_each_frame_in_its_colour(tmp_path: Path) -> None:
-    sizes = [100 * (i + 1) for i in range(100)]
+    sizes = [20 * (i + 1) for i in range(500)]
     frames = {"theirs": frame_of(sizes, 2.0), "ours": frame_of(sizes, 2.0), "other": frame_of(sizes, 4.0)}
     ax = hpcc.plot_slowdown(frames | {"none": frame_of([], 1.0)})
     ax.figure.savefig(tmp_path / "slowdown.png")  # type: ignore[union-attr]
     assert (tmp_path / "slowdown.png").stat().st_size > 10_000
     curves = ax.get_lines()
     assert [curve.get_color() for curve in curves[::3]] == ["#0072B2", "#D55E00", "#009E73"]
-    # Equal ones are both seen; five bins of twenty flows each.
+    # Equal ones are both seen; five bins of a hundred flows each.
     assert curves[0].get_linewidth() > 2 * curves[3].get_linewidth()
     assert np.array_equal(curves[0].get_xdata(), [2000, 4000, 6000, 8000, 10_000])
     assert np.array_equal(curves[6].get_ydata(), [4.0] * 5)
@@ -369,9 +369,9 @@ def test_slowdowns_are_drawn_with_each_frame_in_its_colour(tmp_path: Path) -> No
     assert legend is not None
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == [
-        "theirs (100 flows)",
-        "ours (100 flows)",
-        "other (100 flows)",
+        "theirs (500 flows)",
+        "ours (500 flows)",
+        "other (500 flows)",
         "none (0 flows)",
         "p99",
         "p95",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 STYLES: dict[int, Literal[":", "--", "-"]] = {50: ":", 95: "--", 99: "-"}
 """How each percentile is drawn; what they are of is told by the colour."""
-FLOWS_PER_BIN = 20
-"""A bin has at least about so many, as far as there is more than one bin."""
+FLOWS_PER_BIN = 100
+"""A bin has at least so many where there is more than one, so that its p99 is not merely its largest."""
 
 
 def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: int = 20) -> Axes:
@@ -42,7 +42,8 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
                 linestyle=STYLES[percent],
                 linewidth=5.0 if covered else 1.7,
                 alpha=0.5 if covered else 1.0,
-                marker="o" if len(cut) == 1 else None,
+                marker="o",
+                markersize=3.0,
             )
             largest = max(largest, float(slowdowns.max()))
     ax.set_xscale("log")

@@ -3,6 +3,8 @@
 
 pub mod generate;
 pub mod ordinary;
+#[cfg(test)]
+mod tests;
 
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
@@ -187,13 +189,13 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn new(network: &Network, trace: bool) -> io::Result<Self> {
+    fn new(network: &Network, trace: bool, limit: u64) -> io::Result<Self> {
         let mut outputs = Self {
             fct: Output::new("fct.txt")?,
             pfc: Output::new("pfc.txt")?,
             qlen: Output::new("qlen.txt")?,
             trace: if trace { Some(Output::new("trace.tr")?) } else { None },
-            left: TRACE_LIMIT,
+            left: limit,
             left_out: 0,
         };
         if let Some(trace) = &mut outputs.trace {
@@ -246,11 +248,21 @@ impl Outputs {
 /// # Errors
 /// When a file cannot be written.
 pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+    run_within(setup, trace, TRACE_LIMIT, progress)
+}
+
+/// The same with another limit for the trace, in bytes.
+fn run_within(
+    setup: &Setup,
+    trace: bool,
+    limit: u64,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> io::Result<Outcome> {
     let begin = Instant::now();
     let Setup { config, topology, flows, settings, .. } = setup;
     let traced: &[u32] = if trace { &setup.traced } else { &[] };
     let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
-    let mut outputs = Outputs::new(&network, trace)?;
+    let mut outputs = Outputs::new(&network, trace, limit)?;
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
     let (mut looked, mut cancelled) = (Instant::now(), false);
@@ -279,12 +291,12 @@ pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bo
     outputs.take(&mut network, config.payload)?;
     let left_out = outputs.left_out;
     let spools = outputs.close()?;
-    Ok(Outcome { run: hand_over(setup, &network, left_out, spools), cancelled, wall: begin.elapsed() })
+    Ok(Outcome { run: hand_over(setup, &network, (left_out, limit), spools), cancelled, wall: begin.elapsed() })
 }
 
 /// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when
 /// its sender knows, as in the FCT file.
-fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>) -> Run {
+fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), spools: Vec<Spool>) -> Run {
     let wiring = network.wiring();
     let mut place = vec![0u32; wiring.is_switch.len()];
     let mut names = Vec::with_capacity(place.len());
@@ -398,7 +410,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         events.push(warn(warning.to_string()));
     }
     if left_out > 0 {
-        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {TRACE_LIMIT} bytes")));
+        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {limit} bytes")));
     }
     for (at, node, why) in &network.happened.drops {
         let detail = match why {
