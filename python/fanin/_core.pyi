@@ -75,6 +75,45 @@ def resolve(
 def run_hpcc(config: str, folder: str, trace: bool, progress: Callable[[Progress], bool] | None) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Raises `SpecError`, `OSError`."""
 
+def run_hpcc_under(
+    config: str,
+    folder: str,
+    scheme: str,
+    overrides: list[str],
+    seed: int | None,
+    progress: Callable[[Progress], bool] | None,
+) -> RunResult:
+    """Runs one under a scheme of the ordinary network. Raises `SpecError`, `OSError`."""
+
+def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:
+    """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed. Raises
+    `SpecError`, as the next four do."""
+
+def hpcc_poisson(
+    hosts: int | None,
+    topology: str | None,
+    sizes: str,
+    load: float,
+    bandwidth: str | None,
+    time: str,
+    start: str,
+    seed: int,
+) -> str:
+    """Flows in its format: Poisson arrivals to a load. `sizes` is the name of a distribution or a file."""
+
+def hpcc_permutation(hosts: int | None, topology: str | None, size: str, start: str, seed: int) -> str:
+    """Flows in its format: each host sends one and receives one."""
+
+def hpcc_incast(
+    hosts: int | None, topology: str | None, receiver: int, senders: int, size: str, start: str, seed: int
+) -> str:
+    """Flows in its format: random hosts send to one."""
+
+def hpcc_config(
+    law: str, topology: str, flows: str, stop: float | None, rate_ai: str | None, trace_file: str | None
+) -> str:
+    """A configuration in its format, for a topology and flows, both of which are read."""
+
 def run(
     text: str,
     name: str,

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import fanin
-from fanin import _core, bench, htsim, papers, table, validate
+from fanin import _core, bench, gen, htsim, papers, table, validate
 from fanin.compare import Comparison, load_comparison
 from fanin.hpcc import HpccJob, run_hpcc
 from fanin.result import RunError, check_target, is_run_folder
@@ -32,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(gen.app, name="gen")
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
 Set = Annotated[
@@ -90,7 +92,8 @@ def run(
     """Run one spec; print its summary and leave a run folder.
 
     With --hpcc, run a configuration of the ns-3 HPCC simulator on that simulator's own network; paths in it start at this
-    folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --htsim, run htsim's files on ours.
+    folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --hpcc and --scheme, its topology, flows, buffer
+    and thresholds run on ours under that scheme, and leave fct.txt. With --htsim, run htsim's files on ours.
     """
     if show_finished and not from_htsim:
         _fail("--finished: these lines are htsim's; it goes with --htsim", WRONG_SPEC)
@@ -99,12 +102,16 @@ def run(
     if from_hpcc and from_htsim:
         _fail("--hpcc and --htsim: files are of one simulator", WRONG_SPEC)
     if from_hpcc:
-        if len(files) > 1 or set_ or scheme is not None or seed is not None:
-            _fail("--hpcc runs one configuration as it is: --set, --scheme and --seed do not go with it", WRONG_SPEC)
-        folder = out or Path("runs") / HpccJob(str(files[0]), ".").label
+        if len(files) > 1:
+            _fail(f"{files[1]}: --hpcc runs one configuration", WRONG_SPEC)
+        if scheme is None and (set_ or seed is not None):
+            _fail("--hpcc runs a configuration as it is: --set and --seed need a --scheme to go with it", WRONG_SPEC)
+        if scheme is not None and trace:
+            _fail("--trace: a run under --scheme has no trace of that simulator; leave one of both out", WRONG_SPEC)
+        folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
         overwrite = overwrite or out is None
         check_target(folder, overwrite=overwrite)
-        result = run_hpcc(files[0], trace=trace)
+        result = run_hpcc(files[0], trace=trace, scheme=scheme, set=set_ or (), seed=seed)
         result.save(folder, parquet=parquet, overwrite=overwrite)
         _report(Comparison([result], result.cancelled), folder)
         return

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,9 @@ import polars as pl
 from fanin import _core
 from fanin.result import Result
 from fanin.run import Watcher, run_jobs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,18 @@ class HpccJob:
     folder: str
     """Where the paths inside the configuration start."""
     trace: bool = False
+    scheme: str | None = None
+    """Runs on the ordinary network under this one, instead of exactly as it says."""
+    overrides: tuple[str, ...] = ()
+    """`key=value`, applied to the spec of the ordinary network."""
+    seed: int | None = None
+    """Of the ordinary network."""
 
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
-        return Path(self.config).stem
+        seed = "" if self.seed is None else f"-seed-{self.seed}"
+        return Path(self.config).stem + ("" if self.scheme is None else f"-{self.scheme}") + seed
 
     def resolve(self) -> None:
         """Nothing to look at before the run: reading the files is its first step."""
@@ -36,7 +48,12 @@ class HpccJob:
         """Runs it in this thread, without the GIL."""
         if flows is not None:
             raise ValueError("flows of a configuration come from its FLOW_FILE")
-        return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+        if self.scheme is None:
+            return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+        return Result.of(
+            _core.run_hpcc_under(self.config, self.folder, self.scheme, list(self.overrides), self.seed, watcher),
+            label=self.label,
+        )
 
 
 def run_hpcc(
@@ -44,6 +61,9 @@ def run_hpcc(
     *,
     folder: str | os.PathLike[str] = ".",
     trace: bool = False,
+    scheme: str | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    seed: int | None = None,
     progress: bool | Watcher = True,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
@@ -52,9 +72,16 @@ def run_hpcc(
     called. `Result.save` writes `fct.txt`, `pfc.txt` and `qlen.txt` beside the usual tables, and with `trace` also
     `trace.tr`, the packets at the nodes of its TRACE_FILE.
 
+    With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and `seed`
+    change the spec that they become, and `fct.txt` is the one file beside the tables.
+
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
-    job = HpccJob(os.fspath(config), os.fspath(folder), trace)
+    if scheme is None and (set or seed is not None):
+        raise ValueError("set and seed change a run under a scheme; a configuration by itself runs as it is")
+    if scheme is not None and trace:
+        raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
+    job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed)
     return run_jobs([job], workers=1, progress=progress)[0]
 
 
@@ -65,7 +92,11 @@ def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:
     """
     names = ["sip", "dip", "sport", "dport", "bytes", "start_ns", "fct_ns", "standalone_ns"]
     types = dict.fromkeys(names[2:], pl.Int64) | {"sip": pl.String, "dip": pl.String}
-    frame = pl.read_csv(Path(path), separator=" ", has_header=False, new_columns=names, schema_overrides=types)
+    frame = pl.read_csv(
+        Path(path), separator=" ", has_header=False, new_columns=names, schema_overrides=types, raise_if_empty=False
+    )
+    if frame.is_empty():
+        frame = pl.DataFrame(schema={name: types[name] for name in names})
 
     def node(column: str) -> pl.Expr:
         return pl.col(column).str.to_integer(base=16).floordiv(256).mod(65_536)
@@ -123,4 +154,15 @@ def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
         values = np.sort(part["slowdown"].to_numpy())
         at = {f"p{p}": float(values[min(len(values) - 1, len(values) * p // 100)]) for p in PERCENTILES}
         rows.append({"largest_bytes": int(part["bytes"][-1]), "flows": len(part)} | at)
-    return pl.DataFrame(rows)
+    kinds = {"largest_bytes": pl.Int64, "flows": pl.Int64} | {f"p{p}": pl.Float64 for p in PERCENTILES}
+    return pl.DataFrame(rows, schema=kinds)
+
+
+def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *, bins: int = 20) -> Axes:
+    """Draws slowdown p50, p95 and p99 by flow size, one colour for each of the named frames of `read_fct`.
+
+    Sizes are cut as `slowdown_by_size` does. Without `ax` there is a figure of its own: `ax.figure.savefig(path)`.
+    """
+    from fanin import hpcc_plot
+
+    return hpcc_plot.slowdown(frames, ax, bins)

@@ -114,7 +114,8 @@ def dress(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, fontsize=10)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=10)
 
 
 def look(index: int) -> dict[str, Any]:

@@ -1,6 +1,11 @@
 //! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with the
 //! files that its users' scripts read.
 
+pub mod generate;
+pub mod ordinary;
+#[cfg(test)]
+mod tests;
+
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters, Totals, TrafficCounters};
@@ -55,6 +60,24 @@ impl Setup {
     /// # Errors
     /// Says what is wrong, in which file and line, and what would be right.
     pub fn read(file: &str, base: &Path) -> Result<Self, Error> {
+        let setup = Self::files(file, base)?;
+        let fail = |what: String| Error { file: file.to_string(), line: 0, what };
+        let hosts = setup.topology.is_switch.iter().filter(|s| !**s).count();
+        if setup.settings.extra().telemetry && hosts > 1 {
+            let crossed = most_switches(&setup.topology, setup.config.payload);
+            if crossed > fanin_cc::Telemetry::MOST {
+                return Err(fail(format!(
+                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
+                     for {}, and what it does beyond is not defined",
+                    fanin_cc::Telemetry::MOST
+                )));
+            }
+        }
+        Ok(setup)
+    }
+
+    /// The same, for any network.
+    fn files(file: &str, base: &Path) -> Result<Self, Error> {
         let fail = |what: String| Error { file: file.to_string(), line: 0, what };
         let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {e}")))?;
         let (config, mut warnings) = Config::read(file, &text)?;
@@ -81,16 +104,6 @@ impl Setup {
             )));
         }
         let settings = law::settings(&config).map_err(fail)?;
-        if settings.extra().telemetry && hosts > 1 {
-            let crossed = most_switches(&topology, config.payload);
-            if crossed > fanin_cc::Telemetry::MOST {
-                return Err(fail(format!(
-                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
-                     for {}, and what it does beyond is not defined",
-                    fanin_cc::Telemetry::MOST
-                )));
-            }
-        }
         let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
         let text = String::from_utf8_lossy(&text).into_owned();
         Ok(Self { config, topology, flows, traced, warnings, settings, name, text })
@@ -122,6 +135,15 @@ impl Setup {
             (self.config.stop * 1e9) as u64,
             quote(self.scheme()),
         )
+    }
+}
+
+/// What the flows to a port are called: that simulator's generators and scripts know two of them.
+fn traffic_name(dport: u16) -> String {
+    match dport {
+        100 => "background".to_string(),
+        200 => "incast".to_string(),
+        other => format!("dport-{other}"),
     }
 }
 
@@ -167,13 +189,13 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn new(network: &Network, trace: bool) -> io::Result<Self> {
+    fn new(network: &Network, trace: bool, limit: u64) -> io::Result<Self> {
         let mut outputs = Self {
             fct: Output::new("fct.txt")?,
             pfc: Output::new("pfc.txt")?,
             qlen: Output::new("qlen.txt")?,
             trace: if trace { Some(Output::new("trace.tr")?) } else { None },
-            left: TRACE_LIMIT,
+            left: limit,
             left_out: 0,
         };
         if let Some(trace) = &mut outputs.trace {
@@ -226,11 +248,21 @@ impl Outputs {
 /// # Errors
 /// When a file cannot be written.
 pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+    run_within(setup, trace, TRACE_LIMIT, progress)
+}
+
+/// The same with another limit for the trace, in bytes.
+fn run_within(
+    setup: &Setup,
+    trace: bool,
+    limit: u64,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> io::Result<Outcome> {
     let begin = Instant::now();
     let Setup { config, topology, flows, settings, .. } = setup;
     let traced: &[u32] = if trace { &setup.traced } else { &[] };
     let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
-    let mut outputs = Outputs::new(&network, trace)?;
+    let mut outputs = Outputs::new(&network, trace, limit)?;
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
     let (mut looked, mut cancelled) = (Instant::now(), false);
@@ -259,12 +291,12 @@ pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bo
     outputs.take(&mut network, config.payload)?;
     let left_out = outputs.left_out;
     let spools = outputs.close()?;
-    Ok(Outcome { run: hand_over(setup, &network, left_out, spools), cancelled, wall: begin.elapsed() })
+    Ok(Outcome { run: hand_over(setup, &network, (left_out, limit), spools), cancelled, wall: begin.elapsed() })
 }
 
 /// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when
 /// its sender knows, as in the FCT file.
-fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>) -> Run {
+fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), spools: Vec<Spool>) -> Run {
     let wiring = network.wiring();
     let mut place = vec![0u32; wiring.is_switch.len()];
     let mut names = Vec::with_capacity(place.len());
@@ -313,11 +345,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
     let mut traffics: Vec<TrafficInfo> = dports
         .iter()
         .map(|dport| TrafficInfo {
-            name: match dport {
-                100 => "background".to_string(),
-                200 => "incast".to_string(),
-                other => format!("dport-{other}"),
-            },
+            name: traffic_name(*dport),
             scheme: setup.scheme().to_string(),
             counters: TrafficCounters::default(),
             long_bytes_in_window: 0,
@@ -382,7 +410,7 @@ fn hand_over(setup: &Setup, network: &Network, left_out: u64, spools: Vec<Spool>
         events.push(warn(warning.to_string()));
     }
     if left_out > 0 {
-        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {TRACE_LIMIT} bytes")));
+        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {limit} bytes")));
     }
     for (at, node, why) in &network.happened.drops {
         let detail = match why {

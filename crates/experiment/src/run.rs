@@ -194,11 +194,16 @@ impl<'a> Runner<'a> {
             if !self.advance(step) {
                 return false;
             }
-            if self.sim.open_messages() == 0 && self.sim.nothing_to_come() {
+            if self.sim.open_messages() == 0 && self.sim.nothing_to_come() && self.known() {
                 self.window_end = step;
             }
         }
         true
+    }
+
+    /// Whether senders know of all that arrived, as far as that is wanted.
+    fn known(&self) -> bool {
+        !self.measure.until_acked || self.sim.flows().iter().all(|f| f.finished.is_some() <= f.acked.is_some())
     }
 
     /// Runs to `until`, sampling on the way. False when it was stopped.

@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use fanin_formats::hpcc::generate::{FatTree, Poisson, incast, permutation, star};
-use fanin_formats::hpcc::{Flow, SizeCdf, Topology, flows_to_text, read_flows};
+use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
+use fanin_formats::hpcc::{Config, Flow, SizeCdf, Topology, flows_to_text, read_flows};
 use std::collections::BTreeSet;
 
 const G: u64 = 1_000_000_000;
@@ -162,4 +162,51 @@ fn traffic_resembles_its_generators() {
     assert!(difference.abs() < 4.0 * (2.0 * ours.len() as f64).sqrt(), "{} {}", ours.len(), there.len());
     let share = |flows: &[Flow]| flows.iter().filter(|flow| flow.bytes < 1000).count() as f64 / flows.len() as f64;
     assert!((share(&ours) - share(&there)).abs() < 0.015, "{} {}", share(&ours), share(&there));
+}
+
+#[test]
+fn configurations_read_back_without_a_warning() {
+    for (name, there, law) in Law::NAMES {
+        assert_eq!((Law::of(name), Law::of(there)), (Some(law), Some(law)));
+        for rate in [10 * G, 25 * G, 40 * G, 100 * G, 400 * G] {
+            let config = law.config(rate, &[rate, 7 * G]);
+            let files = Config { topology_file: "t".into(), flow_file: "f".into(), ..config };
+            let text = files.to_text();
+            let (read, warnings) = Config::read("c", text.as_bytes()).unwrap();
+            assert_eq!(warnings, [], "{name} {rate}");
+            // Keys without effect are left out and read as defaults; all others are as they were.
+            assert_eq!(read.to_text(), text);
+            assert_eq!((read.cc_mode, read.has_win, read.kmin.len()), (files.cc_mode, files.has_win, 3));
+        }
+    }
+    assert_eq!(Law::of("pint"), None);
+}
+
+/// Every key of a configuration that has an effect.
+#[test]
+fn configurations_equal_its_files() {
+    let Some(golden) = golden("configurations_equal_its_files") else { return };
+    for (name, law) in
+        [("dcqcn", Law::Dcqcn), ("dcqcn_vwin", Law::DcqcnWin), ("timely", Law::Timely), ("dctcp", Law::Dctcp)]
+    {
+        let file = golden.join("configs").join(format!("micro_2to1_{name}.txt"));
+        let there = Config::read(name, &bytes(&file)).unwrap().0;
+        let made = law.config(100 * G, &[100 * G]);
+        // Its files, and when it ends, are its own.
+        let same = Config {
+            topology_file: there.topology_file.clone(),
+            flow_file: there.flow_file.clone(),
+            trace_file: there.trace_file.clone(),
+            trace_output_file: there.trace_output_file.clone(),
+            fct_output_file: there.fct_output_file.clone(),
+            pfc_output_file: there.pfc_output_file.clone(),
+            qlen_file: there.qlen_file.clone(),
+            qlen_start: there.qlen_start,
+            qlen_end: there.qlen_end,
+            enable_trace: there.enable_trace,
+            stop: there.stop,
+            ..made
+        };
+        assert_eq!(same.to_text(), there.to_text(), "{name}");
+    }
 }

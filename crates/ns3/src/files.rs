@@ -19,7 +19,7 @@ pub fn fct(f: &Finished, payload: u32) -> Fct {
         bytes: f.bytes,
         start: f.start,
         fct: f.took,
-        standalone: f.round_trip + (total as u64 * 8_000_000_000).checked_div(f.narrowest).unwrap_or(0),
+        standalone: f.round_trip + (total as u64).wrapping_mul(8_000_000_000).checked_div(f.narrowest).unwrap_or(0),
     }
 }
 

@@ -37,10 +37,8 @@ fn read(
         other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
     };
     for change in overrides {
-        let (key, value) = change.split_once('=').ok_or_else(|| {
-            SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
-        })?;
-        spec = spec.set(key.trim(), value.trim()).map_err(refused)?;
+        let (key, value) = split_change(change)?;
+        spec = spec.set(key, value).map_err(refused)?;
     }
     if let Some(scheme) = scheme {
         spec = spec.with_scheme(scheme);
@@ -49,6 +47,13 @@ fn read(
         spec = spec.with_seed(seed);
     }
     Ok(spec)
+}
+
+fn split_change(change: &str) -> PyResult<(&str, &str)> {
+    let (key, value) = change.split_once('=').ok_or_else(|| {
+        SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
+    })?;
+    Ok((key.trim(), value.trim()))
 }
 
 /// How far a run is.
@@ -184,6 +189,105 @@ fn run_hpcc(
     Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
 }
 
+/// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn run_hpcc_under(
+    py: Python<'_>,
+    config: &str,
+    folder: &str,
+    scheme: &str,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+    let ordinary =
+        hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
+    let outcome = py.detach(|| ordinary.run(&mut |state| look(progress.as_ref(), state)));
+    let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
+    let checked = ordinary.checked();
+    let measure = checked.measure();
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    let document = checked.document();
+    Ok(left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
+}
+
+fn wrong(what: String) -> PyErr {
+    SpecError::new_err(what)
+}
+
+/// A topology in the format of the ns-3 HPCC simulator: "fat-tree" of `size` ports, "star" of `size` hosts, "hpcc-320".
+#[pyfunction]
+fn hpcc_topology(kind: &str, size: u32, rate: &str, delay: &str) -> PyResult<String> {
+    match kind {
+        "fat-tree" => hpcc::generate::fat_tree(size, rate, delay),
+        "star" => hpcc::generate::around_one_switch(size, rate, delay),
+        "hpcc-320" => hpcc::generate::hpcc_320(),
+        other => return Err(PyValueError::new_err(format!("no kind of topology \"{other}\""))),
+    }
+    .map_err(wrong)
+}
+
+/// Flows in its format: Poisson arrivals to a load.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn hpcc_poisson(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    sizes: &str,
+    load: f64,
+    bandwidth: Option<&str>,
+    time: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    let sizes = hpcc::generate::sizes(sizes).map_err(wrong)?;
+    hosts.poisson(&sizes, load, bandwidth, time, start, seed).map_err(wrong)
+}
+
+/// Flows in its format: each host sends one and receives one.
+#[pyfunction]
+fn hpcc_permutation(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    size: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    hosts.permutation(size, start, seed).map_err(wrong)
+}
+
+/// Flows in its format: random hosts send to one.
+#[pyfunction]
+fn hpcc_incast(
+    hosts: Option<u32>,
+    topology: Option<PathBuf>,
+    receiver: u32,
+    senders: u32,
+    size: &str,
+    start: &str,
+    seed: u64,
+) -> PyResult<String> {
+    let hosts = hpcc::generate::Hosts::new(hosts, topology.as_deref()).map_err(wrong)?;
+    hosts.incast(receiver, senders, size, start, seed).map_err(wrong)
+}
+
+/// A configuration in its format, for a topology and flows.
+#[pyfunction]
+fn hpcc_config(
+    law: &str,
+    topology: &str,
+    flows: &str,
+    stop: Option<f64>,
+    rate_ai: Option<&str>,
+    trace_file: Option<&str>,
+) -> PyResult<String> {
+    hpcc::generate::config(law, topology, flows, hpcc::generate::Wishes { stop, rate_ai, trace_file }).map_err(wrong)
+}
+
 /// What a run left, summed up.
 fn left_by(
     outcome: Outcome,
@@ -272,6 +376,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
+    module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_topology, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_poisson, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_permutation, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_incast, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_config, module)?)?;
     module.add_function(wrap_pyfunction!(htsim_spec, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;

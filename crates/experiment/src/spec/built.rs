@@ -27,6 +27,8 @@ pub struct Measure {
     pub window: Time,
     /// Whether the window ends as soon as all is done.
     pub stop_when_done: bool,
+    /// Whether all is done only when the senders know, too.
+    pub until_acked: bool,
     /// Whether the run goes on after the window until all messages have arrived.
     pub drain: bool,
     /// How long it goes on at most.

@@ -154,6 +154,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         warm_up: measure.warm_up,
         window: measure.window,
         stop_when_done: measure.stop_when_done,
+        until_acked: false,
         drain: measure.drain,
         drain_limit: measure.drain_limit,
         report_size: measure.report_size.map(|size| size.get()),

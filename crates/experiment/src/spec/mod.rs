@@ -236,6 +236,11 @@ impl CheckedSpec {
         &self.warnings
     }
 
+    /// One more thing that a reader of the results should know.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
     /// The resolved spec as TOML. It reads back to an equal checked spec, from any folder.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.document).expect("a document that was read has only values that TOML has")

@@ -7,6 +7,7 @@ use super::document::{
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
+use crate::hpcc::ordinary;
 use crate::htsim;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
@@ -330,7 +331,7 @@ impl One<'_, '_> {
             traffic.size.get_or_insert(Size::Endless);
         }
         let size = match (&traffic.pattern, &traffic.size) {
-            (Pattern::List { .. } | Pattern::Htsim { .. }, Some(_)) => {
+            (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Htsim { .. }, Some(_)) => {
                 self.fail("size", "the messages of a list have sizes of their own", "leave it out");
                 None
             }
@@ -339,9 +340,13 @@ impl One<'_, '_> {
                 None
             }
             // Never used: their sizes are in the pattern.
-            (Pattern::List { .. } | Pattern::Htsim { .. } | Pattern::Query { total: Some(_), .. }, None) => {
-                Some(SizeDistribution::Fixed(1))
-            }
+            (
+                Pattern::List { .. }
+                | Pattern::Hpcc { .. }
+                | Pattern::Htsim { .. }
+                | Pattern::Query { total: Some(_), .. },
+                None,
+            ) => Some(SizeDistribution::Fixed(1)),
             (_, None) => {
                 self.fail("size", "this key is missing", "write it like { fixed = \"1 MB\" }");
                 None
@@ -428,6 +433,16 @@ impl One<'_, '_> {
                     pause: *pause,
                 })
             }
+            Pattern::Hpcc { file, dport, from } => {
+                let (text, path) = self.read_flows(file)?;
+                match ordinary::listed(&text, &path.display().to_string(), &setting.number_of, *dport, *from) {
+                    Ok(list) => workload::Pattern::List(list),
+                    Err(problem) => {
+                        self.checker.problems.push(problem);
+                        return None;
+                    }
+                }
+            }
             Pattern::Htsim { file } => {
                 let (text, path) = self.read_flows(file)?;
                 match htsim::messages(&text, &path.display().to_string(), setting.hosts) {
@@ -483,6 +498,7 @@ impl One<'_, '_> {
             | Pattern::AllToAll { .. }
             | Pattern::Query { .. }
             | Pattern::List { .. }
+            | Pattern::Hpcc { .. }
             | Pattern::Htsim { .. }
                 if given =>
             {

@@ -1,6 +1,6 @@
 //! Configuration files.
 
-use super::keys::{KEYS, nearest};
+use super::keys::{KEYS, Key, nearest};
 use super::{Config, rate};
 use crate::text::{Word, Words, quote, real};
 use crate::{Error, Warning};
@@ -99,6 +99,16 @@ impl Config {
         reader.check()?;
         reader.warn();
         Ok((reader.config, reader.warnings))
+    }
+
+    /// Whether a key has an effect beside what the others say.
+    pub(super) fn uses(&self, key: &Key) -> bool {
+        let useless = match key.name {
+            "KMIN_MAP" | "KMAX_MAP" | "PMAX_MAP" => !self.enable_qcn,
+            "VAR_WIN" => !self.has_win,
+            _ => false,
+        };
+        key.modes.contains(&self.cc_mode) && !useless
     }
 }
 
@@ -326,15 +336,9 @@ impl<'a> Reader<'a> {
     }
 
     fn warn(&mut self) {
-        let c = &self.config;
-        let useless = |name: &str| match name {
-            "KMIN_MAP" | "KMAX_MAP" | "PMAX_MAP" => !c.enable_qcn,
-            "VAR_WIN" => !c.has_win,
-            _ => false,
-        };
         let (mut idle, mut missing) = (Vec::new(), Vec::new());
         for (key, line) in KEYS.iter().zip(&self.lines) {
-            let used = key.modes.contains(&c.cc_mode) && !useless(key.name);
+            let used = self.config.uses(key);
             match line {
                 0 if used && !key.missing.is_empty() => missing.push(format!("{} ({})", key.name, key.missing)),
                 1.. if !used => idle.push(key.name),

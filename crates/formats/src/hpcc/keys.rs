@@ -52,7 +52,7 @@ pub(super) const KEYS: &[Key] = &[
     key("L2_BACK_TO_ZERO", ALL),
     key("HAS_WIN", ALL),
     key("GLOBAL_T", ALL),
-    wanted("VAR_WIN", &[3, 8], "0: windows stay as large as at the start"),
+    wanted("VAR_WIN", ALL, "0: windows stay as large as at the start"),
     key("FAST_REACT", HPCC),
     key("U_TARGET", HPCC),
     key("MI_THRESH", HPCC),
@@ -99,4 +99,46 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The table of the tutorial.
+    fn table() -> String {
+        let laws = |modes: &[u32]| match modes {
+            ALL => "all".to_string(),
+            [] => "none".to_string(),
+            some => {
+                let name = |mode: &u32| match mode {
+                    1 => "DCQCN (1)",
+                    3 => "HPCC (3)",
+                    7 => "TIMELY (7)",
+                    _ => "DCTCP (8)",
+                };
+                some.iter().map(name).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let mut table =
+            "| key | has an effect under | where it is missing, with one warning |\n|---|---|---|\n".to_string();
+        for key in KEYS {
+            table += &format!("| `{}` | {} | {} |\n", key.name, laws(key.modes), key.missing);
+        }
+        table
+    }
+
+    #[test]
+    fn the_tutorial_has_all_keys() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ns3-hpcc.md");
+        let there = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = there.split_once("<!-- keys -->\n").unwrap();
+        let (keys, after) = rest.split_once("<!-- /keys -->").unwrap();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, format!("{before}<!-- keys -->\n{}<!-- /keys -->{after}", table())).unwrap();
+        } else {
+            assert!(keys == table(), "docs/ns3-hpcc.md is stale; run the tests of fanin-formats with UPDATE=1");
+        }
+    }
 }

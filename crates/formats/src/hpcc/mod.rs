@@ -5,6 +5,7 @@
 
 mod check;
 mod config;
+mod config_text;
 mod flows;
 pub mod generate;
 mod keys;

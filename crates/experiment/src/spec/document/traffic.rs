@@ -178,6 +178,17 @@ pub enum Pattern {
         /// The file; relative to the spec's folder.
         file: String,
     },
+    /// Flows from a flow file of the ns-3 HPCC simulator. Its host n is the host of that name: "h" and n.
+    Hpcc {
+        /// The file; relative to the spec's folder.
+        file: String,
+        /// Only flows with this destination port. Default: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dport: Option<u16>,
+        /// The time of the file at which the traffic starts; no flow starts earlier.
+        #[serde(default)]
+        from: Time,
+    },
     /// Connections from a connection matrix of htsim (`.cm`), triggers included. The `group` of each is its id there.
     Htsim {
         /// The file; relative to the spec's folder.

@@ -1,0 +1,250 @@
+//! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what is
+//! wrong comes back as one line that says what would be right.
+
+use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
+use fanin_formats::hpcc::{Config, Flow, SizeCdf, Topology, flows_to_text, read_flows};
+use fanin_units::{Bytes, Rate, Time, UnitError};
+use fanin_workload::Cdf;
+use std::path::Path;
+use std::str::FromStr;
+
+/// A fat tree of switches with `k` ports.
+///
+/// # Errors
+/// Says what cannot be.
+pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
+    let topology = FatTree::k_ary(k, link_rate(rate)?, link_delay(delay)?).topology();
+    let topology = topology.map_err(|what| format!("a fat tree of k = {k}: {what}; k is even, from 2 on"))?;
+    readable(&topology)
+}
+
+/// The network of HPCC section 5.1, as that simulator's `fat.txt` has it.
+///
+/// # Errors
+/// None in fact.
+pub fn hpcc_320() -> Result<String, String> {
+    readable(&FatTree::HPCC.topology()?)
+}
+
+/// Hosts around one switch.
+///
+/// # Errors
+/// Says what cannot be.
+pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
+    if hosts < 2 {
+        return Err(format!("a star of {hosts} hosts; a switch has 2 to 256 ports"));
+    }
+    readable(&star(hosts, link_rate(rate)?, link_delay(delay)?)?)
+}
+
+/// The file, which has limits for what a link may be.
+fn readable(topology: &Topology) -> Result<String, String> {
+    let text = topology.to_text();
+    Topology::read("the topology", text.as_bytes()).map(|_| text).map_err(|error| error.to_string())
+}
+
+/// Hosts that send and receive, and the rate of their links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    ids: Vec<u32>,
+    /// Bits per second, where it is known and all are alike.
+    rate: Option<u64>,
+}
+
+impl Hosts {
+    /// Hosts 0 to `count`, which is none of them; or those of a topology file.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, or that neither or both are given.
+    pub fn new(count: Option<u32>, topology: Option<&Path>) -> Result<Self, String> {
+        match (count, topology) {
+            (Some(count @ 2..=65_536), None) => Ok(Self { ids: (0..count).collect(), rate: None }),
+            (Some(count), None) => Err(format!("{count} hosts; flows are for 2 to 65536")),
+            (None, Some(file)) => {
+                let topology = topology_of(file)?;
+                let mut rates = rates_of_hosts(&topology);
+                let first = rates.next();
+                let rate = first.filter(|first| rates.all(|rate| rate == *first));
+                Ok(Self { ids: topology.hosts().collect(), rate })
+            }
+            (None, None) => Err("which hosts? Give their number, or a topology".into()),
+            (Some(_), Some(_)) => Err("the topology says how many hosts there are; leave their number out".into()),
+        }
+    }
+
+    fn count(&self) -> u32 {
+        self.ids.len() as u32
+    }
+
+    /// The flows as a file, with hosts by their ids instead of their numbers.
+    fn file(&self, flows: Vec<Flow>) -> String {
+        let id = |number: u32| self.ids[number as usize];
+        let flows: Vec<Flow> =
+            flows.into_iter().map(|flow| Flow { src: id(flow.src), dst: id(flow.dst), ..flow }).collect();
+        flows_to_text(&flows)
+    }
+
+    /// Poisson arrivals to a load for a time. Without a bandwidth it is that of the topology's hosts.
+    ///
+    /// # Errors
+    /// Says what cannot be.
+    pub fn poisson(
+        &self,
+        sizes: &SizeCdf,
+        load: f64,
+        bandwidth: Option<&str>,
+        time: &str,
+        start: &str,
+        seed: u64,
+    ) -> Result<String, String> {
+        let rate = match (bandwidth, self.rate) {
+            (Some(bandwidth), _) => quantity::<Rate>("bandwidth", bandwidth)?.as_bps(),
+            (None, Some(rate)) => rate,
+            (None, None) => {
+                return Err("a load of which bandwidth? Give that of a host's link, like 100Gbps".into());
+            }
+        };
+        let poisson = Poisson {
+            hosts: self.count(),
+            load,
+            rate,
+            sizes,
+            start: whole_ns("start", start)?,
+            duration: whole_ns("time", time)?,
+            seed,
+        };
+        Ok(self.file(poisson.flows()?))
+    }
+
+    /// Every host sends one flow and receives one.
+    ///
+    /// # Errors
+    /// Says what cannot be.
+    pub fn permutation(&self, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
+        Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("start", start)?, seed)?))
+    }
+
+    /// Random hosts send to one, which is given by its id.
+    ///
+    /// # Errors
+    /// Says what cannot be.
+    pub fn incast(&self, receiver: u32, senders: u32, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
+        let Ok(number) = self.ids.binary_search(&receiver) else {
+            return Err(format!(
+                "no host {receiver} to receive; hosts are {} to {}",
+                self.ids[0],
+                self.ids.last().unwrap_or(&0)
+            ));
+        };
+        let (bytes, start) = (flow_bytes(bytes)?, whole_ns("start", start)?);
+        Ok(self.file(incast(self.count(), number as u32, senders, bytes, start, seed)?))
+    }
+}
+
+/// Sizes of flows: a built-in distribution by its name (capitals and `_` do not matter), or a file of `bytes percent`.
+///
+/// # Errors
+/// Says what is wrong with the file.
+pub fn sizes(name: &str) -> Result<SizeCdf, String> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+    if let Some(name) = Cdf::BUILT_IN.iter().find(|known| plain(known) == plain(name)) {
+        let points = Cdf::built_in(name).map_err(|error| error.to_string())?;
+        let text: String = points.points().iter().map(|(bytes, percent)| format!("{bytes} {percent}\n")).collect();
+        return SizeCdf::read(name, text.as_bytes()).map_err(|error| error.to_string());
+    }
+    let text = std::fs::read(name).map_err(|error| {
+        let known: Vec<String> = Cdf::BUILT_IN.iter().map(|name| plain(name)).collect();
+        format!("{name}: cannot be read: {error}; sizes are a file of \"bytes percent\", or {}", known.join(", "))
+    })?;
+    SizeCdf::read(name, &text).map_err(|error| error.to_string())
+}
+
+/// What a configuration may have that `run.py` does not take from the control law and the topology.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wishes<'a> {
+    /// SIMULATOR_STOP_TIME, seconds. Default: 4.
+    pub stop: Option<f64>,
+    /// RATE_AI, like `50Mbps`. Default: that of `run.py`.
+    pub rate_ai: Option<&'a str>,
+    /// TRACE_FILE. Default: none.
+    pub trace_file: Option<&'a str>,
+}
+
+/// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are read,
+/// so that it is one that runs; paths stand in it as they are given.
+///
+/// # Errors
+/// Says what is wrong with which file, or with a name.
+pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_>) -> Result<String, String> {
+    let Some(law) = Law::of(law) else {
+        let known: Vec<&str> = Law::NAMES.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("no control law {law}; known are {}", known.join(", ")));
+    };
+    let topology = topology_of(Path::new(topology_file))?;
+    let rates: Vec<u64> = topology.links.iter().map(|link| link.rate).collect();
+    let mut config = law.config(rates_of_hosts(&topology).max().unwrap_or(0), &rates);
+    config.topology_file = topology_file.into();
+    config.flow_file = flow_file.into();
+    if let Some(stop) = wishes.stop {
+        config.stop = stop;
+    }
+    if let Some(rate) = wishes.rate_ai {
+        config.rate_ai = quantity::<Rate>("rate-ai", rate)?.as_bps();
+    }
+    if let Some(file) = wishes.trace_file {
+        config.trace_file = file.into();
+        config.enable_trace = true;
+    }
+    let flows = std::fs::read(flow_file).map_err(|error| format!("{flow_file}: cannot be read: {error}"))?;
+    let (flows, _) = read_flows(flow_file, &flows, Some(&topology)).map_err(|error| error.to_string())?;
+    let text = config.to_text();
+    let read = Config::read("the configuration", text.as_bytes());
+    let paths = |c: &Config| [c.topology_file.clone(), c.flow_file.clone(), c.trace_file.clone()];
+    // A path with a space, or one that looks like a comment, is read as something else.
+    if let Some(path) =
+        paths(&config).iter().find(|path| path.contains(char::is_whitespace) || path.starts_with(['#', '{']))
+    {
+        return Err(format!("{path}: a path there is one word, without spaces; rename the file"));
+    }
+    let (read, _) = read.map_err(|error| error.to_string())?;
+    if paths(&read) != paths(&config) {
+        return Err("a path there is one word that begins like a path; // begins an explanation".into());
+    }
+    fanin_formats::hpcc::check("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
+fn topology_of(file: &Path) -> Result<Topology, String> {
+    let name = file.display().to_string();
+    let text = std::fs::read(file).map_err(|error| format!("{name}: cannot be read: {error}"))?;
+    Ok(Topology::read(&name, &text).map_err(|error| error.to_string())?.0)
+}
+
+fn rates_of_hosts(topology: &Topology) -> impl Iterator<Item = u64> {
+    topology.links.iter().filter(|l| topology.is_host(l.a) || topology.is_host(l.b)).map(|link| link.rate)
+}
+
+fn quantity<T: FromStr<Err = UnitError>>(name: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| format!("{name}: {error}"))
+}
+
+fn link_rate(text: &str) -> Result<u64, String> {
+    match quantity::<Rate>("rate", text)?.as_bps() {
+        0 => Err("rate: a link has more than 0 bps".into()),
+        rate => Ok(rate),
+    }
+}
+
+fn whole_ns(name: &str, text: &str) -> Result<u64, String> {
+    let ps = quantity::<Time>(name, text)?.as_ps();
+    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name}: {text} is no whole number of ns")) }
+}
+
+fn link_delay(text: &str) -> Result<u64, String> {
+    whole_ns("delay", text)
+}
+
+fn flow_bytes(text: &str) -> Result<u32, String> {
+    let bytes = quantity::<Bytes>("size", text)?.get();
+    u32::try_from(bytes).map_err(|_| format!("size: {text}; a flow there has less than 4.29 GB"))
+}

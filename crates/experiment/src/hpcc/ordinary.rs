@@ -1,0 +1,297 @@
+//! A configuration of the ns-3 HPCC simulator under a scheme of the ordinary fabric: its topology, flows, buffer and
+//! thresholds become a spec, and finished flows a `fct.txt` that stands beside one of that simulator.
+
+use super::{Setup, traffic_name};
+use crate::run::{Outcome, Progress};
+use crate::spec::{CheckedSpec, Spec};
+use crate::{Problem, Problems};
+use fanin_formats::Error;
+use fanin_formats::hpcc::{Config, Flow, Link, Topology, nanoseconds, read_flows};
+use fanin_ns3::files;
+use fanin_ns3::results::Finished;
+use fanin_ns3::wiring::Wiring;
+use fanin_record::{Run, Spool};
+use fanin_units::{Bytes, Rate, Time};
+use fanin_workload::{FlowList, ListedFlow, NO_GROUP};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Nanoseconds of that simulator's 2 s, from which LINK_DOWN counts.
+const TWO_SECONDS: u64 = 2_000_000_000;
+/// Longest window, below the longest run of a spec.
+const LONGEST_WINDOW: Time = Time::from_s(800_000);
+/// Bytes that an ingress must fall before it is resumed, there.
+const RESUME_GAP: u64 = 3 << 10;
+
+/// A spec made of a configuration, and what it takes to write its results in that simulator's format.
+#[derive(Clone, Debug)]
+pub struct Ordinary {
+    checked: CheckedSpec,
+    setup: Setup,
+    /// The flows of each traffic.
+    flows: Vec<Vec<Flow>>,
+}
+
+impl Ordinary {
+    /// Reads a configuration and the files that it names, as [`Setup::read`] does, for a scheme. `changes` are those of
+    /// [`Spec::set`].
+    ///
+    /// # Errors
+    /// Says what is wrong, in which file and line, and what would be right.
+    pub fn read(
+        file: &str,
+        base: &Path,
+        scheme: &str,
+        changes: &[(&str, &str)],
+        seed: Option<u64>,
+    ) -> Result<Self, Problems> {
+        let setup = Setup::files(file, base).map_err(Problem::from)?;
+        let mut flows: BTreeMap<u16, Vec<Flow>> = BTreeMap::new();
+        for flow in &setup.flows {
+            flows.entry(flow.dport).or_default().push(*flow);
+        }
+        let whole = std::path::absolute(base.join(&setup.config.flow_file)).ok();
+        let whole = whole.and_then(|path| path.into_os_string().into_string().ok());
+        let flow_file = whole.unwrap_or_else(|| setup.config.flow_file.clone());
+        let dports: Vec<u16> = flows.keys().copied().collect();
+        let text = spec(&setup, scheme, &flow_file, &dports).to_string();
+        let mut spec = Spec::from_json(&text, file, base)?;
+        for (key, value) in changes {
+            spec = spec.set(key, value)?;
+        }
+        if let Some(seed) = seed {
+            spec = spec.with_seed(seed);
+        }
+        let mut checked = spec.check()?;
+        for warning in &setup.warnings {
+            checked.warn(warning.to_string());
+        }
+        checked.warn(differences(&setup, scheme));
+        Ok(Self { checked, setup, flows: flows.into_values().collect() })
+    }
+
+    /// The spec.
+    pub fn checked(&self) -> &CheckedSpec {
+        &self.checked
+    }
+
+    /// Runs it to its end, or until `progress` answers no.
+    ///
+    /// # Errors
+    /// When the FCT file cannot be written.
+    pub fn run(&self, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+        let mut built = self.checked.build();
+        // Flows are in the file when their senders know, so the last ACK has to arrive.
+        built.measure.until_acked = true;
+        let mut outcome = crate::run::run(built, progress);
+        let spool = self.completions(&outcome.run)?;
+        outcome.run.files.push(spool);
+        Ok(outcome)
+    }
+
+    /// The finished flows in that simulator's format, in the order in which their senders knew.
+    fn completions(&self, run: &Run) -> io::Result<Spool> {
+        let wiring = Wiring::new(&self.setup.topology, self.setup.config.payload);
+        let from = begin(&self.setup.flows);
+        let mut sports: HashMap<(u32, u32), u16> = HashMap::new();
+        // Flows of a pair are told apart by source ports, counted up from 10000 in the order of the file.
+        let mut of_port: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
+        for flow in &self.setup.flows {
+            let next = sports.entry((flow.src, flow.dst)).or_insert(10_000);
+            of_port.entry(flow.dport).or_default().push(*next);
+            *next = next.wrapping_add(1);
+        }
+        let sports: Vec<Vec<u16>> = of_port.into_values().collect();
+        let mut next = vec![0; self.flows.len()];
+        let mut lines = Vec::new();
+        for (number, record) in run.flows.iter().enumerate() {
+            let traffic = record.traffic as usize;
+            let Some(at) = next.get_mut(traffic) else { continue };
+            let (flow, sport) = (self.flows[traffic].get(*at), sports[traffic].get(*at));
+            *at += 1;
+            let (Some(flow), Some(sport)) = (flow, sport) else { continue };
+            let node = |host: u32| run.graph.names[host as usize].strip_prefix('h').and_then(|n| n.parse().ok());
+            // A changed spec may have other flows.
+            let same = (node(record.src), node(record.dst), record.bytes)
+                == (Some(flow.src), Some(flow.dst), u64::from(flow.bytes));
+            if !same || !record.acked.is_some() {
+                continue;
+            }
+            let ns = |time: Time| time.as_ps() / 1000;
+            let finished = Finished {
+                src: flow.src,
+                dst: flow.dst,
+                sport: *sport,
+                dport: flow.dport,
+                bytes: u64::from(flow.bytes),
+                start: from + ns(record.start),
+                took: ns(record.acked) - ns(record.start),
+                round_trip: wiring.round_trip(flow.src, flow.dst),
+                narrowest: wiring.narrowest(flow.src, flow.dst),
+            };
+            lines.push((record.acked, number, files::fct(&finished, self.setup.config.payload)));
+        }
+        lines.sort_unstable_by_key(|(acked, number, _)| (*acked, *number));
+        let (spool, file) = Spool::create("fct.txt")?;
+        let mut file = BufWriter::new(file);
+        for (.., line) in lines {
+            writeln!(file, "{line}")?;
+        }
+        file.flush()?;
+        Ok(spool)
+    }
+}
+
+/// The instant of the file at which the spec's time begins, ns: the whole millisecond before its first flow.
+fn begin(flows: &[Flow]) -> u64 {
+    let first = flows.first().and_then(|flow| nanoseconds(flow.start)).unwrap_or(0);
+    first - first % 1_000_000
+}
+
+/// The spec of a configuration.
+fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
+    let Setup { config, topology, flows, .. } = setup;
+    let from = begin(flows);
+    let time = |ns: u64| Time::from_ps(ns.saturating_mul(1000)).min(LONGEST_WINDOW);
+    let stop = nanoseconds(config.stop).unwrap_or(u64::MAX).saturating_sub(from).max(1);
+    let links = ways(topology);
+    let names = |switches: bool| {
+        let of_kind = (0..).zip(&topology.is_switch).filter(move |(_, is_switch)| **is_switch == switches);
+        of_kind.map(|(id, _)| name(topology, id)).collect::<Vec<_>>()
+    };
+    let between = |link: &Link| [name(topology, link.a), name(topology, link.b)];
+    let changes: Vec<Value> = links
+        .iter()
+        .filter_map(|link| {
+            let error_rate = if link.error_rate > 0.0 { link.error_rate } else { config.error_rate_per_link };
+            let down =
+                config.link_down.filter(|(_, a, b)| (*a, *b) == (link.a, link.b) || (*b, *a) == (link.a, link.b));
+            let down = down.map(|(after, ..)| {
+                let at = time((TWO_SECONDS + after.saturating_mul(1000)).saturating_sub(from));
+                [at.to_string(), (at + LONGEST_WINDOW).to_string()]
+            });
+            (error_rate > 0.0 || down.is_some())
+                .then(|| json!({ "between": between(link), "error_rate": error_rate, "down": Vec::from_iter(down) }))
+        })
+        .collect();
+    let traffic = |dport: &u16| {
+        json!({
+            "name": traffic_name(*dport),
+            "scheme": scheme,
+            "pattern": { "kind": "hpcc", "file": flow_file, "dport": dport, "from": time(from).to_string() },
+        })
+    };
+    json!({
+        "spec_version": 1,
+        "name": setup.name,
+        "network": {
+            "topology": {
+                "kind": "graph",
+                "hosts": names(false),
+                "switches": names(true),
+                "links": links.iter().map(|link| json!({
+                    "between": between(link),
+                    "rate": Rate::from_bps(link.rate).to_string(),
+                    "delay": Time::from_ns(link.delay).to_string(),
+                })).collect::<Vec<_>>(),
+            },
+            // Headers of data, ACKs and pause frames there; what a scheme adds is added here too.
+            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 B" },
+            "buffer": {
+                "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
+                "policy": "lossless",
+                "resume_gap": Bytes(RESUME_GAP).to_string(),
+            },
+            "marking_by_rate": markings(config, &links),
+            "links": changes,
+        },
+        "traffic": dports.iter().map(traffic).collect::<Vec<_>>(),
+        "measure": { "window": time(stop).to_string(), "stop_when_done": true, "drain": false },
+    })
+}
+
+fn name(topology: &Topology, id: u32) -> String {
+    format!("{}{id}", if topology.is_host(id) { "h" } else { "s" })
+}
+
+/// The links that carry packets there: of parallel ones the last.
+fn ways(topology: &Topology) -> Vec<Link> {
+    let pair = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
+    let last: HashMap<_, _> = topology.links.iter().enumerate().map(|(at, link)| (pair(link), at)).collect();
+    topology.links.iter().enumerate().filter(|(at, link)| last[&pair(link)] == *at).map(|(_, link)| *link).collect()
+}
+
+/// Markings of the rates that links have. A threshold that the whole memory cannot reach marks nothing, and is left out.
+fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
+    let mut rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let of = |rate: u64| {
+        let kb = |map: &[(u64, u32)]| map.iter().find(|(of, _)| *of == rate).map(|(_, kb)| u64::from(*kb) * 1000);
+        let (min, max) = (kb(&config.kmin)?, kb(&config.kmax)?);
+        let probability = config.pmax.iter().find(|(of, _)| *of == rate)?.1;
+        let reached = config.enable_qcn && min < u64::from(config.buffer_mib) << 20;
+        let red = json!({
+            "kind": "red",
+            "min": Bytes(min).to_string(),
+            "max": Bytes(max).to_string(),
+            "probability": probability,
+        });
+        reached.then(|| json!({ "rate": Rate::from_bps(rate).to_string(), "marking": red }))
+    };
+    rates.into_iter().filter_map(of).collect()
+}
+
+/// One warning about all that is not as in that simulator.
+fn differences(setup: &Setup, scheme: &str) -> String {
+    let Setup { config, flows, .. } = setup;
+    let mut without = Vec::new();
+    if !config.ack_high_prio {
+        without.push("ACK_HIGH_PRIO 0 (ACKs go first here)");
+    }
+    if config.l2_back_to_zero {
+        without.push("L2_BACK_TO_ZERO 1 (losses go back N here)");
+    }
+    if flows.iter().any(|flow| flow.pg != 3) {
+        without.push("priority groups (all data share a queue here)");
+    }
+    let without = match without[..] {
+        [] => String::new(),
+        _ => format!("; without effect: {}", without.join(", ")),
+    };
+    format!(
+        "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with what it \
+         says about control{without}; docs/ns3-hpcc.md lists what differs",
+        setup.name
+    )
+}
+
+/// The flows of a file, or those to one port, with times from `from` on.
+pub(crate) fn listed(
+    text: &str,
+    file: &str,
+    number_of: &HashMap<String, u32>,
+    dport: Option<u16>,
+    from: Time,
+) -> Result<FlowList, Problem> {
+    let (flows, _) = read_flows(file, text.as_bytes(), None)?;
+    let fail = |at: usize, what: String| {
+        Problem::from(Error { file: file.into(), line: 0, what: format!("flow {}: {what}", at + 1) })
+    };
+    let flow = |(at, flow): (usize, &Flow)| {
+        let host = |id: u32| {
+            let what = || format!("no host is called \"h{id}\"; its name is \"h\" and its number in the file");
+            number_of.get(&format!("h{id}")).copied().ok_or_else(|| fail(at, what()))
+        };
+        let start = nanoseconds(flow.start).and_then(|ns| ns.checked_mul(1000)).unwrap_or(u64::MAX - 1);
+        let Some(start) = start.checked_sub(from.as_ps()) else {
+            return Err(fail(at, format!("it starts at {} s; with from = {from} it is at or after that", flow.start)));
+        };
+        let (src, dst, bytes) = (host(flow.src)?, host(flow.dst)?, u64::from(flow.bytes));
+        Ok(ListedFlow { start: Time::from_ps(start), src, dst, bytes, group: NO_GROUP })
+    };
+    let wanted = flows.iter().enumerate().filter(|(_, flow)| dport.is_none_or(|dport| dport == flow.dport));
+    Ok(FlowList::new(wanted.map(flow).collect::<Result<_, _>>()?))
+}

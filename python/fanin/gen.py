@@ -1,0 +1,190 @@
+"""`fanin gen`: topologies, flows and configurations in the format of the ns-3 HPCC simulator."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fanin import _core
+
+app = typer.Typer(
+    help="Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+topology = typer.Typer(help="Make a topology file.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(topology, name="topology")
+
+Out = Annotated[
+    Path, typer.Option("-o", "--out", metavar="FILE", help="The file; - is standard output.", show_default=False)
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")]
+LinkRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of each link.")]
+Delay = Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay of each link.")]
+HostCount = Annotated[
+    int | None, typer.Option("--hosts", min=1, metavar="N", help="Hosts 0 to N-1.", show_default=False)
+]
+OfTopology = Annotated[
+    Path | None,
+    typer.Option("--topology", metavar="FILE", help="The hosts of a topology, instead.", show_default=False),
+]
+Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of each flow.")]
+Start = Annotated[str, typer.Option("--start", metavar="TIME", help="When it begins; by convention there 2 s.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What the draws depend on.")]
+
+
+@topology.command("fat-tree")
+def fat_tree(
+    out: Out,
+    k: Annotated[int, typer.Option("--k", min=1, metavar="K", help="Ports per switch, even: k^3/4 hosts.")] = 8,
+    rate: LinkRate = "100Gbps",
+    delay: Delay = "1us",
+    overwrite: Overwrite = False,
+) -> None:
+    """A fat tree of switches with k ports. Hosts come first, then ToR, aggregation and core switches."""
+    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), overwrite=overwrite)
+
+
+@topology.command("hpcc-320")
+def hpcc_320(out: Out, overwrite: Overwrite = False) -> None:
+    """The network of HPCC section 5.1: 320 hosts at 100 Gb/s, a fabric of 400 Gb/s, 1 us a link."""
+    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), overwrite=overwrite)
+
+
+@topology.command()
+def star(
+    out: Out,
+    hosts: Annotated[
+        int, typer.Option("--hosts", min=1, metavar="N", help="Hosts, 2 to 256; the switch follows them.")
+    ] = 17,
+    rate: LinkRate = "100Gbps",
+    delay: Delay = "1us",
+    overwrite: Overwrite = False,
+) -> None:
+    """Hosts around one switch."""
+    write(out, _core.hpcc_topology("star", hosts, rate, delay), overwrite=overwrite)
+
+
+@app.command("flows")
+def poisson(
+    out: Out,
+    cdf: Annotated[
+        str,
+        typer.Option(
+            "--cdf",
+            metavar="FILE|NAME",
+            help='Sizes: a file with "bytes percent" in each line, or websearch, fbhadoop, alistorage.',
+            show_default=False,
+        ),
+    ],
+    load: Annotated[
+        float,
+        typer.Option(
+            "--load", metavar="SHARE", help="Payload as a share of the hosts' links; 0.3 is 30 %.", show_default=False
+        ),
+    ],
+    time: Annotated[str, typer.Option("--time", metavar="TIME", help="How long flows start.")] = "10ms",
+    hosts: HostCount = None,
+    topology: OfTopology = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option("--bandwidth", metavar="RATE", help="Of a host's link. Default: that of the topology's."),
+    ] = None,
+    start: Start = "2s",
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Background traffic as that simulator's traffic_gen.py makes it: Poisson arrivals at each host, to any other host.
+
+    Gaps of a host are exponential, with a mean such that payload alone (without headers) takes the load. Three faults of
+    the script are not there: a count that keeps digits of a longer estimate, the last flow of each host that is lost, and
+    draws without a seed. Port 100, priority group 3.
+    """
+    text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
+    write(out, text, overwrite=overwrite)
+
+
+@app.command()
+def permutation(
+    out: Out,
+    size: Size = "1MB",
+    hosts: HostCount = None,
+    topology: OfTopology = None,
+    start: Start = "2s",
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Flows of a permutation: each host sends one and receives one, in one random circle, all at once."""
+    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), overwrite=overwrite)
+
+
+@app.command()
+def incast(
+    out: Out,
+    senders: Annotated[int, typer.Option("--senders", min=1, metavar="N", help="Hosts that send.", show_default=False)],
+    receiver: Annotated[int, typer.Option("--receiver", min=0, metavar="HOST", help="The host that receives.")] = 0,
+    size: Size = "500KB",
+    hosts: HostCount = None,
+    topology: OfTopology = None,
+    start: Start = "2s",
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Flows of an incast: random hosts send one flow each to one host, all at once. Port 200."""
+    write(out, _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed), overwrite=overwrite)
+
+
+@app.command()
+def config(
+    out: Out,
+    cc: Annotated[
+        str,
+        typer.Option(
+            "--cc",
+            metavar="LAW",
+            help="hpcc, dcqcn, dcqcn-win, dcqcn-paper, dcqcn-paper-win, timely, timely-win or dctcp.",
+            show_default=False,
+        ),
+    ],
+    topology: Annotated[str, typer.Option("--topology", metavar="FILE", help="The topology file.", show_default=False)],
+    flows: Annotated[str, typer.Option("--flows", metavar="FILE", help="The flow file.", show_default=False)],
+    stop: Annotated[float, typer.Option("--stop", metavar="SECONDS", help="When it ends at the latest.")] = 4.0,
+    rate_ai: Annotated[
+        str | None, typer.Option("--rate-ai", metavar="RATE", help="RATE_AI. Default: that of run.py.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="A list of nodes to trace. Default: none.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """A configuration as that simulator's run.py writes it for the rate of the hosts' links.
+
+    Only keys that have an effect stand in it. Both files are read, so that it is one that runs; their paths stand in it as
+    they are given here, and count from the folder in which it is run.
+    """
+    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), overwrite=overwrite)
+
+
+def path(file: Path | None) -> str | None:
+    """What the native module takes for a file."""
+    return None if file is None else str(file)
+
+
+def write(out: Path, text: str, *, overwrite: bool) -> None:
+    """Writes a file whole or not at all; raises `FileExistsError` for one that is there and may not be replaced."""
+    if str(out) == "-":
+        sys.stdout.write(text)
+        return
+    if out.is_dir():
+        raise FileExistsError(f"{out}: is a folder; name a file in it")
+    if not overwrite and out.exists():
+        raise FileExistsError(f"{out}: exists; choose another file or allow replacing it with --overwrite")
+    beside = out.with_name(f".{out.name}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)

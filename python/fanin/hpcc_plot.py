@@ -1,0 +1,73 @@
+"""The picture that users of the ns-3 HPCC simulator draw of their results: slowdown by the size of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from fanin.hpcc import PERCENTILES, slowdown_by_size
+from fanin.plot import COLOURS, dress
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+STYLES: dict[int, Literal[":", "--", "-"]] = {50: ":", 95: "--", 99: "-"}
+"""How each percentile is drawn; what they are of is told by the colour."""
+FLOWS_PER_BIN = 100
+"""A bin has at least so many where there is more than one, so that its p99 is not merely its largest."""
+
+
+def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: int = 20) -> Axes:
+    """See `fanin.hpcc.plot_slowdown`."""
+    if ax is None:
+        ax = Figure(figsize=(7.6, 4.8), layout="constrained").subplots()
+    largest = 1.0
+    cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
+    for index, cut in enumerate(cuts):
+        if cut.is_empty():
+            continue
+        # A curve under an equal one is drawn broad, so that both are seen.
+        covered = any(cut.equals(later) for later in cuts[index + 1 :])
+        for percent in PERCENTILES:
+            slowdowns = cut[f"p{percent}"].to_numpy()
+            ax.plot(
+                cut["largest_bytes"].to_numpy(),
+                slowdowns,
+                color=COLOURS[index % len(COLOURS)],
+                linestyle=STYLES[percent],
+                linewidth=5.0 if covered else 1.7,
+                alpha=0.5 if covered else 1.0,
+                marker="o",
+                markersize=3.0,
+            )
+            largest = max(largest, float(slowdowns.max()))
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: bytes_text(size)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_yscale("log")
+    ax.set_ylim(0.93, largest * 1.15)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.margins(x=0.02)
+    dress(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
+    shown = [
+        Line2D([], [], color=COLOURS[index % len(COLOURS)], linewidth=3, label=f"{name} ({len(flows)} flows)")
+        for index, (name, flows) in enumerate(frames.items())
+    ]
+    how = [Line2D([], [], color="#444444", linestyle=STYLES[p], linewidth=1.6, label=f"p{p}") for p in PERCENTILES]
+    ax.legend(handles=shown + how[::-1], frameon=False, fontsize=10, loc="best")
+    return ax
+
+
+def bytes_text(size: float) -> str:
+    """A size in the largest unit that it has one of: `300 B`, `1 KB`, `10 MB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:g} {unit}"
+    return f"{size:g} B"

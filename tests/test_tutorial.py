@@ -1,0 +1,44 @@
+"""The tutorial runs as it stands: its blocks, one after another, in one folder."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+TUTORIAL = ROOT / "docs" / "ns3-hpcc.md"
+THEIRS = ROOT / "tests" / "data" / "hpcc" / "theirs.txt"
+BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tutorial has run."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    (folder / "theirs.txt").write_bytes(THEIRS.read_bytes())
+    # `fanin` is this one, wherever it is installed.
+    prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\n'
+    for language, code in BLOCKS:
+        line = ["sh", "-c", prelude + code] if language == "sh" else [sys.executable, "-c", code]
+        done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    return folder
+
+
+def test_it_has_what_it_promises() -> None:
+    assert [language for language, _ in BLOCKS] == ["sh", "sh", "sh", "python", "sh", "python"]
+
+
+def test_pictures_are_drawn(folder: Path) -> None:
+    for name in ("slowdown.png", "beside.png"):
+        assert (folder / name).stat().st_size > 20_000
+
+
+def test_each_run_has_all_flows(folder: Path) -> None:
+    flows = int((folder / "flow.txt").read_text().split()[0])
+    assert flows > 500
+    for run in ("config", "config-dcqcn", "config-dart"):
+        assert len((folder / "runs" / run / "fct.txt").read_text().splitlines()) == flows
