@@ -182,6 +182,84 @@ def test_pauses_are_frames_of_802_1qbb(tshark: str, folder: Path, traced: fanin.
     assert traced.ports()["pauses"].sum() > 0
 
 
+HPCC = """
+spec_version = 1
+name = "telemetry"
+seed = 1
+
+[network]
+topology = { kind = "leaf-spine", leaves = 2, hosts = 3, spines = 1, link = "10 Gbps", delay = "1 us" }
+
+[[traffic]]
+name = "fan-in"
+scheme = { id = "hpcc", wire_unit = 2 }
+pattern = { kind = "incast", degree = 2, senders = ["h3", "h4"], receivers = ["h0"] }
+size = { fixed = "100 KB" }
+
+[measure]
+window = "1 ms"
+"""
+WAY = ["h3>leaf1", "leaf1>spine0", "spine0>leaf0", "leaf0>h0"]
+BACK = ["h0>leaf0", "leaf0>spine0", "spine0>leaf1", "leaf1>h3"]
+TELEMETRY_PORT = 1021
+
+
+def telemetry(frame: bytes) -> tuple[int, int, list[tuple[int, int, int, int]], bytes]:
+    """nHop, pathID, the records (B, TS, txBytes, qLen) and the bytes behind them, of a frame with telemetry (HPCC Fig. 7)."""
+    assert struct.unpack_from(">H", frame, 36) == (TELEMETRY_PORT,)
+    (head,) = struct.unpack_from(">H", frame, 42)
+    hops = head >> 12
+    records = []
+    for (bits,) in struct.iter_unpack(">Q", frame[44 : 44 + 8 * hops]):
+        records.append((bits >> 60, bits >> 36 & 0xFF_FFFF, bits >> 16 & 0xF_FFFF, bits & 0xFFFF))
+    return hops, head & 0xFFF, records, frame[44 + 8 * hops :]
+
+
+def test_telemetry_is_what_switches_knew_and_acks_carry_it_back(tshark: str, tmp_path: Path) -> None:
+    links = ", ".join(f'"{link}"' for link in WAY + BACK)
+    (tmp_path / "x.toml").write_text(f'{HPCC}\ncapture = {{ links = [{links}], snap = "2 KB" }}\n')
+    run = fanin.run(tmp_path / "x.toml", progress=False)
+    capture = run.save(tmp_path / "run") / "capture.pcapng"
+    found = packets(capture)
+    ports = run.ports().filter(pl.col("port").is_in(WAY + BACK))
+    sent: Counter[str] = Counter()
+    data: dict[str, list[bytes]] = {link: [] for link in WAY}
+    acks: dict[str, list[bytes]] = {link: [] for link in BACK}
+    # Hosts are nodes 0 to 5, leaves 6 and 7, the spine 8.
+    paths = {"h3>leaf1": 0, "leaf1>spine0": 7, "spine0>leaf0": 7 ^ 8, "leaf0>h0": 7 ^ 8 ^ 6}
+    queued = 0
+    for link, time, original, frame in found:
+        if link in data:
+            hops, path, records, rest = telemetry(frame)
+            assert (hops, path, rest[0]) == (WAY.index(link), paths[link], rest[0] & 3)
+            if hops > 0:
+                speed, stamp, tx_bytes, queue = records[-1]
+                # 10 Gb/s; nanoseconds; what left before, in twice 128 B.
+                assert (speed, stamp, tx_bytes) == (6, time // 1000 % 2**24, sent[link] // 256)
+                queued = max(queued, queue * 160)
+            data[link].append(frame[42 : 44 + 8 * hops])
+        else:
+            assert (telemetry(frame)[0], telemetry(frame)[3][0]) == (3, 0x11)
+            acks[link].append(frame[42:68])
+        sent[link] += original
+    assert dict(sent) == dict(ports.select("port", "bytes").rows()), "lengths are the simulator's"
+    assert 1000 < queued <= run.ports()["peak_queue_bytes"].max()
+    # One ACK per data packet, with its very bytes, and none added on the way back. The last links have one flow of two.
+    last, first = data["leaf0>h0"], acks["h0>leaf0"]
+    assert len(last) > 100
+    assert first == last
+    assert first == acks["leaf0>spine0"] == acks["spine0>leaf1"]
+    assert set(acks["leaf1>h3"]) <= set(first)
+    assert len(acks["leaf1>h3"]) == len(data["h3>leaf1"])
+
+    rows = dissect(tshark, capture, "udp", "udp.dstport", "udp.length", "ip.len", "eth.fcs.status", "_ws.col.Protocol")
+    assert len(rows) == len(found)
+    for port, udp_length, ip_length, status, protocol in rows:
+        assert (int(port), int(udp_length), status, protocol) == (TELEMETRY_PORT, int(ip_length) - 20, "1", "UDP")
+    for wrong in ("_ws.malformed", "_ws.short", "ip.checksum.status == 0"):
+        assert not dissect(tshark, capture, wrong, "frame.number")
+
+
 def test_a_full_capture_ends_at_a_packet_and_says_so(tmp_path: Path) -> None:
     spec = tmp_path / "full.toml"
     spec.write_text(SPEC + 'capture = { links = "all", file = "40 KB" }\nperfetto = { file = "10 KB" }\n')

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// A case of the benchmark.
 pub struct Case {
-    /// Its letter.
+    /// Its letter, and its scheme where that is not the letter's own.
     pub id: &'static str,
     /// What it is.
     pub about: &'static str,
@@ -39,6 +39,12 @@ pub const CASES: &[Case] = &[
         length: ("measure.window", Length::Time(Time::from_ms(2))),
     },
     Case {
+        id: "b-hpcc",
+        about: "the same under HPCC: telemetry in every packet",
+        spec: include_str!("../bench/b-hpcc.toml"),
+        length: ("measure.window", Length::Time(Time::from_ms(2))),
+    },
+    Case {
         id: "c",
         about: "Dart's 1,024-host network, typical mix at 40 % for 20 ms, DCQCN, PFC",
         spec: include_str!("../bench/c.toml"),
@@ -54,6 +60,12 @@ pub const CASES: &[Case] = &[
         id: "e",
         about: "permutation of 10 MB flows in 4,000 B packets on that tree, DCQCN with a window, PFC",
         spec: include_str!("../bench/e.toml"),
+        length: ("traffic[0].size.fixed", Length::Bytes(10_000_000)),
+    },
+    Case {
+        id: "e-hpcc",
+        about: "the same under HPCC: telemetry in every packet",
+        spec: include_str!("../bench/e-hpcc.toml"),
         length: ("traffic[0].size.fixed", Length::Bytes(10_000_000)),
     },
     Case {

@@ -4,18 +4,23 @@
 //! by its first message. See docs/traces.md for what is real in these bytes and what is not.
 
 use fanin_cc::schemes::dart::Share;
+use fanin_cc::schemes::hpcc::Fields;
 use fanin_cc::{Kind, Settings, Telemetry, flags};
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::Simulation;
 use fanin_fabric::tap::Captured;
 use fanin_units::{NodeId, Time};
 use fanin_wire::{
-    Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, FCS_LEN, ICRC_LEN, Ipv4, MIN_FRAME, Mac,
-    PROTOCOL_TCP, PROTOCOL_UDP, Packet, Pfc, Response, Runs, SenderList, Senders, Tcp, Udp, WireError, ethertype, fcs,
+    Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, IntRecord, Ipv4,
+    MIN_FRAME, Mac, PROTOCOL_TCP, PROTOCOL_UDP, Packet, Pfc, Response, Runs, SenderList, Senders, Tcp, Udp, WireError,
+    ethertype, fcs,
 };
 
 /// Where what switches write goes: behind the UDP header.
 const BEHIND_UDP: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN;
+/// The UDP port of packets with telemetry. HPCC 4.1 names none, and at RoCEv2's own a reader would take telemetry for a BTH;
+/// this one is for experiments (RFC 4727 section 6).
+const TELEMETRY_PORT: u16 = 1021;
 /// Frames that no standard has a layout for: an Ethernet type for local experiments (IEEE 802, clause 9.2.3).
 const LOCAL_EXPERIMENT: u16 = 0x88B5;
 /// What a PAUSE says. In the simulator it holds until it is taken back.
@@ -33,6 +38,8 @@ struct Traffic {
     dart: bool,
     tenant: u8,
     weight: u16,
+    /// What the units of telemetry are multiplied with.
+    wire_unit: u32,
 }
 
 /// Makes frames, one after another in the same memory.
@@ -61,6 +68,7 @@ impl Frames {
             dart: matches!(config.scheme, Settings::Dart(..)),
             tenant: config.tenant,
             weight: config.weight,
+            wire_unit: if let Settings::Hpcc(_, hpcc) = &config.scheme { hpcc.wire_unit } else { 1 },
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
@@ -78,7 +86,10 @@ impl Frames {
             lengthen(&mut self.bytes, missing);
         }
         if let Some(telemetry) = &packet.telemetry {
-            len += insert(&mut self.bytes, len, &telemetry_header(telemetry));
+            let of = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize));
+            let mut header = [0; IntHeader::MOST_LEN];
+            let bytes = telemetry_header(telemetry, of.map_or(1, |of| of.wire_unit)).encode(&mut header);
+            len += insert(&mut self.bytes, len, bytes.map_or(&[], |bytes| &header[..bytes]));
         }
         let original = (len + missing).max(packet.head.wire as usize);
         let kept = original.min(self.snap);
@@ -237,19 +248,31 @@ impl Frames {
     }
 }
 
-/// What switches wrote into a packet, as it goes between its UDP header and its BTH (HPCC 4.1). Nothing for now.
-fn telemetry_header(_telemetry: &Telemetry) -> Vec<u8> {
-    Vec::new()
+/// What switches wrote into a packet, as it goes between its UDP header and its BTH (HPCC 4.1).
+fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
+    let mut header = IntHeader::default();
+    let mut records = telemetry.hops().iter().map(|hop| {
+        let Fields { speed, time, sent, queued } = Fields::of(hop, unit);
+        IntRecord { speed, time, sent, queued }
+    });
+    for switch in 0..telemetry.count() {
+        // Who the switches were is not known any more, but all of them together are.
+        let path = if switch == 0 { telemetry.path() } else { 0 };
+        header.push(path, records.next().unwrap_or_default());
+    }
+    header
 }
 
 /// Puts a header between UDP and BTH of a frame of `len` bytes and gives its length. The ICRC stays that of the packet
-/// without it: switches change the header on the way, and only what does not change counts in the ICRC.
+/// without it, sent to RoCEv2's port: switches change the header on the way, and only what does not change counts in the ICRC.
 fn insert(frame: &mut [u8], len: usize, header: &[u8]) -> usize {
     if header.is_empty() || frame[23] != PROTOCOL_UDP {
         return 0;
     }
     frame.copy_within(BEHIND_UDP..len, BEHIND_UDP + header.len());
     frame[BEHIND_UDP..BEHIND_UDP + header.len()].copy_from_slice(header);
+    let at = Ethernet::LEN + Ipv4::LEN;
+    frame[at + 2..at + 4].copy_from_slice(&TELEMETRY_PORT.to_be_bytes());
     lengthen(frame, header.len());
     header.len()
 }
