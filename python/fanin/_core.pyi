@@ -72,7 +72,9 @@ def resolve(
 ) -> str:
     """The checked spec with every default shown, as JSON; raises `SpecError`."""
 
-def run_hpcc(config: str, folder: str, trace: bool, progress: Callable[[Progress], bool] | None) -> RunResult:
+def run_hpcc(
+    config: str, folder: str, trace: bool, acks_first: bool, progress: Callable[[Progress], bool] | None
+) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Raises `SpecError`, `OSError`."""
 
 def run_hpcc_under(

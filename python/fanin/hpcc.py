@@ -34,12 +34,19 @@ class HpccJob:
     """`key=value`, applied to the spec of the ordinary network."""
     seed: int | None = None
     """Of the ordinary network."""
+    acks_first: bool = False
+    """Without a scheme: ACKs pass data at switches, which no configuration of that simulator can say."""
 
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
         seed = "" if self.seed is None else f"-seed-{self.seed}"
-        return Path(self.config).stem + ("" if self.scheme is None else f"-{self.scheme}") + seed
+        return (
+            Path(self.config).stem
+            + ("" if self.scheme is None else f"-{self.scheme}")
+            + ("-acks-first" if self.acks_first else "")
+            + seed
+        )
 
     def resolve(self) -> None:
         """Nothing to look at before the run: reading the files is its first step."""
@@ -49,7 +56,9 @@ class HpccJob:
         if flows is not None:
             raise ValueError("flows of a configuration come from its FLOW_FILE")
         if self.scheme is None:
-            return Result.of(_core.run_hpcc(self.config, self.folder, self.trace, watcher), label=self.label)
+            return Result.of(
+                _core.run_hpcc(self.config, self.folder, self.trace, self.acks_first, watcher), label=self.label
+            )
         return Result.of(
             _core.run_hpcc_under(self.config, self.folder, self.scheme, list(self.overrides), self.seed, watcher),
             label=self.label,

@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
-from fanin.plot import COLOURS, dress
+from fanin.plot import COLOURS, dress, look
 from fanin.result import Result, RunError
 from fanin.run import map_jobs
 
@@ -70,11 +70,12 @@ class Drawn:
     our_queue: pl.DataFrame | None
 
 
-def validate(golden: Path, out: Path | None) -> list[Compared]:
+def validate(golden: Path, out: Path | None) -> tuple[list[Compared], list[Beside]]:
     """Runs every configuration of a folder of that simulator's results and compares.
 
     `golden` holds `configs/TAG.txt`, whose paths start there, and `micro/TAG.fct` with `micro/TAG.queue.csv`, or
-    `traces/TAG.fct`. Pictures and `ns3-hpcc.json` go to `out`.
+    `traces/TAG.fct`. With `out`, the traces also run on the ordinary network, and pictures and `ns3-hpcc.json` go
+    there.
     """
     configs = sorted((golden / "configs").glob("*.txt"))
     if not configs:
@@ -93,8 +94,67 @@ def validate(golden: Path, out: Path | None) -> list[Compared]:
             draw_queues(queues).savefig(out / "ns3-queues.png", dpi=150)
         # Times and speeds differ from machine to machine; what is compared does not.
         lasting = [{k: v for k, v in asdict(row).items() if k != "wall_s"} for row in rows]
-        (out / "ns3-hpcc.json").write_text(json.dumps(lasting, indent=1) + "\n", encoding="utf-8")
-    return rows
+        others, lines = beside(golden)
+        theirs = {run.tag: slowdown_by_size(run.theirs) for run in traces}
+        if lines:
+            draw_beside(theirs, lines).savefig(out / "ns3-ordinary.png", dpi=150)
+        document = {"exact": lasting, "beside": [asdict(row) for row in others]}
+        (out / "ns3-hpcc.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        return rows, others
+    return rows, []
+
+
+LAWS = {"hp": ("hpcc-ns3", "hpcc"), "dcqcn": ("dcqcn-ns3",), "timely": ("timely-ns3",), "dctcp": ("dctcp-ns3",)}
+"""Schemes that each trace also runs under on the ordinary network: that simulator's law, and the paper's."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A trace run in another way, beside theirs."""
+
+    config: str
+    how: str
+    """The scheme on the ordinary network, or "ACKs first" on theirs."""
+    mean: dict[str, float]
+    """By how much each percentile of slowdown is off, on average over size bins."""
+    worst: dict[str, float]
+    """The same in the worst bin, without sign."""
+
+
+def beside(golden: Path) -> tuple[list[Beside], list[tuple[str, str, pl.DataFrame]]]:
+    """Runs the traces on the ordinary network, and on theirs with ACKs that pass data at switches.
+
+    The second says why the first differs. Returns rows, and slowdown by size with configuration and way.
+    """
+    jobs, ways = [], []
+    for path in sorted((golden / "traces").glob("*.fct")):
+        name = max((name for name in LAWS if path.stem.endswith(f"_{name}")), key=len, default=None)
+        if name is None:
+            continue
+        config = f"configs/{path.stem}.txt"
+        jobs.append(HpccJob(config, str(golden), acks_first=True))
+        ways.append((path.stem, ACKS_FIRST))
+        for scheme_id in LAWS[name]:
+            jobs.append(HpccJob(config, str(golden), scheme=scheme_id))
+            ways.append((path.stem, scheme_id))
+    frames = map_jobs(jobs, lambda result: slowdown_by_size(fct_of(result)), workers=2)
+    rows, drawn = [], []
+    for (config, how), ours in zip(ways, frames, strict=False):
+        theirs = slowdown_by_size(read_fct(golden / "traces" / f"{config}.fct"))
+        off = {name: ours[name].to_numpy() / theirs[name].to_numpy() - 1 for name in BOUNDS}
+        mean = {name: float(values.mean()) for name, values in off.items()}
+        rows.append(Beside(config, how, mean, {name: float(np.abs(values).max()) for name, values in off.items()}))
+        drawn.append((config, how, ours))
+    return rows, drawn
+
+
+ACKS_FIRST = "ACKs first"
+
+
+def fct_of(result: Result) -> pl.DataFrame:
+    """The flows of a run as that simulator writes them."""
+    with tempfile.TemporaryDirectory() as temporary:
+        return read_fct(result.save(Path(temporary) / "run") / "fct.txt")
 
 
 def compare(golden: Path, result: Result) -> tuple[Compared, Drawn]:
@@ -151,6 +211,33 @@ def table(rows: list[Compared]) -> Table:
         worst = f"{max(row.worst.values()):.2%}"
         shown.add_row(row.config, f"{row.flows:,}", f"{row.equal:,}", *queue, worst, f"{speed:.1f}")
     return shown
+
+
+def beside_table(rows: list[Beside]) -> Table:
+    """How far percentiles of slowdown are off, on average over size bins and in the worst one."""
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in ("configuration", "run as", *BOUNDS, *(f"worst {name}" for name in BOUNDS)):
+        shown.add_column(column, justify="left" if column in ("configuration", "run as") else "right", no_wrap=True)
+    for row in rows:
+        mean = [f"{row.mean[name]:+.1%}" for name in BOUNDS]
+        shown.add_row(scheme(row.config), row.how, *mean, *(f"{row.worst[name]:.0%}" for name in BOUNDS))
+    return shown
+
+
+def draw_beside(theirs: dict[str, pl.DataFrame], lines: list[tuple[str, str, pl.DataFrame]]) -> Figure:
+    """Slowdown p95 by size: theirs, theirs with ACKs first, and the ordinary network."""
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    for axes, (config, frame) in zip(figure.subplots(2, 2, sharex=True).flat, theirs.items(), strict=False):
+        axes.plot(frame["largest_bytes"], frame["p95"], color=COLOURS[6], linewidth=1.8, label="ns-3")
+        for number, (_, how, ours) in enumerate(line for line in lines if line[0] == config):
+            name = "ns-3, ACKs first at switches" if how == ACKS_FIRST else f"{how}, ordinary network"
+            axes.plot(ours["largest_bytes"], ours["p95"], label=name, **look(number))
+        dress(axes, scheme(config), "flow size", "slowdown p95")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
+        axes.set_ylim(bottom=1)
+    figure.suptitle("FB_Hadoop at 30 %, 320 hosts: where the ordinary network differs, and why", fontsize=12)
+    return figure
 
 
 def draw_slowdown(runs: list[Drawn], rows: dict[str, Compared]) -> Figure:

@@ -40,6 +40,8 @@ pub struct Setup {
     pub traced: Vec<u32>,
     /// What is odd about the files, and does not stop a run.
     pub warnings: Vec<Warning>,
+    /// Whether ACKs pass data at switches, which no configuration says.
+    pub acks_first: bool,
     settings: fanin_cc::Settings,
     name: String,
     text: String,
@@ -106,7 +108,7 @@ impl Setup {
         let settings = law::settings(&config).map_err(fail)?;
         let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
         let text = String::from_utf8_lossy(&text).into_owned();
-        Ok(Self { config, topology, flows, traced, warnings, settings, name, text })
+        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text })
     }
 
     /// The configuration's file name, without its ending.
@@ -262,6 +264,9 @@ fn run_within(
     let Setup { config, topology, flows, settings, .. } = setup;
     let traced: &[u32] = if trace { &setup.traced } else { &[] };
     let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
+    if setup.acks_first {
+        network.let_acks_pass();
+    }
     let mut outputs = Outputs::new(&network, trace, limit)?;
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());

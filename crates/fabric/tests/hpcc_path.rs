@@ -54,7 +54,8 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
     };
 
     // What each egress should have written into each packet, from the times of the packets alone.
-    let egress = [((6, 7), vec![(0, 6), (2, 6)]), ((7, 8), vec![(6, 7), (3, 7)]), ((8, 1), vec![(7, 8), (4, 8), (5, 8)])];
+    let egress =
+        [((6, 7), vec![(0, 6), (2, 6)]), ((7, 8), vec![(6, 7), (3, 7)]), ((8, 1), vec![(7, 8), (4, 8), (5, 8)])];
     let mut waited = [0; 3];
     let expected = |(i, ((from, to), into)): (usize, &((u32, u32), Vec<(u32, u32)>)), waited: &mut [u32; 3]| {
         let out = on(*from, *to);

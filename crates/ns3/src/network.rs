@@ -125,6 +125,7 @@ pub struct Network {
     decisions: Decisions,
     sources: Vec<(f64, Errors)>,
     traced: Vec<bool>,
+    acks_first: bool,
     /// When the event that runs now was asked for, ns.
     pub(crate) asked: u64,
     lengths: QueueLengths,
@@ -234,6 +235,7 @@ impl Network {
             decisions: Decisions::new(first_draw),
             sources,
             traced: watched,
+            acks_first: false,
             asked: 0,
             stop,
             stopped: false,
@@ -243,6 +245,11 @@ impl Network {
             hash: 0,
             wiring,
         }
+    }
+
+    /// ACKs and NACKs pass data at switches: an attribute of its switches that its main program never sets.
+    pub fn let_acks_pass(&mut self) {
+        self.acks_first = true;
     }
 
     /// Runs all events before `until` (ns), or until the configuration's stop.
@@ -551,7 +558,7 @@ impl Network {
             return;
         };
         let number = self.wiring.devices[out as usize].number as usize - 1;
-        let queue = queue as usize;
+        let queue = if self.acks_first && kind != Kind::Data { 0 } else { queue as usize };
         self.packets[ix as usize].came_by = came_by;
         if queue != 0 {
             let switch = self.switch_of[node as usize] as usize;

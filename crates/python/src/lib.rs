@@ -181,9 +181,11 @@ fn run_hpcc(
     config: &str,
     folder: &str,
     trace: bool,
+    acks_first: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
-    let setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
+    let mut setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
+    setup.acks_first = acks_first;
     let outcome = py.detach(|| hpcc::run(&setup, trace, &mut |state| look(progress.as_ref(), state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
