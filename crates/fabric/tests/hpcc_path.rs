@@ -6,9 +6,9 @@ mod common;
 mod hpcc;
 
 use common::*;
-use fanin_cc::{IntHop, Kind, flags};
+use fanin_cc::{Action, IntHop, Kind, flags};
 use fanin_fabric::tap::Captured;
-use fanin_fabric::topology::Clos;
+use fanin_fabric::topology::{Clos, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
 use hpcc::*;
@@ -103,6 +103,48 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
             assert_eq!(ack.telemetry, data.telemetry);
         }
     }
+}
+
+/// 4.1: a flow that is led around a dead link starts its records anew, and keeps its window.
+#[test]
+fn hpcc_fig7_pathid_after_a_change_of_routes() {
+    let link = cable(gbps(100), us(1));
+    let graph = LeafSpine { leaves: 2, hosts: 1, spines: 2, host_link: link, fabric_link: link }.build().unwrap();
+    let find = |name: &str| graph.find(name).expect("a switch").0;
+    let (leaves, spines) = (find("leaf0") ^ find("leaf1"), [find("spine0"), find("spine1")]);
+    let mut seen_paths = Vec::new();
+    for spine in spines {
+        let mut config = NetworkConfig { packet: SIZES, ..network(graph.clone()) };
+        let ends = (find("leaf0"), spine);
+        let way = config.graph.links.iter_mut().find(|link| [(link.a.0, link.b.0), (link.b.0, link.a.0)].contains(&ends));
+        way.expect("a link").outages = vec![(Time::from_ms(1), Time::NEVER)];
+        let mut sim = simulation(config, vec![with("hpcc", |_| ())], vec![endless(Time::ZERO, 0, 1)]);
+        tap(&mut sim, &[(find("leaf0"), 0)]);
+        let changes = |sim: &Simulation| sim.traffic_counters()[0].actions.get(Action::PathChange);
+        loop {
+            let before = (changes(&sim), sim.watch(0));
+            let done = sim.run_until(Time::from_ms(2), 1);
+            if changes(&sim) > before.0 {
+                let after = sim.watch(0);
+                assert_eq!(seen(&after, "reference_window"), seen(&before.1, "reference_window"));
+                assert_eq!(seen(&after, "window_bytes"), seen(&before.1, "window_bytes"));
+                assert_eq!(seen(&after, "utilisation"), 0.0, "nothing is known of the new path");
+            }
+            if done {
+                break;
+            }
+        }
+        let mut paths: Vec<u32> =
+            taken(&mut sim).iter().filter_map(|ack| ack.telemetry.map(|t| t.path() as u32)).collect();
+        paths.dedup();
+        let expected: Vec<u32> = paths.iter().map(|path| path ^ leaves).collect();
+        assert!(expected.iter().all(|between| spines.contains(between)), "{paths:?}");
+        assert_eq!(changes(&sim), paths.len() as u64 - 1);
+        seen_paths.push(paths.len());
+        assert!(seen(&sim.watch(0), "utilisation") > 0.9, "and then it goes on");
+    }
+    seen_paths.sort_unstable();
+    assert_eq!(seen_paths, [1, 2], "the flow was on one of the two");
 }
 
 /// Flows of one NIC, each to a receiver of its own.
