@@ -110,7 +110,9 @@ fn hpcc_eq1_inflight() {
 #[test]
 fn hpcc_eq1_inflight_of_two_bottlenecks_is_a_lower_bound() {
     let mut least_of = 1.0f64;
-    for (through, first, second) in [(0.6, 0.6, 0.6), (0.3, 0.9, 0.9), (0.9, 0.3, 0.6), (0.6, 0.6, 0.3), (0.3, 0.3, 0.3)] {
+    for (through, first, second) in
+        [(0.6, 0.6, 0.6), (0.3, 0.9, 0.9), (0.9, 0.3, 0.6), (0.6, 0.6, 0.3), (0.3, 0.3, 0.3)]
+    {
         let rate = |load: f64| Rate::from_bps((load * LINE.as_bps() as f64) as u64);
         let mut links = [
             (0, 6, rate(through), us(1)),
