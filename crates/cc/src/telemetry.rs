@@ -17,16 +17,30 @@ pub struct IntHop {
 }
 
 /// The telemetry of a packet: a record per switch on its way, in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Telemetry {
     hops: [IntHop; Self::MOST],
     count: u8,
     path: u16,
 }
 
+impl PartialEq for Telemetry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.count, self.path, self.hops()) == (other.count, other.path, other.hops())
+    }
+}
+
+impl Eq for Telemetry {}
+
 impl Telemetry {
     /// Records that a packet has room for: 42 bytes hold five (HPCC 4.1).
     pub const MOST: usize = 5;
+
+    /// Forgets all records. They are not overwritten, which would be most of the work for a new packet.
+    #[inline]
+    pub fn clear(&mut self) {
+        (self.count, self.path) = (0, 0);
+    }
 
     /// A switch writes its record. Beyond [`Self::MOST`] switches only the count and the path go on.
     #[inline]
@@ -69,5 +83,7 @@ mod tests {
         }
         assert_eq!(telemetry.hops().iter().map(|h| h.sent).collect::<alloc::vec::Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!((telemetry.count(), telemetry.path()), (6, 7));
+        telemetry.clear();
+        assert_eq!(telemetry, Telemetry::default(), "what was there before is not seen");
     }
 }

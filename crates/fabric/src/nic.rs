@@ -6,7 +6,7 @@ use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{Control, Extra, Header, Kind, Launch, Loss, PathInfo, Sent, Telemetry, flags};
+use fanin_cc::{Control, Extra, Header, Kind, Launch, Loss, PathInfo, Sent, flags};
 use fanin_endpoint::{Pacer, rc};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
@@ -475,7 +475,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.take_turn_again(slot, line_time);
         let ix = self.new_packet(packet);
         if telemetry {
-            self.packets.set_telemetry(ix, Telemetry::default());
+            self.packets.start_telemetry(ix);
         }
         ix
     }

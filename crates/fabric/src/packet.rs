@@ -84,13 +84,24 @@ impl Slab {
         self.segments[ix as usize]
     }
 
-    /// Gives a packet telemetry: none yet, or what an ACK carries back.
+    /// Gives a new packet telemetry without records.
     #[inline(always)]
-    pub fn set_telemetry(&mut self, ix: PacketIx, telemetry: Telemetry) {
+    pub fn start_telemetry(&mut self, ix: PacketIx) {
+        self.telemetry_mut(ix).clear();
+    }
+
+    /// Gives an ACK what it carries back.
+    #[inline(always)]
+    pub fn set_telemetry(&mut self, ix: PacketIx, telemetry: &Telemetry) {
+        *self.telemetry_mut(ix) = *telemetry;
+    }
+
+    #[inline(always)]
+    fn telemetry_mut(&mut self, ix: PacketIx) -> &mut Telemetry {
         if self.telemetry.len() <= ix as usize {
             self.telemetry.resize(self.packets.len(), Telemetry::default());
         }
-        self.telemetry[ix as usize] = telemetry;
+        &mut self.telemetry[ix as usize]
     }
 
     /// A switch writes its record into a packet that has telemetry.

@@ -295,7 +295,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let ix = self.new_packet(Packet::new(head, flow.key));
         if head.has(flags::INT) {
             // HPCC 3.1: the receiver copies what switches wrote into the ACK
-            self.packets.set_telemetry(ix, self.recv_telemetry[slot as usize]);
+            self.packets.set_telemetry(ix, &self.recv_telemetry[slot as usize]);
         }
         self.launch(ix);
     }

@@ -378,7 +378,9 @@ impl<Q: EventQueue> Simulation<Q> {
             if self.telemetry {
                 self.stamp(out, ix);
             }
-            self.see_packet(out, ix);
+            if self.tap.any_link() {
+                self.see_packet(out, ix);
+            }
         }
         let port = &mut self.ports[out.ix()];
         debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");

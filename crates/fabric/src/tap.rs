@@ -109,6 +109,14 @@ pub(crate) struct Tap {
     seen: Vec<Seen>,
 }
 
+impl Tap {
+    /// Whether packets of some link are asked for.
+    #[inline(always)]
+    pub fn any_link(&self) -> bool {
+        !self.links.is_empty()
+    }
+}
+
 impl<Q: EventQueue> Simulation<Q> {
     /// Asks for what is seen from now on; what was asked for before is not any more.
     pub fn tap(&mut self, wanted: &Wanted) {
@@ -148,7 +156,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A packet starts to leave.
     #[cold]
     pub(crate) fn see_packet(&mut self, port: PortId, ix: PacketIx) {
-        if !self.tap.links.get(port.ix()).is_some_and(|tapped| *tapped) {
+        if !self.tap.links[port.ix()] {
             return;
         }
         let head = self.packets[ix].head;

@@ -6,9 +6,9 @@ mod common;
 mod hpcc;
 
 use common::*;
-use fanin_cc::{IntHop, Kind, flags};
+use fanin_cc::{Action, IntHop, Kind, flags};
 use fanin_fabric::tap::Captured;
-use fanin_fabric::topology::Clos;
+use fanin_fabric::topology::{Clos, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
 use hpcc::*;
@@ -54,31 +54,29 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
     };
 
     // What each egress should have written into each packet, from the times of the packets alone.
-    let egress =
-        [((6, 7), vec![(0, 6), (2, 6)]), ((7, 8), vec![(6, 7), (3, 7)]), ((8, 1), vec![(7, 8), (4, 8), (5, 8)])];
-    let mut waited = [0; 3];
-    let expected = |(i, ((from, to), into)): (usize, &((u32, u32), Vec<(u32, u32)>)), waited: &mut [u32; 3]| {
-        let out = on(*from, *to);
+    let egresses = [
+        ((6, 7), gbps(25), &[(0, 6), (2, 6)][..]),
+        ((7, 8), gbps(100), &[(6, 7), (3, 7)]),
+        ((8, 1), gbps(400), &[(7, 8), (4, 8), (5, 8)]),
+    ];
+    let expected = egresses.map(|((from, to), rate, into)| {
         let came: Vec<(Time, u64)> = (into.iter().flat_map(|(a, b)| on(*a, *b)))
             .map(|packet| (arrives(&sim, packet), packet.head.wire as u64))
             .collect();
-        let rate = [gbps(25), gbps(100), gbps(400)][i];
-        let mut sent = 0;
-        let mut records = Vec::new();
-        for packet in &out {
+        let (mut sent, mut waited, mut records) = (0, 0, Vec::new());
+        for packet in on(from, to) {
             let wire = packet.head.wire as u64;
             let came: u64 = came.iter().filter(|(at, _)| *at <= packet.time).map(|(_, wire)| wire).sum();
             let queued = came - sent - wire;
             if packet.head.has(flags::INT) {
                 records.push(IntHop { rate, time: packet.time, sent, queued });
-                waited[i] += (queued > 0) as u32;
+                waited += (queued > 0) as u32;
             }
             sent += wire;
         }
+        assert!(waited > 20, "a queue stood at the egress of {rate}");
         records
-    };
-    let expected: Vec<Vec<IntHop>> = egress.iter().enumerate().map(|at| expected(at, &mut waited)).collect();
-    assert!(waited.iter().all(|n| *n > 20), "queues stood at each egress: {waited:?}");
+    });
 
     // Data of HPCC's flow is in the same order on each link.
     let data = on(8, 1).into_iter().filter(|packet| packet.head.has(flags::INT)).collect::<Vec<&Captured>>();
@@ -104,6 +102,49 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
             assert_eq!(ack.telemetry, data.telemetry);
         }
     }
+}
+
+/// 4.1: a flow that is led around a dead link starts its records anew, and keeps its window.
+#[test]
+fn hpcc_fig7_pathid_after_a_change_of_routes() {
+    let link = cable(gbps(100), us(1));
+    let graph = LeafSpine { leaves: 2, hosts: 1, spines: 2, host_link: link, fabric_link: link }.build().unwrap();
+    let find = |name: &str| graph.find(name).expect("a switch").0;
+    let (leaves, spines) = (find("leaf0") ^ find("leaf1"), [find("spine0"), find("spine1")]);
+    let mut seen_paths = Vec::new();
+    for spine in spines {
+        let mut config = NetworkConfig { packet: SIZES, ..network(graph.clone()) };
+        let ends = (find("leaf0"), spine);
+        let way =
+            config.graph.links.iter_mut().find(|link| [(link.a.0, link.b.0), (link.b.0, link.a.0)].contains(&ends));
+        way.expect("a link").outages = vec![(Time::from_ms(1), Time::NEVER)];
+        let mut sim = simulation(config, vec![with("hpcc", |_| ())], vec![endless(Time::ZERO, 0, 1)]);
+        tap(&mut sim, &[(find("leaf0"), 0)]);
+        let changes = |sim: &Simulation| sim.traffic_counters()[0].actions.get(Action::PathChange);
+        loop {
+            let before = (changes(&sim), sim.watch(0));
+            let done = sim.run_until(Time::from_ms(2), 1);
+            if changes(&sim) > before.0 {
+                let after = sim.watch(0);
+                assert_eq!(seen(&after, "reference_window"), seen(&before.1, "reference_window"));
+                assert_eq!(seen(&after, "window_bytes"), seen(&before.1, "window_bytes"));
+                assert_eq!(seen(&after, "utilisation"), 0.0, "nothing is known of the new path");
+            }
+            if done {
+                break;
+            }
+        }
+        let mut paths: Vec<u32> =
+            taken(&mut sim).iter().filter_map(|ack| ack.telemetry.map(|t| t.path() as u32)).collect();
+        paths.dedup();
+        let expected: Vec<u32> = paths.iter().map(|path| path ^ leaves).collect();
+        assert!(expected.iter().all(|between| spines.contains(between)), "{paths:?}");
+        assert_eq!(changes(&sim), paths.len() as u64 - 1);
+        seen_paths.push(paths.len());
+        assert!(seen(&sim.watch(0), "utilisation") > 0.9, "and then it goes on");
+    }
+    seen_paths.sort_unstable();
+    assert_eq!(seen_paths, [1, 2], "the flow was on one of the two");
 }
 
 /// Flows of one NIC, each to a receiver of its own.
@@ -194,8 +235,6 @@ fn a_gap_makes_one_nak_and_starts_again_at_what_was_lost() {
         assert_eq!(again.head.seq, *missing, "after the nak of {at}");
         assert!(sent.iter().filter(|packet| packet.head.seq == *missing).count() == 2, "sent twice: {missing}");
     }
-    // Nothing leaves while as much as W is in flight. The paper's NIC may keep a whole packet below it; that would stop a
-    // flow whose window is below one.
     let backwards = sent.windows(2).filter(|pair| pair[1].head.seq <= pair[0].head.seq).count();
     assert_eq!(backwards, naks.len(), "go-back-N and nothing else sends again");
 }
