@@ -42,6 +42,14 @@ def test_only_dart_makes_detours(typical: Study) -> None:
             assert dart.at(typical.measures, (scheme, percent), "load_increase") == 0
 
 
+def test_every_message_with_an_end_arrives(typical: Study) -> None:
+    """A network that waits in a circle would keep some for ever."""
+    for percent in dart.LOADS:
+        for scheme in ("dart", "dart-lasthop", "dart with a window"):
+            assert dart.at(typical.measures, (scheme, percent), "messages") > 1000
+            assert dart.at(typical.measures, (scheme, percent), "unfinished") == 0
+
+
 def test_the_variant_deflects_more_and_marks_less(typical: Study) -> None:
     """Deflection at the last hop sees the queue that incasts make."""
     for percent in dart.LOADS:

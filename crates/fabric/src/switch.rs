@@ -9,7 +9,7 @@ use crate::results::{DropCause, What};
 use crate::shared_buffer::{Limit, Pool};
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Header, IntHop, Kind, PortView, Ports, Verdict, flags};
+use fanin_cc::{Header, Instance, IntHop, Kind, PortView, Ports, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
 
@@ -507,7 +507,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Lets the packet's scheme route it and all programs that watch look at it. `None` drops it.
     fn ask_programs(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Option<PortId> {
         let switch = (node.0 - self.config.graph.hosts) as usize;
-        let packet = &mut self.packets[ix];
+        let packet = &self.packets[ix];
         let scheme = packet.scheme as usize;
         let mut number = self.port_number[out.ix()];
         if packet.head.kind == Kind::Data && self.schemes[scheme].switch_active() {
@@ -519,19 +519,15 @@ impl<Q: EventQueue> Simulation<Q> {
                     || (lane == 1) == self.config.classes[head.class as usize - 1].beside.is_some(),
                 "a packet's class is that of its lane"
             );
-            let ports = SwitchView {
-                ports: &self.ports,
-                queues: &self.queues,
-                of_switch: &self.switches[switch].ports,
-                classes: self.classes,
-                beside: &self.beside,
-                hosts: self.config.graph.hosts,
-            };
             let ingress = self.port_number[ingress.ix()];
-            number = self.schemes[scheme].switch_route(switch, self.now, &mut head, ingress, minimal, &ports);
+            let now = self.now;
+            number = self.with_ports(scheme, switch, |scheme, ports| {
+                scheme.switch_route(switch, now, &mut head, ingress, minimal, ports)
+            });
             if head.lane != lane && self.beside[head.class as usize] != 0 {
                 head.class = self.beside[head.class as usize];
             }
+            let packet = &mut self.packets[ix];
             packet.head = head;
             if number != minimal {
                 packet.deflected += 1;
@@ -553,6 +549,20 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         Some(self.switches[switch].ports[number as usize])
+    }
+
+    /// Lets a scheme's program act on the ports of its switch that it may see.
+    #[inline(always)]
+    fn with_ports<R>(&mut self, scheme: usize, switch: usize, act: impl FnOnce(&mut Instance, &SwitchView) -> R) -> R {
+        let ports = SwitchView {
+            ports: &self.ports,
+            queues: &self.queues,
+            of_switch: &self.switches[switch].ports,
+            classes: self.classes,
+            beside: &self.beside,
+            hosts: self.config.graph.hosts,
+        };
+        act(&mut self.schemes[scheme], &ports)
     }
 
     /// Whether a failure cut the way of the packet's message since its attempt set out.
@@ -626,16 +636,9 @@ impl<Q: EventQueue> Simulation<Q> {
         self.switches[switch].timer_event = Time::NEVER;
         for at in 0..self.programs.len() {
             let scheme = self.programs[at] as usize;
-            let ports = SwitchView {
-                ports: &self.ports,
-                queues: &self.queues,
-                of_switch: &self.switches[switch].ports,
-                classes: self.classes,
-                beside: &self.beside,
-                hosts: self.config.graph.hosts,
-            };
             if self.schemes[scheme].switch_wake_at(switch) <= self.now {
-                self.schemes[scheme].switch_timer(switch, self.now, &ports);
+                let now = self.now;
+                self.with_ports(scheme, switch, |scheme, ports| scheme.switch_timer(switch, now, ports));
             }
             self.arm_switch(scheme, switch);
         }

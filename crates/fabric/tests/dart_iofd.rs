@@ -417,7 +417,7 @@ fn one_token_and_an_escape_lane_cannot_lock() {
 }
 
 /// Row D14: with more tokens a message may be misrouted again and again in the other lane, which has cycles then, and whoever
-/// waits there does not get into the escape lane. It locks like one lane does; `duato` makes it rare.
+/// waits there does not get into the escape lane. It locks about as often as one lane does, and with `duato` hardly less.
 #[test]
 fn four_tokens_can_lock_in_two_lanes_as_in_one() {
     let one = first_lock(LaneCount::One, 4, Blocked::Stay).expect("one lane locks");
@@ -430,6 +430,19 @@ fn four_tokens_can_lock_in_two_lanes_as_in_one() {
     let (hops, open) = (sim.totals().packet_hops, sim.open_messages());
     run_to(&mut sim, Time::from_ms(100));
     assert_eq!((hops, open), (sim.totals().packet_hops, sim.open_messages()));
+}
+
+/// How many of the first seeds lock, for VALIDATION.md: 100 with `FANIN_CASES=1000`.
+#[test]
+fn how_often_the_ring_locks() {
+    let seeds = (cases(10).cases as u64).clamp(5, 100);
+    let count = |lanes, tokens, blocked| (0..seeds).filter(|seed| ring_with(*seed, lanes, tokens, blocked).2).count();
+    for tokens in [4, 1] {
+        let (one, two) = (count(LaneCount::One, tokens, Blocked::Stay), count(LaneCount::Two, tokens, Blocked::Stay));
+        let duato = count(LaneCount::Two, tokens, Blocked::Duato);
+        println!("{tokens} tokens, of {seeds} seeds: one lane locks with {one}, two with {two}, duato with {duato}");
+        assert!(tokens > 1 || (two, duato) == (0, 0), "{two} {duato}");
+    }
 }
 
 /// An incast whose last hop deflects back into a small fabric, so that messages come back to switches.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::random::{Case, lossy, stormy};
+use common::random::{Case, Schemes, lossy, stormy};
 use common::*;
 use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue, WindowedQueue};
 use fanin_fabric::topology::{FatTree, LeafSpine};
@@ -77,7 +77,7 @@ fn by_partitions(case: &Case, until: Time, parts: usize, spread: u64) -> Outcome
 
 /// Cases whose shortest link is 300 ns long.
 fn cuttable() -> impl Strategy<Value = Case> {
-    lossy().prop_map(|mut case| {
+    lossy(Schemes::All).prop_map(|mut case| {
         for link in &mut case.config.graph.links {
             link.delay = link.delay.max(ns(300));
         }
@@ -89,7 +89,7 @@ proptest! {
     #![proptest_config(cases(1))]
 
     #[test]
-    fn any_case_repeats_itself_on_either_queue(case in stormy()) {
+    fn any_case_repeats_itself_on_either_queue(case in stormy(Schemes::All)) {
         let once = outcome(&case, CalendarQueue::new(case.config.seed, ns(10), us(5)), us(500));
         prop_assert_eq!(&by_heap(&case, us(500)), &once);
         // The calendar's own parameters change nothing, nor does a second time.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::random::{Case, calm, lossy, steps, stormy};
+use common::random::{Case, Schemes, calm, lossy, steps, stormy};
 use common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(cases(1))]
 
     #[test]
-    fn every_byte_is_somewhere_at_any_stop(case in stormy(), steps in steps()) {
+    fn every_byte_is_somewhere_at_any_stop(case in stormy(Schemes::WithoutDeflection), steps in steps()) {
         let mut sim = case.build();
         walk(&mut sim, us(400), &steps);
         run_to(&mut sim, us(600));
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn without_failures_everything_arrives_and_nothing_is_left(case in calm()) {
+    fn without_failures_everything_arrives_and_nothing_is_left(case in calm(Schemes::WithoutDeflection)) {
         let sim = finish_and_check(&case);
         let drops = sim.totals().drops;
         prop_assert_eq!(drops, Drops { buffer: drops.buffer, ..Drops::default() }, "only lossy classes lose packets");
@@ -99,14 +99,14 @@ proptest! {
     }
 
     #[test]
-    fn what_links_lose_is_sent_again_until_it_arrives(case in lossy()) {
+    fn what_links_lose_is_sent_again_until_it_arrives(case in lossy(Schemes::WithoutDeflection)) {
         let sim = finish_and_check(&case);
         let drops = sim.totals().drops;
         prop_assert_eq!(drops, Drops { buffer: drops.buffer, error: drops.error, ..Drops::default() });
     }
 
     #[test]
-    fn stops_change_nothing(case in stormy(), steps in steps()) {
+    fn stops_change_nothing(case in stormy(Schemes::WithoutDeflection), steps in steps()) {
         let mut stopped = case.build();
         walk(&mut stopped, us(500), &steps);
         run_to(&mut stopped, us(500));

@@ -205,6 +205,22 @@ def rows_calibration(measures: Measures) -> list[Row]:
                 "calibrated",
             )
         )
+    for law in LAWS:
+        found_at = {
+            us: [values["marked"][0] for key, values in measures.items() if key[0] == law and key[2] == us]
+            for us in JITTERS_US
+        }
+        ran = {us: values for us, values in found_at.items() if values}
+        rows.append(
+            Row(
+                claim,
+                f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us",
+                "17 / 41 / 67 %",
+                " / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values()) + " %",
+                "chosen by it, not scored",
+                "calibrated",
+            )
+        )
     for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True):
         marked = at(measures, (STEP, SNAPSHOT, CALIBRATED_US, percent), "marked")
         rows.append(

@@ -1,6 +1,8 @@
 //! What several test files need.
 #![allow(dead_code)]
 
+pub mod dart;
+pub mod dart_switch;
 pub mod net;
 pub mod ns3;
 pub mod point;

@@ -137,14 +137,21 @@ fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes:
     }
 }
 
+/// Which schemes traffic may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schemes {
+    All,
+    /// Those that deflect nothing. What deflects reorders where messages share a connection, and a whole message that is
+    /// sent again over a small lossy buffer may lose the same packets each time; `dart_random.rs` has fabrics for it.
+    WithoutDeflection,
+}
+
 // Timers are longer than any queue here: with shorter ones go-back-N without control sends the same bytes again while
 // they still wait, and may never get through, which is its nature and not the fabric's.
-fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
-    // What deflects has random fabrics of its own (`dart_random.rs`): it reorders where messages share a connection, and a
-    // whole message that is sent again over a small lossy buffer may lose the same packets each time.
+fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
     let presets: Vec<&str> = fanin_cc::rows().iter().flat_map(|r| r.presets.iter().copied()).collect();
-    let calm = |id: &&str| !fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0).pinned;
-    let presets: Vec<&str> = presets.into_iter().filter(calm).collect();
+    let pinned = |id: &&str| fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0).pinned;
+    let presets: Vec<&str> = presets.into_iter().filter(|id| schemes == Schemes::All || !pinned(id)).collect();
     (
         prop::sample::select(presets),
         1u8..8,
@@ -235,7 +242,7 @@ fn any_message() -> impl Strategy<Value = Message> {
 }
 
 /// A network without errors and outages, under traffic whose messages all end.
-pub fn calm() -> impl Strategy<Value = Case> {
+pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
     let network = (
         any::<u64>(),
         graphs(),
@@ -245,7 +252,8 @@ pub fn calm() -> impl Strategy<Value = Case> {
         prop::sample::select(vec![Release::Dequeue, Release::LastBit]),
         prop::option::weighted(0.3, (0u64..64_000, prop::option::of(0u64..22_500))),
     );
-    (network, vec(any_traffic(), 1..4), vec(any_message(), 1..25)).prop_map(|(network, mut traffics, mut messages)| {
+    let traffics = vec(any_traffic(schemes), 1..4);
+    (network, traffics, vec(any_message(), 1..25)).prop_map(|(network, mut traffics, mut messages)| {
         let (seed, graph, packet, classes, buffer, release, fifo) = network;
         let hosts = graph.hosts;
         for traffic in &mut traffics {
@@ -272,8 +280,9 @@ pub fn calm() -> impl Strategy<Value = Case> {
 }
 
 /// The same with links that lose packets.
-pub fn lossy() -> impl Strategy<Value = Case> {
-    (calm(), prop::option::of(vec(prop_oneof![2 => Just(0.0), 1 => 0.0..0.01f64], 8))).prop_map(|(mut case, rates)| {
+pub fn lossy(schemes: Schemes) -> impl Strategy<Value = Case> {
+    let errors = prop::option::of(vec(prop_oneof![2 => Just(0.0), 1 => 0.0..0.01f64], 8));
+    (calm(schemes), errors).prop_map(|(mut case, rates)| {
         if let Some(rates) = rates {
             let links = case.config.graph.links.iter_mut();
             links.zip(rates.iter().cycle()).for_each(|(link, rate)| link.error_rate = *rate);
@@ -283,9 +292,9 @@ pub fn lossy() -> impl Strategy<Value = Case> {
 }
 
 /// The same with links that go down, some for ever, and flows that never end.
-pub fn stormy() -> impl Strategy<Value = Case> {
+pub fn stormy(schemes: Schemes) -> impl Strategy<Value = Case> {
     let outage = (any::<u32>(), 0u64..150_000, 1u64..50_000, 1u64..50_000, prop::option::weighted(0.8, 1u64..50_000));
-    (lossy(), vec(outage, 0..4), prop::option::weighted(0.3, any::<usize>())).prop_map(
+    (lossy(schemes), vec(outage, 0..4), prop::option::weighted(0.3, any::<usize>())).prop_map(
         |(mut case, outages, endless)| {
             let links = case.config.graph.links.len();
             for (link, from, long, then, again) in outages {
