@@ -82,10 +82,7 @@ impl Ordinary {
     /// # Errors
     /// When the FCT file cannot be written.
     pub fn run(&self, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
-        let mut built = self.checked.build();
-        // Flows are in the file when their senders know, so the last ACK has to arrive.
-        built.measure.until_acked = true;
-        let mut outcome = crate::run::run(built, progress);
+        let mut outcome = crate::run::run(self.checked.build(), progress);
         let spool = self.completions(&outcome.run)?;
         outcome.run.files.push(spool);
         Ok(outcome)

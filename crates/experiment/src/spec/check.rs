@@ -154,7 +154,11 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         warm_up: measure.warm_up,
         window: measure.window,
         stop_when_done: measure.stop_when_done,
-        until_acked: false,
+        // Their users' files have flows when senders know.
+        until_acked: document
+            .traffic
+            .iter()
+            .any(|traffic| matches!(traffic.pattern, document::Pattern::Hpcc { .. } | document::Pattern::Htsim { .. })),
         drain: measure.drain,
         drain_limit: measure.drain_limit,
         report_size: measure.report_size.map(|size| size.get()),
