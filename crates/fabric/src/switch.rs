@@ -389,12 +389,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.queue.push(Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix });
     }
 
-    /// A switch writes telemetry into a packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet itself
-    /// counts in neither number.
+    /// A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet
+    /// itself counts in neither number. ACKs carry back what the data packet had, and switches leave them alone (3.1).
     #[inline(always)]
     fn stamp(&mut self, out: PortId, ix: PacketIx) {
         let port = &self.ports[out.ix()];
-        if port.nic != u32::MAX || !self.packets[ix].head.has(flags::INT) {
+        let head = &self.packets[ix].head;
+        if port.nic != u32::MAX || !head.has(flags::INT) || head.kind != Kind::Data {
             return;
         }
         let hop = IntHop { rate: port.rate, time: self.now, sent: port.bytes, queued: port.queued };

@@ -1,53 +1,16 @@
 //! HPCC in small networks: the micro-benchmarks of sections 3 and 5.2.
 
 mod common;
+#[path = "common/hpcc.rs"]
+mod hpcc;
 
 use common::*;
 use fanin_cc::Settings;
 use fanin_cc::schemes::dcqcn::RateOrShare;
-use fanin_cc::schemes::{dcqcn_vendor, hpcc};
-use fanin_fabric::topology::Star;
+use fanin_cc::schemes::dcqcn_vendor;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
-
-/// 1,000 bytes of payload under RoCEv2's 62 bytes of headers; telemetry comes on top.
-const SIZES: PacketSizes = PacketSizes { payload: 1000, header: 62, ack: 66, cnp: 78, pause: 64 };
-/// A packet of HPCC on the wire.
-const HPCC_WIRE: u64 = 1104;
-/// The same, of DCQCN.
-const DCQCN_WIRE: u64 = 1062;
-
-fn hosts(hosts: u32, rate: Rate, delay: Time) -> NetworkConfig {
-    let graph = Star { hosts, host_link: cable(rate, delay) }.build().unwrap();
-    NetworkConfig { packet: SIZES, ..network(graph) }
-}
-
-/// A rack of the testbed (5.1): 25 Gb/s to one switch, 5.4 us there and back for a packet and its ACK, PFC, and DCQCN's marks.
-fn rack(n: u32) -> NetworkConfig {
-    // 4 delays, and 2 packets of 1,062 B and 2 ACKs of 66 B.
-    let config = hosts(n, gbps(25), ns(1170));
-    let marks = Marking::Red { min: 100_000, max: 400_000, max_probability: 0.2, at: MarkAt::Dequeue };
-    NetworkConfig { classes: vec![class(true, marks)], buffer: lossless(16_000_000, None), ..config }
-}
-
-fn with(preset: &'static str, change: impl FnOnce(&mut hpcc::Params)) -> TrafficConfig {
-    use fanin_cc::Scheme;
-    let mut params = hpcc::Hpcc::preset(preset);
-    change(&mut params);
-    TrafficConfig { scheme: Settings::Hpcc(preset, params), ecn: false, ..patient(preset) }
-}
-
-/// Timers that no queue here reaches.
-fn patient(preset: &str) -> TrafficConfig {
-    let mut traffic = traffic(preset);
-    traffic.endpoint.timeout = Time::from_ms(50);
-    traffic
-}
-
-/// HPCC on the testbed: T = 9 us (5.1).
-fn testbed() -> TrafficConfig {
-    with("hpcc", |p| p.base_rtt = us(9))
-}
+use hpcc::*;
 
 /// The vendor's DCQCN as section 5.2 has it: 300 us, 4 us; the steps, which it does not name, are those of DCQCN's paper.
 fn vendor() -> TrafficConfig {
@@ -56,10 +19,6 @@ fn vendor() -> TrafficConfig {
     params.additive_increase = RateOrShare::Rate(Rate::from_mbps(40));
     params.hyper_increase = RateOrShare::Rate(Rate::from_mbps(400));
     TrafficConfig { scheme: Settings::DcqcnVendor("dcqcn-vendor", params), ..patient("dcqcn-vendor") }
-}
-
-fn endless(start: Time, src: u32, dst: u32) -> Message {
-    message(start, src, dst, Message::ENDLESS)
 }
 
 fn delivered(sim: &Simulation) -> Vec<u64> {
@@ -75,10 +34,6 @@ fn queue(sim: &mut Simulation, port: fanin_units::PortId, until: Time, step: Tim
         seen.push((next, sim.queued(port)));
     }
     seen
-}
-
-fn seen(values: &[(&'static str, f64)], name: &str) -> f64 {
-    values.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v)
 }
 
 /// One flow and what its sender knows: ACKs come one per packet and in order, so those that have reached it are counted.
@@ -203,14 +158,15 @@ fn hpcc_fig9ab_longshort() {
             run_to(&mut sim, next);
         }
         let end = sim.flows()[1].finished;
-        // The last window of 20 us in which it has less than 95 % of its solo rate, within 20 ms. (What the queue still holds
-        // of it keeps it at line rate for a while, whatever its sender does.)
-        let (step, mut last, mut recovered) = (us(20), delivered(&sim)[0], Time::ZERO);
-        while sim.now() < end + Time::from_ms(20) {
+        // What its sender puts on the wire, in windows of 10 us: what the queue still holds of it keeps it at line rate at the
+        // receiver for a while, whatever its sender does.
+        let (step, needed) = (us(10), 0.95 * solo * us(10).as_secs_f64() / 1000.0);
+        let (mut last, mut recovered) = (sim.flows()[0].packets_sent, Time::NEVER);
+        while recovered == Time::NEVER && sim.now() < end + Time::from_ms(20) {
             let next = sim.now() + step;
             run_to(&mut sim, next);
-            let now = delivered(&sim)[0];
-            if ((now - last) as f64) < 0.95 * solo * step.as_secs_f64() {
+            let now = sim.flows()[0].packets_sent;
+            if (now - last) as f64 >= needed - 1.0 {
                 recovered = next - end;
             }
             last = now;

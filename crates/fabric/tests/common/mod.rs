@@ -151,7 +151,7 @@ pub fn simulation(config: NetworkConfig, traffics: Vec<TrafficConfig>, mut messa
     Simulation::new(config, traffics, Box::new(messages.into_iter()))
 }
 
-/// Runs until nothing is left to happen, which must come within 100 simulated seconds (an ACK chunk above the window waits for timers) and 3 million events.
+/// Runs until nothing is left to happen, which must come within 100 simulated seconds and 3 million events.
 pub fn finish<Q: EventQueue>(sim: &mut Simulation<Q>) {
     assert!(sim.run_until(Time::from_s(100), 3_000_000), "events without end: {:?}", sim.totals());
     assert!(sim.is_over(), "something still waits after 100 s: {:?}", sim.totals());

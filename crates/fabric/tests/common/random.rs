@@ -172,6 +172,33 @@ fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
         })
 }
 
+/// The largest ACK chunk that no window of the scheme is too small for. A receiver that waits for more than may be in flight
+/// answers nothing until the timer has sent it all again, every round anew: a message of 900 packets then takes a minute
+/// and tests nothing but patience. TCP's windows are two packets at least but for the first one after a timer (RFC 5681
+/// section 3.1), and so are those of a bandwidth-delay product, as any way has two links of a packet's time each; one that is
+/// scaled down with a rate comes back with it, by DCQCN's own timers. HPCC's may be below one packet for long, and its manual
+/// asks for an ACK of each. Without a window any chunk fills.
+fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {
+    let rate = Rate::from_gbps(10);
+    let (base_rtt, network_bdp) = (us(10), rate.bytes_in(us(10)));
+    let wire = payload + 40;
+    let path = fanin_cc::PathInfo {
+        line_rate: rate,
+        nic_rate: rate,
+        base_rtt,
+        payload,
+        wire,
+        network_bdp,
+        network_rtt: base_rtt,
+    };
+    let windowed = scheme.build().open(0, &path, Time::ZERO).control.window < u64::MAX;
+    match (windowed, scheme.extra().telemetry) {
+        (false, _) => u32::MAX,
+        (true, true) => payload,
+        (true, false) => 2 * payload,
+    }
+}
+
 /// TCP and the overhead of its host. Its payload is that of the network's packets, its ACKs may be in its own class.
 fn any_tcp() -> impl Strategy<Value = (TcpConfig, Time)> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -223,6 +250,8 @@ pub fn calm() -> impl Strategy<Value = Case> {
         let hosts = graph.hosts;
         for traffic in &mut traffics {
             traffic.class = 1 + traffic.class % classes.len() as u8;
+            let rdma = &mut traffic.endpoint;
+            rdma.ack_chunk = rdma.ack_chunk.min(most_ack_chunk(&traffic.scheme, packet.payload as u32));
             if let Some(tcp) = &mut traffic.tcp {
                 tcp.connection.mss = packet.payload as u32;
                 tcp.ack_class = if tcp.ack_class == 0 { 0 } else { traffic.class };
