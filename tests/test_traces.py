@@ -189,6 +189,7 @@ seed = 1
 
 [network]
 topology = { kind = "leaf-spine", leaves = 2, hosts = 3, spines = 1, link = "10 Gbps", delay = "1 us" }
+buffer = { per_port = "200 KB", policy = "lossless" }
 
 [[traffic]]
 name = "fan-in"
