@@ -202,8 +202,8 @@ def joined(trace: Path) -> pl.DataFrame:
 
 def table(rows: list[Compared]) -> Table:
     """The comparison, one line per configuration; the worst bin is how far any percentile is off."""
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("configuration", "flows", "equal", "queue", "equal", "worst bin", "M hops/s"):
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for column in ("configuration", "flows", "equal", "queue", "equal", "worst", "Mhop/s"):
         shown.add_column(column, justify="left" if column == "configuration" else "right", no_wrap=True)
     for row in rows:
         queue = ["", ""] if row.queue is None else [f"{row.queue:,}", f"{row.queue_equal:,}"]
@@ -214,13 +214,13 @@ def table(rows: list[Compared]) -> Table:
 
 
 def beside_table(rows: list[Beside]) -> Table:
-    """How far percentiles of slowdown are off, on average over size bins and in the worst one."""
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("configuration", "run as", *BOUNDS, *(f"worst {name}" for name in BOUNDS)):
-        shown.add_column(column, justify="left" if column in ("configuration", "run as") else "right", no_wrap=True)
+    """How far percentiles of slowdown are off, on average over size bins and, in brackets, in the worst one."""
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for column in ("configuration", "run as", *BOUNDS):
+        shown.add_column(column, justify="right" if column in BOUNDS else "left", no_wrap=True)
     for row in rows:
-        mean = [f"{row.mean[name]:+.1%}" for name in BOUNDS]
-        shown.add_row(scheme(row.config), row.how, *mean, *(f"{row.worst[name]:.0%}" for name in BOUNDS))
+        off = [f"{row.mean[name]:+.1%} ({row.worst[name]:.0%})" for name in BOUNDS]
+        shown.add_row(scheme(row.config), row.how, *off)
     return shown
 
 
