@@ -75,25 +75,30 @@ pub struct Counts {
     pub paused: u64,
 }
 
-/// A device that runs.
+/// A device that runs; what every packet needs comes first.
+#[repr(C)]
 pub(crate) struct Running {
     /// Whether a packet is leaving.
     busy: bool,
     /// Bit q: the peer paused queue q.
     pub paused: u8,
-    /// Packets that wait, of a switch.
-    queues: [VecDeque<u32>; QUEUES],
-    bytes: [u64; QUEUES],
+    /// Bit q: packets wait in queue q.
+    waiting: u8,
     /// The queue served last.
-    last: usize,
-    /// What it has done.
-    counts: Counts,
-    /// When the peer paused each queue, or `u64::MAX`.
-    paused_since: [u64; QUEUES],
+    last: u8,
     /// The error source of its link, or none.
     errors: u32,
     /// Its place in [`Network::nics`], of a host.
     pub nic: u32,
+    /// Bytes that wait in all queues.
+    queued: u64,
+    /// What it has done.
+    counts: Counts,
+    bytes: [u32; QUEUES],
+    /// Packets that wait, of a switch.
+    queues: [VecDeque<u32>; QUEUES],
+    /// When the peer paused each queue, or `u64::MAX`.
+    paused_since: [u64; QUEUES],
 }
 
 /// What a run does not share with its past: everything.
@@ -184,6 +189,8 @@ impl Network {
                 paused: 0,
                 queues: Default::default(),
                 bytes: [0; QUEUES],
+                waiting: 0,
+                queued: 0,
                 last: 0,
                 counts: Counts::default(),
                 paused_since: [u64::MAX; QUEUES],
@@ -410,7 +417,7 @@ impl Network {
         if !self.traced[node as usize] {
             return;
         }
-        let queued = self.devices[device as usize].bytes[queue as usize];
+        let queued = self.devices[device as usize].bytes[queue as usize] as u64;
         self.happened.record(self.events.now(), &self.wiring, device, queue, queued, &self.packets[ix as usize], seen);
     }
 
@@ -426,20 +433,25 @@ impl Network {
         }
         // Queue 0 first and never paused, then the others in turn.
         let running = &mut self.devices[d];
-        let queue = if !running.queues[0].is_empty() {
+        let ready = running.waiting & (!running.paused | 1);
+        if ready == 0 {
+            return;
+        }
+        let queue = if ready & 1 != 0 {
             0
         } else {
-            let turn = (1..=QUEUES).map(|step| (step + running.last) % QUEUES);
-            let Some(queue) = turn.into_iter().find(|q| running.paused & 1 << q == 0 && !running.queues[*q].is_empty())
-            else {
-                return;
-            };
-            running.last = queue;
-            queue
+            let after = ready & 0xFEu8.checked_shl(running.last as u32).unwrap_or(0);
+            let queue = (if after != 0 { after } else { ready }).trailing_zeros();
+            running.last = queue as u8;
+            queue as usize
         };
         let Some(ix) = running.queues[queue].pop_front() else { return };
         let size = self.packets[ix as usize].size;
-        running.bytes[queue] -= size as u64;
+        running.bytes[queue] -= size;
+        running.queued -= size as u64;
+        if running.queues[queue].is_empty() {
+            running.waiting &= !(1 << queue);
+        }
         self.leaves_switch(device, queue, ix);
         self.note(device, ix, queue as u8, Seen::Dequeued);
         self.transmit(device, ix);
@@ -478,7 +490,7 @@ impl Network {
                 rate: Rate::from_bps(self.wiring.devices[d].rate),
                 time: Time::from_ns(self.events.now()),
                 sent: running.counts.bytes,
-                queued: running.bytes.iter().sum(),
+                queued: running.queued,
             };
             self.telemetry[ix as usize].push(NodeId(node), hop);
         }
@@ -577,9 +589,12 @@ impl Network {
     fn enqueue(&mut self, device: u32, queue: usize, ix: u32) {
         self.note(device, ix, queue as u8, Seen::Enqueued);
         let running = &mut self.devices[device as usize];
-        running.bytes[queue] += self.packets[ix as usize].size as u64;
+        let size = self.packets[ix as usize].size;
+        running.bytes[queue] += size;
+        running.queued += size as u64;
+        running.waiting |= 1 << queue;
         if queue != 0 {
-            running.counts.peak = running.counts.peak.max(running.bytes[queue]);
+            running.counts.peak = running.counts.peak.max(running.bytes[queue] as u64);
         }
         running.queues[queue].push_back(ix);
         self.serve(device);
@@ -620,7 +635,7 @@ impl Network {
             let running = &mut self.devices[device as usize];
             let lost: Vec<u32> = if running.nic == NONE {
                 // The buffer that they hold is not given back.
-                running.paused = 0;
+                (running.paused, running.waiting, running.queued) = (0, 0, 0);
                 running.bytes = [0; QUEUES];
                 running.queues.iter_mut().flat_map(core::mem::take).collect()
             } else {

@@ -2,6 +2,7 @@
 
 use crate::hash::{murmur3, tuple};
 use fanin_formats::hpcc::Topology;
+use std::collections::HashMap;
 
 /// No device.
 pub const NONE: u32 = u32::MAX;
@@ -127,6 +128,8 @@ impl Wiring {
         let mut ways = vec![Way::default(); nodes * hosts];
         self.next = vec![(0, 0); nodes * hosts];
         self.choices.clear();
+        // Most lists are there many times, and one copy of each stays in a cache.
+        let mut known: HashMap<Vec<u32>, (u32, u32)> = HashMap::new();
         let mut parents: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut distance = vec![u32::MAX; nodes];
         for (column, &host) in self.hosts.iter().enumerate() {
@@ -163,9 +166,13 @@ impl Wiring {
                 }
             }
             for (node, list) in parents.iter().enumerate() {
-                let first = self.choices.len() as u32;
-                self.choices.extend_from_slice(list);
-                self.next[node * hosts + column] = (first, list.len() as u32);
+                let place = known.get(list).copied().unwrap_or_else(|| {
+                    let place = (self.choices.len() as u32, list.len() as u32);
+                    self.choices.extend_from_slice(list);
+                    known.insert(list.clone(), place);
+                    place
+                });
+                self.next[node * hosts + column] = place;
             }
         }
         ways
