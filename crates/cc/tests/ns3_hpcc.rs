@@ -42,8 +42,8 @@ fn take(flow: &mut Flow, seq: u64, sent_to: u64, hops: &[IntHop]) -> (u64, u64) 
 fn it_starts_at_the_line_and_stores_the_first_ack() {
     let mut f = flow(|_| ());
     assert_eq!((f.rate(), f.control.window, f.control.wake_at), (100 * G, 153_000, Time::NEVER));
-    assert!(f.control.retime, "a change of rate moves the packet that waits");
     assert_eq!(take(&mut f, 1000, 150_000, &[hop(100, 5_000, 4096, 999_999)]), (100 * G, 153_000));
+    assert!(!f.control.retime, "where no rate was made, no packet that waits is moved");
     assert_eq!(f.watch("u"), 1.0);
     assert_eq!(HpccNs3::extra(&params(|_| ())), Extra { data: 42, ack: 42, telemetry: true });
 }
@@ -66,6 +66,7 @@ fn it_multiplies_by_the_target_over_the_use() {
     assert_eq!((seen, f.watch("u")), ((fast, 153_000 * fast / (100 * G)), u));
     // The same news again: nothing in no time is no number, and counts as nothing in no time.
     assert_eq!(take(&mut f, 150_001, 160_000, &[hop(100, 23_360, 153_600 + 76_800, 0)]).0, fast);
+    assert!(f.control.retime, "a rate moves the packet that waits, and the NIC's look, even where it is the old one");
     assert_eq!(f.watch("u"), u);
 }
 
