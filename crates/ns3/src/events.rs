@@ -26,6 +26,8 @@ pub enum Event {
     Timer(u32, u32),
     /// A link goes down.
     LinkDown,
+    /// All queues are looked at.
+    Sample,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -217,10 +217,13 @@ impl Network {
         let stop = time::seconds(config.stop);
         let extra = settings.extra();
         let switches = mmus.len();
-        let most = switches.max(1);
         let ports = wiring.of_node.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let lengths = QueueLengths::new(config.qlen_start, config.qlen_end, stop, switches, ports);
+        if let Some(at) = lengths.first() {
+            events.push(at, Event::Sample);
+        }
         Self {
-            lengths: QueueLengths::new(config.qlen_start, config.qlen_end, stop, most, ports),
+            lengths,
             config,
             events,
             devices,
@@ -264,10 +267,6 @@ impl Network {
         let limit = until.min(self.stop);
         while let Some((asked, event)) = self.events.pop_before(limit) {
             self.asked = asked;
-            if self.events.now() > self.lengths.next_dump {
-                self.dump_lengths();
-            }
-            self.lengths.clock(self.events.now(), asked);
             match event {
                 Event::Sent(device) => {
                     self.devices[device as usize].busy = false;
@@ -280,19 +279,19 @@ impl Network {
                 Event::Made(flow) => self.events.push(self.events.now(), Event::Opens(flow)),
                 Event::Opens(flow) => self.open(flow),
                 Event::LinkDown => self.link_down(),
+                Event::Sample => self.sample(),
             }
         }
         self.stopped |= limit == self.stop;
-        while self.lengths.next_dump < limit.min(self.events.next_at().unwrap_or(u64::MAX)) {
-            self.dump_lengths();
-        }
     }
 
-    /// Writes out how long each queue was how long.
-    #[cold]
-    fn dump_lengths(&mut self) {
-        let mmus = &self.mmus;
-        self.lengths.dump(&mut self.happened.lengths, |switch, port| mmus[switch].queued(port));
+    /// Looks at how long all queues are.
+    fn sample(&mut self) {
+        let (mmus, now, quiet) = (&self.mmus, self.events.now(), self.events.is_empty());
+        let next = self.lengths.look(now, quiet, &mut self.happened.lengths, |switch, port| mmus[switch].queued(port));
+        if let Some(next) = next {
+            self.events.push(next, Event::Sample);
+        }
     }
 
     /// Now, in ns: the time of the last event.

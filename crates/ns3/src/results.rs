@@ -148,77 +148,70 @@ const SAMPLE: u64 = 100;
 /// Samples are written out at multiples of this, ns.
 const DUMP: u64 = 100_000_000;
 
-/// How long each queue was how long. That simulator looks at all queues every 100 ns; here a queue's samples are counted
-/// when it changes, and not at all when none would be written.
+/// How long each queue was how long. That simulator looks at all queues every 100 ns. Here the look is an event too, for its
+/// place among those of its nanosecond, but a queue's samples are counted when it changes, and there are no looks at all
+/// when nothing would be written.
 pub(crate) struct QueueLengths {
-    /// First instant that is not sampled.
-    end: u64,
-    /// When the counts are written out next, or `u64::MAX`.
-    pub next_dump: u64,
-    now: u64,
-    /// Whether the event that runs now was asked for before the sample at its instant, which was asked for one sample before.
-    precedes: bool,
+    start: u64,
+    /// The last look: the first one that is not before the configuration's end.
+    last: u64,
+    /// Looks so far.
+    taken: u64,
     ports: usize,
-    /// Next sample of each queue that is not counted, and what was counted.
+    /// Looks at each queue that are counted, and what was counted.
     seen: Vec<(u64, Vec<u32>)>,
 }
 
 impl QueueLengths {
     pub fn new(start: u64, end: u64, stop: u64, switches: usize, ports: usize) -> Self {
-        // The look at `end` or just after it is the last one.
         let last = start + end.saturating_sub(start).div_ceil(SAMPLE) * SAMPLE;
-        let end = (last + 1).min(stop);
-        let first_dump = start.div_ceil(DUMP) * DUMP;
-        let dumps = start.is_multiple_of(SAMPLE) && first_dump < end;
-        Self {
-            end,
-            next_dump: if dumps { first_dump } else { u64::MAX },
-            now: 0,
-            precedes: false,
-            ports,
-            seen: if dumps { vec![(start, Vec::new()); switches * ports] } else { Vec::new() },
-        }
+        let dumps = start.is_multiple_of(SAMPLE) && start.div_ceil(DUMP) * DUMP < (last + 1).min(stop);
+        let queues = if dumps { switches * ports } else { 0 };
+        Self { start, last, taken: 0, ports, seen: vec![(0, Vec::new()); queues] }
     }
 
-    #[inline]
-    pub fn clock(&mut self, now: u64, asked: u64) {
-        self.now = now;
-        self.precedes = asked + SAMPLE < now;
+    /// When the first look is, if there is one.
+    pub fn first(&self) -> Option<u64> {
+        (!self.seen.is_empty()).then_some(self.start)
     }
 
     /// A queue that holds `bytes` is about to change.
     #[inline]
     pub fn changes(&mut self, switch: usize, port: usize, bytes: u32) {
         if !self.seen.is_empty() {
-            let until = if self.precedes { self.now } else { self.now + 1 };
-            self.count(switch * self.ports + port, until, bytes);
+            self.count(switch * self.ports + port, bytes);
         }
     }
 
-    /// Counts the samples of a queue before `until`.
-    fn count(&mut self, at: usize, until: u64, bytes: u32) {
-        let until = until.min(self.end);
-        let (next, counts) = &mut self.seen[at];
-        if *next >= until {
-            return;
+    fn count(&mut self, place: usize, bytes: u32) {
+        let (counted, counts) = &mut self.seen[place];
+        if *counted < self.taken {
+            let kb = (bytes / 1000) as usize;
+            if counts.len() <= kb {
+                counts.resize(kb + 1, 0);
+            }
+            counts[kb] += (self.taken - *counted) as u32;
+            *counted = self.taken;
         }
-        let samples = (until - *next).div_ceil(SAMPLE);
-        *next += samples * SAMPLE;
-        let kb = (bytes / 1000) as usize;
-        if counts.len() <= kb {
-            counts.resize(kb + 1, 0);
-        }
-        counts[kb] += samples as u32;
     }
 
-    /// Writes out all counts up to [`Self::next_dump`]. What happened at that instant has happened; nothing after it has.
-    pub fn dump(&mut self, out: &mut Vec<Lengths>, queued: impl Fn(usize, usize) -> u32) {
-        let at = self.next_dump;
-        for place in 0..self.seen.len() {
-            let (switch, device) = (place / self.ports, place % self.ports);
-            self.count(place, at + 1, queued(switch, device));
-            out.push(Lengths { at, switch, device, counts: self.seen[place].1.clone() });
+    /// A look, and when the next one is, if there is one: where nothing else will happen, the next one that is written out.
+    pub fn look(
+        &mut self,
+        now: u64,
+        quiet: bool,
+        out: &mut Vec<Lengths>,
+        queued: impl Fn(usize, usize) -> u32,
+    ) -> Option<u64> {
+        self.taken = (now - self.start) / SAMPLE + 1;
+        if now.is_multiple_of(DUMP) {
+            for place in 0..self.seen.len() {
+                let (switch, device) = (place / self.ports, place % self.ports);
+                self.count(place, queued(switch, device));
+                out.push(Lengths { at: now, switch, device, counts: self.seen[place].1.clone() });
+            }
         }
-        self.next_dump = if at + DUMP < self.end { at + DUMP } else { u64::MAX };
+        let next = if quiet { ((now / DUMP + 1) * DUMP).min(self.last) } else { now + SAMPLE };
+        (now < self.last).then_some(next)
     }
 }

@@ -55,3 +55,43 @@ fn timely() {
 fn dctcp() {
     cases("dctcp");
 }
+
+/// Queue lengths, sampled every 100 ns and written out at 2.1 s, against what packets that join and leave say. Where a packet
+/// moves in the very nanosecond of a sample, either may come first.
+#[test]
+fn queue_lengths_are_those_that_packets_make() {
+    use fanin_ns3::results::Seen;
+    let config = fanin_formats::hpcc::Config {
+        stop: 2.15,
+        qlen_start: 2_000_000_000,
+        qlen_end: 2_120_000_000,
+        ..micro("dcqcn_vwin")
+    };
+    let settings = fanin_ns3::law::settings(&config).unwrap();
+    let mut network = fanin_ns3::Network::new(config, &star(), senders(16, 500_000), &[17], &settings);
+    network.run_until(u64::MAX);
+    let happened = &network.happened;
+    let (first, second): (Vec<_>, Vec<_>) = happened.lengths.iter().partition(|l| l.at == 2 * G);
+    assert_eq!((first.len(), second.len()), (17, 17), "at 2.0 s and at 2.1 s, every device of the one switch");
+    assert!(first.iter().all(|l| l.counts == [1]) && second.iter().all(|l| l.at == 2_100_000_000));
+    let counts = &second[0].counts;
+    assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>(), 1_000_001);
+
+    let moves: Vec<(u64, u64)> = (happened.records.iter())
+        .filter(|r| r.device == 1 && r.queue == 3 && matches!(r.seen, Seen::Enqueued | Seen::Dequeued))
+        .map(|r| (r.at, if r.seen == Seen::Enqueued { r.queued + r.packet.size as u64 } else { r.queued }))
+        .collect();
+    let mut expected = vec![0i64; counts.len()];
+    let (mut at, mut length, mut ties) = (0, 0, 0);
+    for sample in (0..=1_000_000u64).map(|k| 2 * G + 100 * k) {
+        while let Some((_, after)) = moves.get(at).filter(|(time, _)| *time < sample) {
+            (at, length) = (at + 1, *after);
+        }
+        ties += moves.get(at).is_some_and(|(time, _)| *time == sample) as i64;
+        expected[(length / 1000) as usize] += 1;
+    }
+    let off: i64 = counts.iter().zip(&expected).map(|(a, b)| (i64::from(*a) - b).abs()).sum();
+    println!("{ties} ties, {off} off, longest {} KB", counts.len() - 1);
+    // Few against the 6,600 samples in which the queue moved.
+    assert!(off <= 2 * ties && ties < 200 && counts.len() > 800, "{off} off, {ties} ties, {} KB", counts.len());
+}
