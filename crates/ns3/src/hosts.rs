@@ -375,7 +375,8 @@ impl Network {
             f.next = f.acked;
         }
         let ack = Ack {
-            seq: to as u64,
+            // Its own number, also where the sender takes it down to a chunk.
+            seq: packet.seq as u64,
             newly_acked: f.acked - before,
             acked_to: f.acked,
             sent_to: f.next,

@@ -95,3 +95,20 @@ fn queue_lengths_are_those_that_packets_make() {
     // Few against the 6,600 samples in which the queue moved.
     assert!(off <= 2 * ties && ties < 200 && counts.len() > 800, "{off} off, {ties} ties, {} KB", counts.len());
 }
+
+/// With `L2_BACK_TO_ZERO` a sender takes acknowledgements down to whole chunks, but its control law sees the number that the
+/// ACK itself carries: with one chunk for all, nothing is acknowledged until the end, and HPCC still acts.
+#[test]
+fn the_law_sees_an_acks_own_number() {
+    let config = fanin_formats::hpcc::Config {
+        fast_react: false,
+        l2_back_to_zero: true,
+        l2_chunk_size: 1_000_000,
+        ..micro("hp")
+    };
+    let settings = fanin_ns3::law::settings(&config).unwrap();
+    let mut network = fanin_ns3::Network::new(config, &star(), senders(2, 1_000_000), &[], &settings);
+    network.run_until(u64::MAX);
+    assert_eq!(network.opened(), (2, 0), "its window is full of what was never acknowledged");
+    assert!(network.actions().get(fanin_cc::Action::Cut) > 0);
+}
