@@ -119,14 +119,14 @@ def test_run_leaves_a_folder_that_show_shows(command: Command, tiny: Path, tmp_p
 def test_a_folder_of_my_own_is_not_replaced_unasked(command: Command, tiny: Path) -> None:
     assert command("run", tiny, "--out", "mine").returncode == 0
     assert "mine: exists" in wrong(command, "run", tiny, "--out", "mine")
-    assert command("run", tiny, "--out", "mine", "--overwrite").returncode == 0
+    assert command("run", tiny, "--out", "mine", "--force").returncode == 0
 
 
 def test_a_folder_with_other_things_is_never_replaced(command: Command, tiny: Path, tmp_path: Path) -> None:
     thesis = tmp_path / "mine" / "thesis.tex"
     thesis.parent.mkdir()
     thesis.write_text("years of work")
-    wrong(command, "run", tiny, "--out", "mine", "--overwrite")
+    wrong(command, "run", tiny, "--out", "mine", "--force")
     assert thesis.read_text() == "years of work"
 
 

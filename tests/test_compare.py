@@ -40,7 +40,7 @@ def text_of(compared: fanin.Comparison) -> str:
 def test_rows_agree_with_the_summaries_of_the_runs(compared: fanin.Comparison) -> None:
     assert [row.scheme for row in compared.rows] == ["dcqcn", "none"]
     for row, result in zip(compared.rows, compared.results, strict=True):
-        queries, updates = result.summary["traffics"]
+        queries, updates = result.summary()["traffics"]
         assert row.started == queries["started"] > 0
         assert row.started == row.finished + row.unfinished
         assert row.completion_p50_us == queries["completion_us"]["p50"]
@@ -73,7 +73,7 @@ def test_seeds_are_pooled(tiny: Path) -> None:
     assert [result.manifest["seed"] for result in compared.results] == [1, 2]
     (row,) = compared.rows
     assert row.runs == 2
-    assert row.started == sum(result.summary["traffics"][0]["started"] for result in compared.results)
+    assert row.started == sum(result.summary()["traffics"][0]["started"] for result in compared.results)
     assert "2 seeds per scheme" in text_of(compared)
 
 

@@ -18,7 +18,7 @@ def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet
     back = fanin.load(folder)
     for name in TABLES:
         pl.testing.assert_frame_equal(getattr(back, name)(), getattr(result, name)())
-    assert back.summary == result.summary
+    assert back.summary() == result.summary()
     assert back.manifest == result.manifest
     assert back.spec == result.spec
     assert not back.cancelled
@@ -48,7 +48,7 @@ def test_a_folder_is_replaced_only_when_asked(result: fanin.Result, tmp_path: Pa
         result.save(folder, parquet=parquet)
         with pytest.raises(FileExistsError, match="exists"):
             result.save(folder, parquet=parquet)
-        result.save(folder, parquet=not parquet, overwrite=True)
+        result.save(folder, parquet=not parquet, force=True)
         assert (folder / "flows.parquet").exists() == (not parquet)
         assert (folder / "flows.arrow").exists() == parquet
 
@@ -58,7 +58,7 @@ def test_a_folder_of_something_else_is_never_replaced(result: fanin.Result, tmp_
     (tmp_path / "letters" / "dear.txt").write_text("x")
     for parquet in (False, True):
         with pytest.raises(FileExistsError, match="not a run folder"):
-            result.save(tmp_path / "letters", parquet=parquet, overwrite=True)
+            result.save(tmp_path / "letters", parquet=parquet, force=True)
 
 
 def test_the_resolved_spec_runs_again_to_the_same_result(result: fanin.Result, tmp_path: Path) -> None:

@@ -151,9 +151,9 @@ def test_a_file_is_not_replaced_unasked(command: Command, tmp_path: Path) -> Non
     out.write_text("mine")
     done = command("gen", "topology", "star", "-o", out)
     assert done.returncode == 2
-    assert f"{out}: exists; choose another file or allow replacing it with --overwrite" in done.stderr
+    assert f"{out}: exists; choose another file or allow replacing it with --force" in done.stderr
     assert out.read_text() == "mine"
-    made(command, "topology", "star", "-o", out, "--overwrite")
+    made(command, "topology", "star", "-o", out, "--force")
     assert out.read_text().startswith("18 1 17\n")
-    assert command("gen", "topology", "star", "-o", tmp_path, "--overwrite").returncode == 2
+    assert command("gen", "topology", "star", "-o", tmp_path, "--force").returncode == 2
     assert command("gen", "topology", "star", "-o", tmp_path / "no" / "topo.txt").returncode == 2

@@ -58,7 +58,7 @@ def test_a_connection_matrix_runs_from_end_to_end(command: Command, chain: Path,
     assert done.returncode == 0, done.stderr
     assert "prio of 1 connections is not used" in done.stderr
     folder = tmp_path / "runs" / "htsim-chain" / scheme
-    assert fanin.load(folder).summary["traffics"][0]["finished"] == 4
+    assert fanin.load(folder).summary()["traffics"][0]["finished"] == 4
     flows = by_id(folder)
     acked = {number: row["start_ps"] + row["acked_ps"] for number, row in flows.items()}
     arrived = {number: row["start_ps"] + row["completion_ps"] for number, row in flows.items()}
@@ -89,7 +89,7 @@ def test_a_tree_and_its_matrix_run_and_print_what_finished(command: Command, tmp
     flows = by_id(tmp_path / "out")
     # Within a rack 2 links, beyond it 4.
     assert [flows[number]["hops"] for number in (1, 2)] == [2, 4]
-    again = command(*arguments, "--overwrite")
+    again = command(*arguments, "--force")
     assert again.stdout == done.stdout
 
 

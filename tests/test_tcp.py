@@ -102,7 +102,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> fanin.Result:
 
 def queries_of(result: fanin.Result, traffic: int = 0) -> QuerySummary:
     """What the summary says of the queries of a traffic that has some."""
-    queries = result.summary["traffics"][traffic]["queries"]
+    queries = result.summary()["traffics"][traffic]["queries"]
     assert queries is not None
     return queries
 
@@ -143,7 +143,7 @@ def test_queries_finish_and_one_begins_when_the_last_is_answered(answered: fanin
 def test_requests_are_flows_but_never_measured(answered: fanin.Result) -> None:
     flows = answered.flows()
     requests, answers = flows.filter("request"), flows.filter(pl.col("request").not_())
-    assert requests.height == answers.height == answered.summary["traffics"][0]["started"] == 80
+    assert requests.height == answers.height == answered.summary()["traffics"][0]["started"] == 80
     assert not requests["measured"].any()
     assert answers["measured"].all()
     assert (requests["bytes"] == 1600).all()
@@ -192,7 +192,7 @@ def test_a_query_without_its_answers_is_not_finished(asked: Path) -> None:
 def test_groups_without_requests_count_by_their_messages(tiny: Path) -> None:
     # Some incasts have a first message before the window and others in it.
     result = fanin.run(tiny, set=["traffic.queries.pattern.jitter=300 us"], progress=False)
-    assert all(traffic["queries"] is None for traffic in result.summary["traffics"])
+    assert all(traffic["queries"] is None for traffic in result.summary()["traffics"])
     incasts = measures.queries(result)
     measured = measures.messages(result).filter(pl.col("group").is_not_null())
     assert sorted(incasts["group"]) == sorted(measured["group"].unique())
@@ -212,10 +212,10 @@ def test_times_of_specs_are_exact(text: str, ps: int) -> None:
 def test_a_small_buffer_costs_newreno_timeouts_and_the_table_says_so(lossy: fanin.Comparison) -> None:
     (result,) = lossy.results
     (row,) = lossy.rows
-    (traffic,) = result.summary["traffics"]
+    (traffic,) = result.summary()["traffics"]
     assert traffic["timeouts"] > 0
-    assert result.summary["network"]["drops"]["buffer"] > 0
-    assert row.timeouts == result.summary["network"]["timeouts"] == result.flows()["timeouts"].sum()
+    assert result.summary()["network"]["drops"]["buffer"] > 0
+    assert row.timeouts == result.summary()["network"]["timeouts"] == result.flows()["timeouts"].sum()
     assert traffic["timeouts"] == measures.messages(result)["timeouts"].sum()
     assert_agree(result)
     queries = queries_of(result)
@@ -261,9 +261,9 @@ def by_class(result: fanin.Result, port: str) -> dict[str, dict[str, int]]:
 
 
 def test_classes_are_told_apart_at_each_port(mixed: fanin.Result) -> None:
-    assert mixed.summary["errors"] == []
+    assert mixed.summary()["errors"] == []
     assert mixed.classes().height == 3 * mixed.ports().height
-    storage, web = mixed.summary["traffics"]
+    storage, web = mixed.summary()["traffics"]
     assert 0 < storage["long_goodput_gbps"] < 10 > web["long_goodput_gbps"] > 0
     port = by_class(mixed, "sw0>h0")
     assert [bool(port[name]["lossless"]) for name in ("control", "rdma", "tcp")] == [False, True, False]
@@ -272,7 +272,7 @@ def test_classes_are_told_apart_at_each_port(mixed: fanin.Result) -> None:
     assert port["rdma"]["peak_queue_bytes"] > 10_000
     assert 30_000 < port["tcp"]["peak_queue_bytes"] <= 50_000
     marked = mixed.classes()["marked_packets"].sum()
-    assert marked == mixed.summary["network"]["marked"] == mixed.ports()["marked_packets"].sum()
+    assert marked == mixed.summary()["network"]["marked"] == mixed.ports()["marked_packets"].sum()
 
 
 def test_only_the_lossy_class_drops(tmp_path: Path) -> None:
@@ -282,8 +282,8 @@ def test_only_the_lossy_class_drops(tmp_path: Path) -> None:
     port = by_class(result, "sw0>h0")
     assert port["tcp"]["marked_packets"] == 0 < port["tcp"]["dropped_packets"]
     assert port["rdma"]["dropped_packets"] == 0 < port["rdma"]["marked_packets"]
-    assert result.classes()["dropped_packets"].sum() == result.summary["network"]["drops"]["total"]
-    assert result.summary["errors"] == []
+    assert result.classes()["dropped_packets"].sum() == result.summary()["network"]["drops"]["total"]
+    assert result.summary()["errors"] == []
 
 
 @pytest.mark.parametrize("parquet", [False, True])
@@ -294,7 +294,7 @@ def test_queries_and_classes_read_back_equal(
         back = fanin.load(result.save(tmp_path / result.label / result.manifest["event_hash"], parquet=parquet))
         for name in TABLES:
             pl.testing.assert_frame_equal(getattr(back, name)(), getattr(result, name)())
-        assert back.summary == result.summary
+        assert back.summary() == result.summary()
         pl.testing.assert_frame_equal(measures.queries(back), measures.queries(result))
     loaded = fanin.load_comparison(lossy.save(tmp_path / "compared", parquet=parquet))
     assert loaded.rows == lossy.rows
@@ -309,9 +309,9 @@ def test_equal_seeds_run_equally(asked: Path) -> None:
 def test_the_example_of_coexistence_runs(root: Path) -> None:
     short = ["measure.window=8 ms", "measure.warm_up=1 ms"]
     result = fanin.run(root / "examples" / "coexistence.toml", set=short, progress=False)
-    assert result.summary["errors"] == []
+    assert result.summary()["errors"] == []
     assert measures.scheme_name(result) == "dcqcn+dctcp"
-    storage, web, queries = result.summary["traffics"]
+    storage, web, queries = result.summary()["traffics"]
     assert storage["finished"] > 0 < web["finished"]
     assert queries_of(result, 2)["finished"] > 0
     assert queries["started"] % 16 == 0
@@ -354,6 +354,6 @@ def test_summaries_and_manifests_are_what_their_types_say(
     answered: fanin.Result, mixed: fanin.Result, result: fanin.Result
 ) -> None:
     for run in (answered, mixed, result):
-        assert_typed(run.summary, Summary, "summary")
+        assert_typed(run.summary(), Summary, "summary")
         assert_typed(run.manifest, Manifest, "manifest")
-        assert run.summary["slowdown_ideal"] == run.slowdown_ideal
+        assert run.summary()["slowdown_ideal"] == run.slowdown_ideal

@@ -149,7 +149,7 @@ def test_rdma_is_rocev2(tshark: str, folder: Path, traced: fanin.Result) -> None
     assert sum(ecn == 3 for *_, ecn in rows) == queries["packets_marked"].sum() > 0
     back = 'frame.interface_name == "h0>leaf0" && infiniband'
     answers = Counter(int(row[0]) for row in dissect(tshark, capture, back, "infiniband.bth.opcode"))
-    assert answers[0x81] == traced.summary["network"]["cnps"] > 0
+    assert answers[0x81] == traced.summary()["network"]["cnps"] > 0
     assert set(answers) == {0x11, 0x81}
 
 

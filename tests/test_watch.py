@@ -106,10 +106,10 @@ def test_to_look_changes_nothing(watched: fanin.Result, tmp_path: Path) -> None:
 
 
 def test_a_network_without_detours_says_so(watched: fanin.Result) -> None:
-    network = watched.summary["network"]
+    network = watched.summary()["network"]
     assert network["link_bytes"] == watched.ports()["bytes"].sum() > 0
     assert (network["detour_bytes"], network["load_increase"], network["reordered"]) == (0, 0.0, 0)
-    queries, _, web = watched.summary["traffics"]
+    queries, _, web = watched.summary()["traffics"]
     assert (queries["path_dilation"], queries["deflected"], queries["dart"]) == (0.0, 0, None)
     assert web["path_dilation"] is None
     flows = watched.flows().filter(pl.col("traffic") == "queries")

@@ -44,7 +44,7 @@ Set = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of runs/NAME.")]
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run left in --out DIR.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in --out DIR.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -77,7 +77,7 @@ def run(
     set_: Set = None,
     scheme: Annotated[str | None, typer.Option(help="Run all traffics under this scheme.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the spec's seed.")] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     from_hpcc: Annotated[
         bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
     ] = False,
@@ -109,19 +109,19 @@ def run(
         if scheme is not None and trace:
             _fail("--trace: a run under --scheme has no trace of that simulator; leave one of both out", WRONG_SPEC)
         folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
-        overwrite = overwrite or out is None
-        check_target(folder, overwrite=overwrite)
+        force = force or out is None
+        check_target(folder, force=force)
         result = run_hpcc(files[0], trace=trace, scheme=scheme, set=set_ or (), seed=seed)
-        result.save(folder, parquet=parquet, overwrite=overwrite)
+        result.save(folder, parquet=parquet, force=force)
         _report(Comparison([result], result.cancelled), folder)
         return
     spec = _htsim(files, scheme) if from_htsim else _one_spec(files)
     job = Job.of(spec, set_ or ()).using(scheme, seed)
     folder = out or default_folder(job) / job.label
-    overwrite = overwrite or out is None
-    check_target(folder, overwrite=overwrite)
+    force = force or out is None
+    check_target(folder, force=force)
     result = fanin.run(spec, scheme=scheme, seed=seed, set=set_ or ())
-    result.save(folder, parquet=parquet, overwrite=overwrite)
+    result.save(folder, parquet=parquet, force=force)
     if from_htsim:
         htsim.write_finished(result, folder)
     _report(Comparison([result], result.cancelled), folder, htsim.finished(result) if show_finished else None)
@@ -135,13 +135,13 @@ def compare(
     out: Out = None,
     parquet: Parquet = False,
     set_: Set = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")] = None,
 ) -> None:
     """Run one spec under several schemes; print one table, draw one picture."""
     folder = out or default_folder(Job.of(spec, set_ or ()))
-    if out is not None and not overwrite and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --overwrite")
+    if out is not None and not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
     compared = fanin.compare(
         spec,
         _names(schemes) if schemes is not None else None,
@@ -151,7 +151,7 @@ def compare(
     )
     if not compared.results:
         _fail("cancelled before anything had run", INTERRUPTED)
-    compared.save(folder, parquet=parquet, overwrite=True)
+    compared.save(folder, parquet=parquet, force=True)
     _report(compared, folder)
 
 

@@ -77,7 +77,7 @@ class Comparison:
     @property
     def errors(self) -> list[str]:
         """Why single runs are not to be trusted."""
-        return [f"{result.label}: {error}" for result in self.results for error in result.summary["errors"]]
+        return [f"{result.label}: {error}" for result in self.results for error in result.summary()["errors"]]
 
     @property
     def warnings(self) -> list[str]:
@@ -100,13 +100,13 @@ class Comparison:
 
         return plot.comparison(self.results, path)
 
-    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, overwrite: bool = False) -> Path:
+    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path."""
         root = Path(folder)
         for result in self.results:
-            check_target(root / result.label, overwrite=overwrite)
+            check_target(root / result.label, force=force)
         for result in self.results:
-            result.save(root / result.label, parquet=parquet, overwrite=overwrite)
+            result.save(root / result.label, parquet=parquet, force=force)
         record = {
             "runs": [result.label for result in self.results],
             "cancelled": self.cancelled,
@@ -165,8 +165,8 @@ def row(scheme: str, results: Sequence[Result]) -> Row:
     times_us = completion_us(sample)
     slowdown = sample["slowdown"].drop_nulls().to_numpy()
     arrived = int(posted["packets_arrived"].sum())
-    traffics = [traffic for result in results for traffic in result.summary["traffics"]]
-    networks = [result.summary["network"] for result in results]
+    traffics = [traffic for result in results for traffic in result.summary()["traffics"]]
+    networks = [result.summary()["network"] for result in results]
     asked = pl.concat(
         [queries(result).filter(pl.col("traffic").is_in(traffics_with(result.spec, "query"))) for result in results]
     )

@@ -21,7 +21,7 @@ app.add_typer(topology, name="topology")
 Out = Annotated[
     Path, typer.Option("-o", "--out", metavar="FILE", help="The file; - is standard output.", show_default=False)
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 LinkRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of each link.")]
 Delay = Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay of each link.")]
 HostCount = Annotated[
@@ -42,16 +42,16 @@ def fat_tree(
     k: Annotated[int, typer.Option("--k", min=1, metavar="K", help="Ports per switch, even: k^3/4 hosts.")] = 8,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """A fat tree of switches with k ports. Hosts come first, then ToR, aggregation and core switches."""
-    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), overwrite=overwrite)
+    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), force=force)
 
 
 @topology.command("hpcc-320")
-def hpcc_320(out: Out, overwrite: Overwrite = False) -> None:
+def hpcc_320(out: Out, force: Force = False) -> None:
     """The network of HPCC section 5.1: 320 hosts at 100 Gb/s, a fabric of 400 Gb/s, 1 us a link."""
-    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), overwrite=overwrite)
+    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), force=force)
 
 
 @topology.command()
@@ -62,10 +62,10 @@ def star(
     ] = 17,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """Hosts around one switch."""
-    write(out, _core.hpcc_topology("star", hosts, rate, delay), overwrite=overwrite)
+    write(out, _core.hpcc_topology("star", hosts, rate, delay), force=force)
 
 
 @app.command("flows")
@@ -95,7 +95,7 @@ def poisson(
     ] = None,
     start: Start = "2s",
     seed: Seed = 1,
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """Background traffic as that simulator's traffic_gen.py makes it: Poisson arrivals at each host, to any other host.
 
@@ -104,7 +104,7 @@ def poisson(
     draws without a seed. Port 100, priority group 3.
     """
     text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
-    write(out, text, overwrite=overwrite)
+    write(out, text, force=force)
 
 
 @app.command()
@@ -115,10 +115,10 @@ def permutation(
     topology: OfTopology = None,
     start: Start = "2s",
     seed: Seed = 1,
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """Flows of a permutation: each host sends one and receives one, in one random circle, all at once."""
-    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), overwrite=overwrite)
+    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), force=force)
 
 
 @app.command()
@@ -131,10 +131,10 @@ def incast(
     topology: OfTopology = None,
     start: Start = "2s",
     seed: Seed = 1,
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """Flows of an incast: random hosts send one flow each to one host, all at once. Port 200."""
-    write(out, _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed), overwrite=overwrite)
+    write(out, _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed), force=force)
 
 
 @app.command()
@@ -158,14 +158,14 @@ def config(
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="A list of nodes to trace. Default: none.")
     ] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
 ) -> None:
     """A configuration as that simulator's run.py writes it for the rate of the hosts' links.
 
     Only keys that have an effect stand in it. Both files are read, so that it is one that runs; their paths stand in it as
     they are given here, and count from the folder in which it is run.
     """
-    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), overwrite=overwrite)
+    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), force=force)
 
 
 def path(file: Path | None) -> str | None:
@@ -173,15 +173,15 @@ def path(file: Path | None) -> str | None:
     return None if file is None else str(file)
 
 
-def write(out: Path, text: str, *, overwrite: bool) -> None:
+def write(out: Path, text: str, *, force: bool) -> None:
     """Writes a file whole or not at all; raises `FileExistsError` for one that is there and may not be replaced."""
     if str(out) == "-":
         sys.stdout.write(text)
         return
     if out.is_dir():
         raise FileExistsError(f"{out}: is a folder; name a file in it")
-    if not overwrite and out.exists():
-        raise FileExistsError(f"{out}: exists; choose another file or allow replacing it with --overwrite")
+    if not force and out.exists():
+        raise FileExistsError(f"{out}: exists; choose another file or allow replacing it with --force")
     beside = out.with_name(f".{out.name}.part")
     try:
         beside.write_text(text, encoding="utf-8")

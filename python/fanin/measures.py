@@ -21,7 +21,7 @@ ALL_SIZES = 2**64 - 1
 
 def scheme_name(result: Result) -> str:
     """The scheme of a run, or the schemes of its traffics joined by `+`."""
-    return "+".join(dict.fromkeys(traffic["scheme"] for traffic in result.summary["traffics"]))
+    return "+".join(dict.fromkeys(traffic["scheme"] for traffic in result.summary()["traffics"]))
 
 
 def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
@@ -79,7 +79,7 @@ def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
 
 def sizes(result: Result) -> tuple[int, int]:
     """Smallest and largest payload in bytes of the messages that percentiles are over."""
-    for traffic in result.summary["traffics"]:
+    for traffic in result.summary()["traffics"]:
         return traffic["sizes"]["min"], traffic["sizes"]["max"]
     return 0, ALL_SIZES
 

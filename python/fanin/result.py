@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
 
 import polars as pl
 
@@ -169,6 +169,13 @@ class Manifest(TypedDict):
     event_hash: str
 
 
+class ArrowStream(Protocol):
+    """Columns that leave through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with an ArrowArrayStream."""
+
+
 class RunError(Exception):
     """A run or a run folder that is not what it should be."""
 
@@ -179,11 +186,11 @@ class Result:
 
     label: str
     """Names the run among others of the same spec."""
-    summary: Summary
     manifest: Manifest
     spec: dict[str, object]
     """The spec that ran, with every default."""
-    _table: Callable[[TableName], pl.DataFrame]
+    _summary: Summary
+    _arrow: Callable[[TableName], ArrowStream]
     _core_result: _core.RunResult | None
 
     @staticmethod
@@ -191,10 +198,10 @@ class Result:
         """Wraps what the native module returned."""
         return Result(
             label=label,
-            summary=cast("Summary", json.loads(core.summary_json)),
             manifest=cast("Manifest", json.loads(core.manifest_json)),
             spec=tomllib.loads(core.resolved_toml),
-            _table=lambda name: pl.DataFrame(getattr(core, name)()),
+            _summary=cast("Summary", json.loads(core.summary_json)),
+            _arrow=lambda name: cast("ArrowStream", getattr(core, name)()),
             _core_result=core,
         )
 
@@ -217,6 +224,21 @@ class Result:
     def simulated_ms(self) -> float:
         """How much time was simulated."""
         return self.manifest["simulated_ps"] / 1e9
+
+    def summary(self) -> Summary:
+        """The run in numbers: the document `summary.json` of its folder."""
+        return self._summary
+
+    def arrow(self, table: TableName) -> ArrowStream:
+        """A table for any library that speaks Arrow, without a copy: `pyarrow.table(run.arrow("flows"))`,
+        `pandas.DataFrame.from_arrow(...)`, `polars.DataFrame(...)`, or a variable that DuckDB queries by its name."""
+        if table not in TABLES:
+            raise ValueError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
+        return self._arrow(table)
+
+    def _table(self, name: TableName) -> pl.DataFrame:
+        table = self._arrow(name)
+        return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
 
     def flows(self) -> pl.DataFrame:
         """One row per message; `completion_ps` counts from its post to its last byte at the receiver."""
@@ -256,19 +278,19 @@ class Result:
         """
         return self._table("hops")
 
-    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, overwrite: bool = False) -> Path:
+    def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes the run folder, whole or not at all, and returns its path.
 
         Tables are Arrow IPC files, or Parquet files if asked. Raises `FileExistsError` for a folder that exists, unless
-        it is a run folder and `overwrite` is set; a folder that holds anything else is never replaced.
+        it is a run folder and `force` is set; a folder that holds anything else is never replaced.
         """
         target = Path(folder)
         if self._core_result is None:
             raise RunError("this run was loaded from a folder; copy that folder instead")
-        check_target(target, overwrite=overwrite)
+        check_target(target, force=force)
         target.parent.mkdir(parents=True, exist_ok=True)
         if not parquet:
-            self._core_result.write(str(target), overwrite)
+            self._core_result.write(str(target), force)
             return target
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -319,10 +341,10 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
     return Result(
         label=root.name,
-        summary=summary,
         manifest=manifest,
         spec=spec,
-        _table=table,
+        _summary=summary,
+        _arrow=table,
         _core_result=None,
     )
 
@@ -332,11 +354,11 @@ def is_run_folder(folder: Path) -> bool:
     return (folder / "manifest.json").is_file()
 
 
-def check_target(folder: Path, *, overwrite: bool) -> None:
+def check_target(folder: Path, *, force: bool) -> None:
     """Raises `FileExistsError` if a run may not be written there."""
     if not folder.exists():
         return
     if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")
-    if not overwrite:
-        raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --overwrite")
+    if not force:
+        raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --force")

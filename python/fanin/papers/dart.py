@@ -117,7 +117,7 @@ def style(scheme: str) -> dict[str, Any]:
 
 def traffic(result: Result, name: str) -> TrafficSummary:
     """The summary of one traffic."""
-    return next(t for t in result.summary["traffics"] if t["traffic"] == name)
+    return next(t for t in result.summary()["traffics"] if t["traffic"] == name)
 
 
 # DCQCN's row of Table I: rows E5, E14 and E15
@@ -291,7 +291,7 @@ def sweep_11(quick: bool) -> dict[Key, Change]:
 def measure_11(result: Result) -> Measured:
     """Completion of 8 KB messages, goodput of long flows, marks, detours, and where the marks were set."""
     short, long = traffic(result, "short"), traffic(result, "long")
-    network = result.summary["network"]
+    network = result.summary()["network"]
     ports = result.ports()
     marks = int(ports["marked_packets"].sum())
     last_hop = int(ports.filter(pl.col("to").str.contains(r"^h\d+$"))["marked_packets"].sum())

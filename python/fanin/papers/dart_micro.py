@@ -119,7 +119,7 @@ def measure_3(result: Result) -> Measured:
         told = np.flatnonzero(n == n.max())
         found["n_max"], found["cap_bps"] = [float(n.max())], [float(cap[told].min())]
         found["told_us"] = [float(n_us[told[0]])]
-    long = next(t for t in result.summary["traffics"] if t["traffic"] == "long")
+    long = next(t for t in result.summary()["traffics"] if t["traffic"] == "long")
     found["goodput_gbps"] = [long["long_goodput_gbps"]]
     groups = short.group_by("group", maintain_order=True).agg(pl.col("start_ps").min())
     found["incasts_us"] = (groups["start_ps"].to_numpy() / 1e6 - begin_us).tolist()

@@ -84,7 +84,7 @@ def sweep_14(quick: bool) -> dict[Key, Change]:
 def measure_14(result: Result) -> Measured:
     """The queue at the receiver's port in packets, and the goodput of all flows together."""
     queue = result.series()["queue_bytes"].to_numpy() / PACKET_BYTES
-    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary["traffics"])
+    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary()["traffics"])
     return {"queue_packets": queue.tolist(), "goodput_gbps": [goodput]}
 
 
@@ -172,8 +172,8 @@ def sweep_18(quick: bool) -> dict[Key, Change]:
 
 def measure_18(result: Result) -> Measured:
     """Goodput per sender of each group in Mb/s, and retransmission timeouts."""
-    groups = {t["traffic"]: [t["long_goodput_gbps"] * 1000 / t["endless"]] for t in result.summary["traffics"]}
-    return {**groups, "timeouts": [float(result.summary["network"]["timeouts"])]}
+    groups = {t["traffic"]: [t["long_goodput_gbps"] * 1000 / t["endless"]] for t in result.summary()["traffics"]}
+    return {**groups, "timeouts": [float(result.summary()["network"]["timeouts"])]}
 
 
 def draw_18(measures: Measures) -> Figure:

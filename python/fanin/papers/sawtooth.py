@@ -140,7 +140,7 @@ def measure_eq(result: Result) -> Measured:
         "periods_us": np.diff(time_us[begins]).tolist(),
         "mean": [float(queue.mean())],
         "max": [float(queue.max())],
-        "drops": [float(result.summary["network"]["drops"]["total"])],
+        "drops": [float(result.summary()["network"]["drops"]["total"])],
         "time_ms": ((time_us[shown] - time_us[0]) / 1e3).tolist(),
         "queue": queue[shown].tolist(),
     }
@@ -239,7 +239,7 @@ def sweep_k(quick: bool) -> dict[Key, Change]:
 
 def measure_k(result: Result) -> Measured:
     """Share of the link that packets of the flows used."""
-    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary["traffics"])
+    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary()["traffics"])
     return {"utilisation": [goodput * PACKET_BYTES / 1460 / 10]}
 
 
@@ -319,7 +319,7 @@ def sweep_13(quick: bool) -> dict[Key, Change]:
 def measure_13(result: Result) -> Measured:
     """Rate on the wire in Gb/s, the queue in packets, and how often it was empty."""
     queue = result.series()["queue_bytes"].to_numpy() / PACKET_BYTES
-    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary["traffics"])
+    goodput = sum(traffic["long_goodput_gbps"] for traffic in result.summary()["traffics"])
     return {
         "wire_gbps": [goodput * PACKET_BYTES / 1460],
         "empty": [float((queue == 0).mean())],
