@@ -12,6 +12,7 @@ from rich.console import Console
 
 import fanin
 from conftest import Command
+from fanin.compare import numbers
 
 LINES = (
     "messages started",
@@ -43,9 +44,9 @@ def test_rows_agree_with_the_summaries_of_the_runs(compared: fanin.Comparison) -
         queries, updates = result.summary()["traffics"]
         assert row.started == queries["started"] > 0
         assert row.started == row.finished + row.unfinished
-        assert row.completion_p50_us == queries["completion_us"]["p50"]
-        assert row.completion_p99_us == queries["completion_us"]["p99"]
-        assert row.completion_p999_us == queries["completion_us"]["p999"]
+        assert row.fct_p50_us == queries["completion_us"]["p50"]
+        assert row.fct_p99_us == queries["completion_us"]["p99"]
+        assert row.fct_p999_us == queries["completion_us"]["p999"]
         assert row.slowdown_p99 == queries["slowdown"]["p99"]
         assert row.reported == queries["completion_us"]["count"]
         assert row.marked_share == queries["marked_share"]
@@ -67,14 +68,41 @@ def test_the_table_has_every_line_and_names_its_ideal(compared: fanin.Comparison
     assert "cancelled" not in text
 
 
-def test_seeds_are_pooled(tiny: Path) -> None:
-    compared = fanin.compare(tiny, ["none"], [1, 2, 2], progress=False)
-    assert [result.label for result in compared.results] == ["none-seed-1", "none-seed-2"]
-    assert [result.manifest["seed"] for result in compared.results] == [1, 2]
+def test_several_seeds_give_a_mean_and_an_interval(tiny: Path) -> None:
+    compared = fanin.compare(tiny, ["none"], [1, 2, 5, 2], progress=False)
+    assert [result.label for result in compared.results] == ["none-seed-1", "none-seed-2", "none-seed-5"]
+    assert [result.manifest["seed"] for result in compared.results] == [1, 2, 5]
     (row,) = compared.rows
-    assert row.runs == 2
-    assert row.started == sum(result.summary()["traffics"][0]["started"] for result in compared.results)
-    assert "2 seeds per scheme" in text_of(compared)
+    assert row.runs == 3
+    p99_us = [result.summary()["traffics"][0]["completion_us"]["p99"] for result in compared.results]
+    values = [value for value in p99_us if value is not None]
+    assert row.fct_p99_us == pytest.approx(sum(values) / 3)
+    spread = (sum((value - sum(values) / 3) ** 2 for value in values) / 2) ** 0.5
+    # Student's t for two degrees of freedom, from a printed table.
+    assert row.ci95["fct_p99_us"] == pytest.approx(4.303 * spread / 3**0.5, rel=1e-3)
+    assert row.to_json()["fct_p99_us_ci95"] == row.ci95["fct_p99_us"]
+    assert row.ci95["drops"] == 0
+    text = text_of(compared)
+    assert "mean over 3 seeds per scheme" in text
+    assert "\u00b1" in next(line for line in text.splitlines() if "completion p99 " in line)
+    assert "\u00b1" not in next(line for line in text.splitlines() if line.strip().startswith("drops"))
+
+
+def test_so_many_seeds_begin_with_that_of_the_spec(tiny: Path) -> None:
+    compared = fanin.compare(tiny, ["none"], 2, set=["seed=7"], progress=False)
+    assert [result.manifest["seed"] for result in compared.results] == [7, 8]
+
+
+def test_a_number_that_some_run_lacks_has_no_mean(tiny: Path) -> None:
+    # One of the seeds posts no message in a window this short.
+    compared = fanin.compare(tiny, ["none"], range(1, 8), set=["measure.window=20 us"], progress=False)
+    counts = [numbers(result)["reported"] for result in compared.results]
+    assert 0 in counts
+    assert any(counts)
+    (row,) = compared.rows
+    assert row.fct_p50_us is None
+    assert "fct_p50_us" not in row.ci95
+    assert row.reported == pytest.approx(sum(filter(None, counts)) / 7)
 
 
 def test_equal_runs_are_equal_on_one_worker_and_on_two(tiny: Path, compared: fanin.Comparison) -> None:

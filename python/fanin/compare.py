@@ -7,8 +7,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -24,41 +26,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One scheme of a comparison, over all its seeds."""
+    """One scheme of a comparison. With several seeds each number is the mean over its runs."""
 
     scheme: str
     runs: int
-    started: int
+    started: float
     """Messages posted in the measured window; flows that are meant to last as long as the run are not counted."""
-    finished: int
-    unfinished: int
-    endless: int
+    finished: float
+    unfinished: float
+    endless: float
     """Flows that are meant to last as long as the run."""
-    reported: int
+    reported: float
     """Finished messages of the reported sizes: what the percentiles are over."""
-    completion_p50_us: float | None
-    completion_p99_us: float | None
-    completion_p999_us: float | None
+    fct_p50_us: float | None
+    """Of their completion times, each from its post to its last byte at the receiver. A number that some run lacks is None."""
+    fct_p99_us: float | None
+    fct_p999_us: float | None
     slowdown_p50: float | None
     slowdown_p99: float | None
     slowdown_p999: float | None
     long_goodput_gbps: float | None
-    """Payload that endless flows delivered in the measured window, all together, averaged over seeds; None without any."""
+    """Payload that endless flows delivered in the measured window, all together; None without any."""
     marked_share: float | None
     """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
-    timeouts: int
+    timeouts: float
     """Retransmission timeouts."""
-    queries: int
+    queries: float
     """Finished queries: rounds of requests whose answers have all arrived. Zero where no traffic has the pattern."""
     query_p50_us: float | None
     """From the first request of a query to its last answer."""
     query_p99_us: float | None
     query_timeout_share: float | None
     """Share of the queries of which some message had a retransmission timeout."""
-    drops: int
+    drops: float
     paused_us: float
     """Time that ports spent paused by PFC, summed over ports and classes."""
-    cnps: int
+    cnps: float
+    ci95: dict[str, float]
+    """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
+
+    def to_json(self) -> dict[str, str | float | None]:
+        """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`."""
+        numbers = asdict(self)
+        intervals = numbers.pop("ci95")
+        return numbers | {f"{name}_ci95": width for name, width in intervals.items()}
 
 
 @dataclass(frozen=True)
@@ -110,7 +121,7 @@ class Comparison:
         record = {
             "runs": [result.label for result in self.results],
             "cancelled": self.cancelled,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row.to_json() for row in self.rows],
         }
         (root / "compare.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         self.plot(root / "compare.png")
@@ -120,7 +131,7 @@ class Comparison:
 def compare(
     spec: SpecLike,
     schemes: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
+    seeds: int | Sequence[int] | None = None,
     *,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     flows: object | None = None,
@@ -129,16 +140,22 @@ def compare(
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
-    Without `schemes`, the spec's `compare.schemes`. Without `seeds`, the spec's one seed. `workers` is how many runs go
-    on at once, by default one per processor. The other arguments are those of `fanin.run`.
+    Without `schemes`, the spec's `compare.schemes`. `seeds` is how many runs each scheme gets, from the spec's seed on, or
+    the seeds themselves; without it there is one run, of the spec's seed. `workers` is how many runs go on at once, by
+    default one per processor. The other arguments are those of `fanin.run`.
 
     Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
     """
     base = Job.of(spec, set)
-    if schemes is None:
-        schemes = schemes_to_compare(base.resolve())
-    each_seed: Sequence[int | None] = seeds or [None]
-    jobs = [base.using(scheme, seed) for scheme in dict.fromkeys(schemes) for seed in dict.fromkeys(each_seed)]
+    resolved = base.resolve()
+    each_seed: Sequence[int | None] = [None]
+    if isinstance(seeds, int):
+        first = int(str(resolved["seed"]))
+        each_seed = range(first, first + seeds)
+    elif seeds:
+        each_seed = seeds
+    each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
+    jobs = [base.using(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
     results = run_jobs(jobs, workers=workers or os.cpu_count() or 1, flows=flows, progress=progress)
     return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
 
@@ -160,40 +177,60 @@ def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
 
 def row(scheme: str, results: Sequence[Result]) -> Row:
     """Sums up the runs of one scheme."""
-    posted = pl.concat([messages(result) for result in results])
-    sample = pl.concat([reported(result) for result in results])
+    runs = [numbers(result) for result in results]
+    means: dict[str, float | None] = {}
+    ci95: dict[str, float] = {}
+    for name in runs[0]:
+        values = [value for run in runs if (value := run[name]) is not None]
+        if len(values) < len(runs):
+            means[name] = None  # a mean over the runs that have it would leave out the worst
+        elif len(values) == 1:
+            means[name] = values[0]
+        else:
+            means[name] = fmean(values)
+            ci95[name] = half_width(values)
+    return Row(scheme=scheme, runs=len(runs), ci95=ci95, **cast("dict[str, Any]", means))
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half the width of the 95 % confidence interval of the mean of at least two values, by Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / sqrt(len(values))
+
+
+def numbers(result: Result) -> dict[str, float | None]:
+    """The numbers of one run that a row is made of, by the names of its fields."""
+    posted = messages(result)
+    sample = reported(result)
     times_us = completion_us(sample)
     slowdown = sample["slowdown"].drop_nulls().to_numpy()
     arrived = int(posted["packets_arrived"].sum())
-    traffics = [traffic for result in results for traffic in result.summary()["traffics"]]
-    networks = [result.summary()["network"] for result in results]
-    asked = pl.concat(
-        [queries(result).filter(pl.col("traffic").is_in(traffics_with(result.spec, "query"))) for result in results]
-    )
+    traffics = result.summary()["traffics"]
+    network = result.summary()["network"]
+    asked = queries(result).filter(pl.col("traffic").is_in(traffics_with(result.spec, "query")))
     answered_us = completion_us(asked.drop_nulls("completion_ps"))
     endless = sum(traffic["endless"] for traffic in traffics)
-    return Row(
-        scheme=scheme,
-        runs=len(results),
-        started=sum(traffic["started"] for traffic in traffics),
-        finished=sum(traffic["finished"] for traffic in traffics),
-        unfinished=sum(traffic["unfinished"] for traffic in traffics),
-        endless=endless,
-        reported=sample.height,
-        completion_p50_us=percentile(times_us, 500),
-        completion_p99_us=percentile(times_us, 990),
-        completion_p999_us=percentile(times_us, 999),
-        slowdown_p50=percentile(slowdown, 500),
-        slowdown_p99=percentile(slowdown, 990),
-        slowdown_p999=percentile(slowdown, 999),
-        long_goodput_gbps=sum(t["long_goodput_gbps"] for t in traffics) / len(results) if endless else None,
-        marked_share=int(posted["packets_marked"].sum()) / arrived if arrived else None,
-        timeouts=sum(network["timeouts"] for network in networks),
-        queries=answered_us.size,
-        query_p50_us=percentile(answered_us, 500),
-        query_p99_us=percentile(answered_us, 990),
-        query_timeout_share=float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
-        drops=sum(network["drops"]["total"] for network in networks),
-        paused_us=sum(network["paused_us"] for network in networks),
-        cnps=sum(network["cnps"] for network in networks),
-    )
+    return {
+        "started": sum(traffic["started"] for traffic in traffics),
+        "finished": sum(traffic["finished"] for traffic in traffics),
+        "unfinished": sum(traffic["unfinished"] for traffic in traffics),
+        "endless": endless,
+        "reported": sample.height,
+        "fct_p50_us": percentile(times_us, 500),
+        "fct_p99_us": percentile(times_us, 990),
+        "fct_p999_us": percentile(times_us, 999),
+        "slowdown_p50": percentile(slowdown, 500),
+        "slowdown_p99": percentile(slowdown, 990),
+        "slowdown_p999": percentile(slowdown, 999),
+        "long_goodput_gbps": sum(t["long_goodput_gbps"] for t in traffics) if endless else None,
+        "marked_share": int(posted["packets_marked"].sum()) / arrived if arrived else None,
+        "timeouts": network["timeouts"],
+        "queries": answered_us.size,
+        "query_p50_us": percentile(answered_us, 500),
+        "query_p99_us": percentile(answered_us, 990),
+        "query_timeout_share": float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
+        "drops": network["drops"]["total"],
+        "paused_us": network["paused_us"],
+        "cnps": network["cnps"],
+    }

@@ -31,37 +31,34 @@ def comparison(compared: Comparison) -> RenderableType:
     for row in rows:
         table.add_column(row.scheme, justify="right")
 
-    def line(name: str, show: Callable[[Row], str]) -> None:
-        table.add_row(name, *(show(row) for row in rows))
+    def line(name: str, field: str, show: Callable[[float | None], str]) -> None:
+        table.add_row(name, *(with_interval(row, field, show) for row in rows))
 
-    line("messages started", lambda row: f"{row.started:,}")
-    line("messages finished", lambda row: f"{row.finished:,}")
-    line("messages unfinished", lambda row: f"{row.unfinished:,}")
+    line("messages started", "started", count)
+    line("messages finished", "finished", count)
+    line("messages unfinished", "unfinished", count)
     table.add_section()
-    line(f"{size}: finished", lambda row: f"{row.reported:,}")
-    line(f"{size}: completion p50", lambda row: time(row.completion_p50_us))
-    line(f"{size}: completion p99", lambda row: time(row.completion_p99_us))
-    line(f"{size}: completion p99.9", lambda row: time(row.completion_p999_us))
-    line(f"{size}: slowdown p50", lambda row: number(row.slowdown_p50))
-    line(f"{size}: slowdown p99", lambda row: number(row.slowdown_p99))
-    line(f"{size}: slowdown p99.9", lambda row: number(row.slowdown_p999))
+    line(f"{size}: finished", "reported", count)
+    line(f"{size}: completion p50", "fct_p50_us", time)
+    line(f"{size}: completion p99", "fct_p99_us", time)
+    line(f"{size}: completion p99.9", "fct_p999_us", time)
+    line(f"{size}: slowdown p50", "slowdown_p50", number)
+    line(f"{size}: slowdown p99", "slowdown_p99", number)
+    line(f"{size}: slowdown p99.9", "slowdown_p999", number)
     if any(row.queries for row in rows):
         table.add_section()
-        line("queries: finished", lambda row: f"{row.queries:,}")
-        line("queries: completion p50", lambda row: time(row.query_p50_us))
-        line("queries: completion p99", lambda row: time(row.query_p99_us))
-        line("queries: with a timeout", lambda row: share(row.query_timeout_share))
+        line("queries: finished", "queries", count)
+        line("queries: completion p50", "query_p50_us", time)
+        line("queries: completion p99", "query_p99_us", time)
+        line("queries: with a timeout", "query_timeout_share", share)
     table.add_section()
-    line("long flows", lambda row: f"{row.endless:,}")
-    line(
-        "long-flow goodput, sum",
-        lambda row: NONE if row.long_goodput_gbps is None else f"{number(row.long_goodput_gbps)} Gb/s",
-    )
-    line("ECN-marked packets of messages", lambda row: share(row.marked_share))
-    line("retransmission timeouts", lambda row: f"{row.timeouts:,}")
-    line("drops", lambda row: f"{row.drops:,}")
-    line("PFC pause time", lambda row: time(row.paused_us))
-    line("CNPs", lambda row: f"{row.cnps:,}")
+    line("long flows", "endless", count)
+    line("long-flow goodput, sum", "long_goodput_gbps", gbps)
+    line("ECN-marked packets of messages", "marked_share", share)
+    line("retransmission timeouts", "timeouts", count)
+    line("drops", "drops", count)
+    line("PFC pause time", "paused_us", time)
+    line("CNPs", "cnps", count)
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
     return Group(title, table, Text(caption(compared)))
 
@@ -71,10 +68,19 @@ def caption(compared: Comparison) -> str:
     parts = [f"slowdown: completion time over its ideal, {compared.results[0].slowdown_ideal}"]
     runs = {row.runs for row in compared.rows}
     if runs != {1}:
-        parts.append(f"over {'/'.join(str(count) for count in sorted(runs))} seeds per scheme")
+        parts.append(
+            f"mean over {'/'.join(str(count) for count in sorted(runs))} seeds per scheme, with half of its 95 % interval"
+        )
     if compared.cancelled:
         parts.append(cancelled_note(compared))
     return "\n".join(parts)
+
+
+def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> str:
+    """A number of a row, and half of its 95 % interval where there are several runs."""
+    shown = show(getattr(row, field))
+    width = row.ci95.get(field)
+    return shown if not width else f"{shown} \u00b1 {show(width)}"
 
 
 def cancelled_note(compared: Comparison) -> str:
@@ -100,6 +106,16 @@ def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def count(value: float | None) -> str:
+    """How many; a mean that is no whole number has one digit more."""
+    return NONE if value is None else f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def gbps(value: float | None) -> str:
+    """A rate in Gb/s."""
+    return NONE if value is None else f"{number(value)} Gb/s"
 
 
 def number(value: float | None) -> str:
