@@ -12,7 +12,7 @@ from rich.console import Console
 
 import fanin
 from conftest import Command
-from fanin.compare import numbers
+from fanin.comparison import numbers
 
 LINES = (
     "messages started",

@@ -12,12 +12,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from conftest import Command
-from fanin import cli, papers
+from fanin import papers
+from fanin.cli import studies
+from fanin.cli.common import CommandError
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Study, band, order, strict
 from fanin.papers.sawtooth import PATHS, amplitude, period_rtts, q_max, sawtooth
 from fanin.papers.sawtooth import Path as Bottleneck
 from fanin.result import Result
-from fanin.run import Job
+from fanin.runs import Job
 
 IDS = (
     "dart-fig3",
@@ -134,16 +136,15 @@ def test_after_ctrl_c_a_study_is_not_complete(
 
 
 def test_of_a_study_that_was_stopped_nothing_is_written(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def part(experiment: Experiment, *_: object, **__: object) -> Study:
         return Study(experiment, {}, complete=False)
 
     monkeypatch.setattr(papers, "study", part)
-    with pytest.raises(SystemExit) as left:
-        cli.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
+    with pytest.raises(CommandError, match="dctcp-eq: stopped; nothing was written") as left:
+        studies.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
     assert left.value.code == 130
-    assert capsys.readouterr().err == "error: dctcp-eq: stopped; nothing was written\n"
     assert not (tmp_path / "out").exists()
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 import fanin
 from fanin import _core, progress
 from fanin.progress import LINE_EVERY_S, MOST_BARS, ProgressDisplay
-from fanin.run import _stop
+from fanin.runs import _stop
 
 
 @dataclass

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin import cli, hpcc, validate
+from fanin.cli.common import FAILED
 
 CONFIGS = {"micro_2to1_dcqcn": "dcqcn", "FbHdp_l3_t02_hp": "hpcc"}
 
@@ -63,7 +64,7 @@ def test_what_differs_is_counted_and_fails(golden: Path) -> None:
     changed = pl.when(pl.int_range(pl.len()) == 7).then(pl.col(name) + 1).otherwise(pl.col(name)).alias(name)
     frame.with_columns(changed).write_csv(queue)
     result = CliRunner().invoke(cli.app, ["validate", str(golden), "--json"])
-    assert result.exit_code == cli.FAILED
+    assert result.exit_code == FAILED
     row = json.loads(result.stdout)["exact"][1]
     assert (row["equal"], row["queue_equal"], row["within"]) == (1, 399, False)
 

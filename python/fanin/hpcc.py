@@ -13,7 +13,7 @@ import polars as pl
 
 from fanin import _core
 from fanin.result import Result
-from fanin.run import Watcher, run_jobs
+from fanin.runs import Watcher, run_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def run_hpcc(
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
     job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed)
-    return run_jobs([job], workers=1, progress=progress)[0]
+    return run_one(job, progress=progress)
 
 
 def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from fanin import spec
 from fanin.measures import sizes_text
 
 if TYPE_CHECKING:
-    from fanin.compare import Comparison, Row
+    from fanin.comparison import Comparison, Row
     from fanin.papers import Study
 
 NONE = "-"

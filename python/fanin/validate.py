@@ -18,7 +18,7 @@ from rich.table import Table
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
 from fanin.plot import COLOURS, dress, look
 from fanin.result import Result, RunError
-from fanin.run import map_jobs
+from fanin.runs import map_jobs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

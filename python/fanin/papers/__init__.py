@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fanin.result import Result
-from fanin.run import Job, map_jobs
+from fanin.runs import Job, map_jobs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

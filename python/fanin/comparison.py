@@ -16,7 +16,7 @@ import polars as pl
 
 from fanin.measures import by_scheme, completion_us, messages, percentile, queries, reported
 from fanin.result import Result, RunError, check_target, load
-from fanin.run import Job, SpecLike, Watcher, run_jobs
+from fanin.runs import Job, SpecLike, Watcher, run_jobs
 from fanin.spec import schemes_to_compare, traffics_with
 
 if TYPE_CHECKING:

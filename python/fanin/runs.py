@@ -130,7 +130,15 @@ def run(
     Raises `SpecError` for a spec that cannot run and `OSError` for a file that cannot be read.
     """
     job = Job.of(spec, set).using(scheme, seed)
-    return run_jobs([job], workers=1, flows=flows, progress=progress)[0]
+    return run_one(job, flows=flows, progress=progress)
+
+
+def run_one(job: Runnable, *, flows: object | None = None, progress: bool | Watcher = True) -> Result:
+    """Runs one; Ctrl-C before it has begun is raised, since there is no result."""
+    results = run_jobs([job], workers=1, flows=flows, progress=progress)
+    if not results:
+        raise KeyboardInterrupt
+    return results[0]
 
 
 def run_jobs(
@@ -152,44 +160,62 @@ def map_jobs(
     progress: bool | Watcher = True,
 ) -> list[T]:
     """The same, but keeps of each result only what `take` returns, so that a long sweep fits into memory."""
-    for job in jobs:
-        job.resolve()  # a fault in the last spec is told before the first has run for minutes
     stop = threading.Event()
-    with ProgressDisplay([job.label for job in jobs], visible=progress is True) as display:
+    begun = [False] * len(jobs)
+    # Everything is in threads of their own: Python gives Ctrl-C to the main thread, which waits.
+    pool = ThreadPoolExecutor(max_workers=max(1, workers))
+    try:
+        # A fault in the last spec is told before the first has run for minutes.
+        checks = [pool.submit(job.resolve) for job in jobs]
+        _wait(checks)
+        for check in checks:
+            check.result()
+        with ProgressDisplay([job.label for job in jobs], visible=progress is True) as display:
 
-        def watcher(index: int) -> Watcher:
-            def watch(state: _core.Progress) -> bool:
-                display.update(index, state)
-                go_on = progress(state) if callable(progress) else True
-                return go_on and not stop.is_set()
+            def watcher(index: int) -> Watcher:
+                def watch(state: _core.Progress) -> bool:
+                    begun[index] = True
+                    display.update(index, state)
+                    go_on = progress(state) if callable(progress) else True
+                    return go_on and not stop.is_set()
 
-            return watch
+                return watch
 
-        def one(index: int) -> T:
-            result = jobs[index].run(flows, watcher(index))
-            taken = take(result)
-            if not result.cancelled:
-                display.finished(index)
-            return taken
+            def one(index: int) -> T:
+                result = jobs[index].run(flows, watcher(index))
+                begun[index] = True
+                taken = take(result)
+                if not result.cancelled:
+                    display.finished(index)
+                return taken
 
-        # Runs are in threads of their own even if there is one: Python gives Ctrl-C to the main thread, which waits.
-        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
             futures = [pool.submit(one, index) for index in range(len(jobs))]
             try:
-                # Looks up now and then: a signal that another thread caught does not wake a thread that waits.
-                while not _settled(futures):
-                    wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)
+                _wait(futures)
             except KeyboardInterrupt:
                 _stop(futures, stop)
                 display.say("stopping: the runs under way keep what they have")
-                wait(futures)
+                # One whose network is still being set up has nothing to keep and cannot hear.
+                _wait([future for index, future in enumerate(futures) if begun[index]])
             except BaseException:
                 _stop(futures, stop)
                 raise
             finally:
                 if any(_failed(future) for future in futures):
                     _stop(futures, stop)
-    return [future.result() for future in futures if not future.cancelled()]
+        done = [future.result() for future in futures if future.done() and not future.cancelled()]
+        pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
+        return done
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+def _wait(futures: Sequence[Future[T]]) -> None:
+    """Until all are done or one has failed; looks up now and then, since a signal that another thread caught does not wake
+    a thread that waits."""
+    while not _settled(futures):
+        wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)
 
 
 def _stop(futures: Sequence[Future[T]], stop: threading.Event) -> None:

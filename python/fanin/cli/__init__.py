@@ -1,0 +1,83 @@
+"""The command `fanin`. Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C.
+
+With `--json` a command prints one document; where it fails, `{"ok": false, "exit_code": ..., "errors": [...]}`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import typer
+
+from fanin import _core, gen
+from fanin.cli import results, runs, specs, studies
+from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
+
+app = typer.Typer(
+    help="Packet-level simulation of datacenter congestion control.",
+    epilog="Begin with: fanin new my.toml, fanin explain my.toml, fanin compare my.toml, fanin report runs/my",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+for module in (runs, specs, results, studies):
+    module.add_to(app)
+app.add_typer(gen.app, name="gen")
+
+
+def main() -> None:
+    """Runs the command line; each error is one readable message on stderr."""
+    failure = _failure()
+    if failure is None:
+        return
+    tell(failure, as_json="--json" in sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if threading.active_count() > 1:
+        # A run whose network was still being set up cannot be told to stop, and leaving would wait for it.
+        os._exit(failure.code)
+    raise SystemExit(failure.code)
+
+
+def _failure() -> CommandError | None:
+    try:
+        code = app(prog_name="fanin", standalone_mode=False)
+    except CommandError as failure:
+        return failure
+    except typer.TyperException as error:
+        return CommandError(str(error), WRONG_SPEC, usage=error)
+    except _core.SpecError as error:
+        return CommandError(str(error), WRONG_SPEC)
+    except BrokenPipeError:
+        # Who read our output has seen enough; the interpreter's own flush at the end must not complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CommandError("", FAILED)
+    except FileExistsError as error:
+        return CommandError(str(error), WRONG_SPEC)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        return CommandError(f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_SPEC)
+    except OSError as error:
+        return CommandError(str(error), FAILED)
+    except MemoryError:
+        return CommandError("there was not enough memory; fanin explain SPEC shows what a spec needs", FAILED)
+    except Exception as error:
+        from fanin.result import RunError
+
+        if isinstance(error, RunError):
+            return CommandError(str(error), FAILED)
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what the native module raises where it finds itself wrong
+            raise
+        return CommandError(f"a fault in the simulator: {error}. Please report it with the spec that shows it", FAILED)
+    # Ctrl-C outside a run arrives here as this code.
+    return (
+        CommandError("", code)
+        if code in (FAILED, WRONG_SPEC)
+        else CommandError("interrupted", INTERRUPTED)
+        if code
+        else None
+    )

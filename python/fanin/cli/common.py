@@ -1,0 +1,141 @@
+"""What all commands share: options, ways to print, ways to fail."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fanin import _core
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+FAILED = 1
+WRONG_SPEC = 2
+INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command that ends with an exit code, and with an error where there is something left to say."""
+
+    def __init__(self, message: str, code: int, *, usage: typer.TyperException | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.usage = usage
+        """What was wrong with the command line; it knows how to show itself."""
+
+
+def complete_scheme(incomplete: str) -> list[str]:
+    """Schemes for shell completion; in a list, of its last part."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + row["id"] for row in _core.schemes() if row["id"].startswith(last)]
+
+
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Change one key of the spec, as "measure.window=10 ms"; repeatable.'
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of runs/NAME.")]
+Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in --out DIR.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")]
+OneScheme = Annotated[
+    str | None,
+    typer.Option(
+        "--scheme", metavar="SCHEME", help="Put all traffics under this scheme.", autocompletion=complete_scheme
+    ),
+]
+AllowDrops = Annotated[
+    bool, typer.Option("--allow-drops", help="A drop in a lossless class is no error: measure.allow_drops = true.")
+]
+
+
+def emit(document: object) -> None:
+    """Prints one JSON document."""
+    print(json.dumps(document, indent=2))
+
+
+def show(what: RenderableType) -> None:
+    """Prints a table or a text that may be styled."""
+    stdout().print(what)
+
+
+def stdout() -> Console:
+    """Where results go."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def stderr() -> Console:
+    """Where progress, warnings and errors go."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """One line on stderr."""
+    _line("warning:", "bold yellow", text)
+
+
+def error(text: str) -> None:
+    """The same, in red."""
+    _line("error:", "bold red", text)
+
+
+def _line(word: str, style: str, text: str) -> None:
+    from rich.text import Text
+
+    stderr().print(Text.assemble((word, style), " ", text))
+
+
+def tell(failure: CommandError, *, as_json: bool) -> None:
+    """Says why a command failed: lines on stderr, and the document that was asked for."""
+    lines = str(failure).splitlines()
+    if failure.usage is not None:
+        usage: Any = failure.usage
+        usage.show()
+    else:
+        for line in lines:
+            error(line)
+    if as_json and lines:
+        emit({"ok": False, "exit_code": failure.code, "errors": lines})
+
+
+def names(text: str) -> list[str]:
+    """The schemes of `--schemes a,b`."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
+    return found
+
+
+def seeds(text: str) -> int | list[int]:
+    """`5` is how many; `1,2,3` are the seeds themselves."""
+    if not re.fullmatch(r"\d{1,18}(,\d{1,18})*,?", text) or text == "0":
+        raise _core.SpecError(
+            f"--seeds: {text!r} is neither how many, like --seeds 5, nor a list of seeds, like --seeds 1,2,3"
+        )
+    numbers = [int(number) for number in text.rstrip(",").split(",")]
+    return numbers[0] if len(numbers) == 1 and not text.endswith(",") else numbers
+
+
+def need(holds: bool, message: str) -> None:
+    """Fails as a wrong command line does unless something holds."""
+    if not holds:
+        raise CommandError(message, WRONG_SPEC)
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at what is printed."""
+    return sys.stdout.isatty()

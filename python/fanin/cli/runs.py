@@ -1,0 +1,265 @@
+"""Commands that run specs: `run`, `compare`; and `show`, which prints again what they printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanin.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    AllowDrops,
+    AsJson,
+    CommandError,
+    Force,
+    OneScheme,
+    Out,
+    Parquet,
+    Set,
+    SpecFile,
+    Workers,
+    complete_scheme,
+    emit,
+    error,
+    names,
+    need,
+    seeds,
+    show,
+    stdout,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from fanin.comparison import Comparison
+    from fanin.runs import Job, SpecLike
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds these commands."""
+    app.command("run")(run)
+    app.command("compare")(compare)
+    app.command("show")(show_command)
+
+
+def run(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SPEC", help="A spec, .toml or .json; or files of another simulator.", show_default=False
+        ),
+    ],
+    out: Out = None,
+    parquet: Parquet = False,
+    set_: Set = None,
+    scheme: OneScheme = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the spec's seed.")] = None,
+    force: Force = False,
+    allow_drops: AllowDrops = False,
+    from_hpcc: Annotated[
+        bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --hpcc: also write its binary trace, trace.tr.")] = False,
+    from_htsim: Annotated[
+        bool, typer.Option("--htsim", help="SPEC is htsim's: [TOPO] CM, a fat tree and a connection matrix.")
+    ] = False,
+    show_finished: Annotated[
+        bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run one spec; print its summary and leave a run folder.
+
+    With --hpcc, run a configuration of the ns-3 HPCC simulator on that simulator's own network; paths in it start at this
+    folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --hpcc and --scheme, its topology, flows, buffer
+    and thresholds run on ours under that scheme, and leave fct.txt. With --htsim, run htsim's files on ours.
+
+    \b
+    Examples:
+      fanin run examples/incast.toml --scheme dart
+      fanin run my.toml --set "measure.window=10 ms" --out runs/short
+      fanin run --hpcc config.txt
+      fanin run --htsim tree.topo matrix.cm --scheme dcqcn
+    """
+    import fanin
+    from fanin import htsim
+    from fanin.comparison import Comparison
+    from fanin.hpcc import HpccJob, run_hpcc
+    from fanin.result import check_target
+    from fanin.runs import Job
+
+    need(not show_finished or from_htsim, "--finished: these lines are htsim's; it goes with --htsim")
+    need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
+    need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
+    need(not (show_finished and as_json), "--finished and --json: choose one")
+    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    if from_hpcc:
+        need(len(files) == 1, f"{files[-1]}: --hpcc runs one configuration")
+        need(
+            scheme is not None or not (changes or seed is not None),
+            "--hpcc runs a configuration as it is: --set, --seed and --allow-drops need a --scheme to go with them",
+        )
+        need(
+            scheme is None or not trace,
+            "--trace: a run under --scheme has no trace of that simulator; leave one of both out",
+        )
+        folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
+        check_target(folder, force=force or out is None)
+        result = run_hpcc(files[0], trace=trace, scheme=scheme, set=changes, seed=seed)
+        result.save(folder, parquet=parquet, force=force or out is None)
+        report(Comparison([result], result.cancelled), folder, as_json=as_json)
+        return
+    spec = _htsim(files, scheme) if from_htsim else files[0]
+    need(from_htsim or len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
+    job = Job.of(spec, changes).using(scheme, seed)
+    folder = out or default_folder(job) / job.label
+    check_target(folder, force=force or out is None)
+    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes)
+    result.save(folder, parquet=parquet, force=force or out is None)
+    if from_htsim:
+        htsim.write_finished(result, folder)
+    report(
+        Comparison([result], result.cancelled),
+        folder,
+        as_json=as_json,
+        lines=htsim.finished(result) if show_finished else None,
+    )
+
+
+def compare(
+    spec: SpecFile,
+    schemes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Instead of the spec's compare.schemes.", autocompletion=complete_scheme),
+    ] = None,
+    seeds_: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="N", help="Runs per scheme, from the spec's seed on; or a list: 1,2,3."),
+    ] = None,
+    out: Out = None,
+    parquet: Parquet = False,
+    set_: Set = None,
+    force: Force = False,
+    allow_drops: AllowDrops = False,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
+
+    With several seeds each number is a mean with half of its 95 % confidence interval.
+
+    \b
+    Examples:
+      fanin compare examples/incast.toml
+      fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
+      fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
+    """
+    import fanin
+    from fanin.runs import Job
+
+    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    each_scheme = names(schemes) if schemes is not None else None
+    each_seed = seeds(seeds_) if seeds_ is not None else None
+    folder = out or default_folder(Job.of(spec, changes))
+    if out is not None and not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
+    compared = fanin.compare(spec, each_scheme, each_seed, set=changes, workers=workers)
+    if not compared.results:
+        raise CommandError("stopped before anything had run", INTERRUPTED)
+    compared.save(folder, parquet=parquet, force=True)
+    report(compared, folder, as_json=as_json)
+
+
+def show_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False)], as_json: AsJson = False
+) -> None:
+    """Print the table of a run folder or of a comparison again.
+
+    \b
+    Examples:
+      fanin show runs/incast
+      fanin show runs/incast/dart --json
+    """
+    compared = read(folder)
+    if as_json:
+        emit(document(compared, folder))
+    else:
+        show(compared.table())
+
+
+def read(folder: Path) -> Comparison:
+    """A comparison, or a run as one."""
+    from fanin.comparison import Comparison, load_comparison
+    from fanin.result import is_run_folder, load
+
+    if is_run_folder(folder):
+        result = load(folder)
+        return Comparison([result], result.cancelled)
+    return load_comparison(folder)
+
+
+def default_folder(job: Job) -> Path:
+    """`runs/NAME`, after the spec's name."""
+    name = re.sub(r"[^a-z0-9]+", "-", str(job.resolve()["name"]).lower()).strip("-")
+    return Path("runs") / (name or "unnamed")
+
+
+def _htsim(files: Sequence[Path], scheme: str | None) -> SpecLike:
+    from fanin import htsim
+
+    need(len(files) <= 2, f"{files[-1]}: --htsim takes a .topo file and a .cm file, or a .cm file alone")
+    if scheme is None:
+        raise CommandError("--htsim: its files name no scheme; add one, like --scheme dcqcn", 2)
+    *topo, matrix = files
+    made = htsim.read(matrix, topo[0] if topo else None, scheme=scheme)
+    for warning in made.warnings:
+        warn(warning)
+    return made.spec
+
+
+def report(compared: Comparison, folder: Path, *, as_json: bool, lines: Sequence[str] | None = None) -> None:
+    """Prints what came out, or lines instead, and where it lies; exits as it went."""
+    if as_json:
+        emit(document(compared, folder))
+    else:
+        if lines is None:
+            show(compared.table())
+        for line in lines or ():
+            print(line)
+        stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
+    for warning in compared.warnings:
+        warn(warning)
+    for line in compared.errors:
+        error(line)
+    if compared.cancelled:
+        raise CommandError("", INTERRUPTED)
+    if compared.errors:
+        raise typer.Exit(FAILED)
+
+
+def document(compared: Comparison, folder: Path) -> dict[str, object]:
+    """What `--json` prints of runs."""
+    from fanin.result import is_run_folder
+
+    alone = is_run_folder(folder)
+    return {
+        "ok": not (compared.cancelled or compared.errors),
+        "name": compared.results[0].name,
+        "folder": str(folder),
+        "complete": not compared.cancelled,
+        "errors": compared.errors,
+        "warnings": compared.warnings,
+        "rows": [row.to_json() for row in compared.rows],
+        "runs": [
+            {
+                "label": result.label,
+                "folder": str(folder if alone else folder / result.label),
+                "manifest": result.manifest,
+                "summary": result.summary(),
+            }
+            for result in compared.results
+        ],
+    }

@@ -1,0 +1,203 @@
+"""Commands about specs and schemes: `new`, `check`, `explain`, `schemes`, `schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fanin import _core
+from fanin.cli.common import (
+    WRONG_SPEC,
+    AsJson,
+    CommandError,
+    OneScheme,
+    Set,
+    SpecFile,
+    complete_scheme,
+    emit,
+    is_terminal,
+    show,
+    stdout,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds these commands."""
+    app.command("new")(new)
+    app.command("check")(check)
+    app.command("explain")(explain)
+    app.command("schemes")(schemes)
+    app.command("schema")(schema)
+
+
+def new(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="Where to write it; standard output by default.", show_default=False),
+    ] = None,
+    like: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What it is like.",
+            autocompletion=lambda: list(_templates()),
+        ),
+    ] = "incast",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, which has no comments.")] = False,
+) -> None:
+    """Write a commented spec to start from.
+
+    \b
+    Examples:
+      fanin new my.toml
+      fanin new --like web-search
+      fanin new --like long-flows --json > my.json
+    """
+    known = _templates()
+    if like not in known:
+        raise CommandError(f"--like {like}: there is no such spec; there are {', '.join(known)}", WRONG_SPEC)
+    text = known[like].read_text(encoding="utf-8")
+    if as_json:
+        import tomllib
+
+        text = json.dumps(tomllib.loads(text), indent=2) + "\n"
+    if file is None:
+        sys.stdout.write(text)
+        return
+    kind = ".json" if as_json else ".toml"
+    if file.suffix != kind:
+        raise CommandError(f"{file}: a spec of this kind is a {kind} file", WRONG_SPEC)
+    if file.exists() and not force:
+        raise FileExistsError(f"{file}: exists; choose another file or allow replacing it with --force")
+    file.write_text(text, encoding="utf-8")
+    print(f"written: {file}; what it is about: fanin explain {file}", file=sys.stderr)
+
+
+def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: AsJson = False) -> None:
+    """Check a spec without running it. With --json, print it with every default shown.
+
+    \b
+    Examples:
+      fanin check my.toml
+      fanin check my.toml --scheme dart --json
+    """
+    import fanin.spec
+    from fanin.runs import Job
+
+    resolved = Job.of(spec, set_ or ()).using(scheme, None).resolve()
+    if as_json:
+        emit({"ok": True, "spec": resolved})
+    else:
+        print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+
+
+def _complete_explained(incomplete: str) -> list[str]:
+    return [*complete_scheme(incomplete), *(str(path) for path in Path().glob(f"{incomplete}*.toml"))]
+
+
+def explain(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC|SCHEME",
+            help="A spec, .toml or .json, or the id of a scheme.",
+            show_default=False,
+            autocompletion=_complete_explained,
+        ),
+    ],
+    set_: Set = None,
+    scheme: OneScheme = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a spec means before it runs, or the manual of a scheme.
+
+    Of a spec: its paths and round-trip times, thresholds and headroom, the load of each tier, and what running it will cost. Of a
+    scheme: its idea, control law, parameters and sources.
+
+    \b
+    Examples:
+      fanin explain examples/incast.toml
+      fanin explain my.toml --scheme hpcc --json
+      fanin explain dart
+    """
+    if Path(what).suffix in (".toml", ".json"):
+        _explain_spec(Path(what), set_ or [], scheme, as_json=as_json)
+        return
+    if set_ or scheme is not None:
+        raise CommandError(f"{what}: --set and --scheme go with a spec, a .toml or .json file", WRONG_SPEC)
+    for row in _core.schemes():
+        if row["id"] == what:
+            _explain_scheme(row, as_json=as_json)
+            return
+    known = [row["id"] for row in _core.schemes()]
+    raise CommandError(
+        f"{what}: neither a spec, which is a .toml or .json file, nor a scheme; the schemes are {', '.join(known)}",
+        WRONG_SPEC,
+    )
+
+
+def _explain_scheme(row: _core.Scheme, *, as_json: bool) -> None:
+    if as_json:
+        emit(row)
+    elif is_terminal():
+        from rich.markdown import Markdown
+
+        show(Markdown(row["manual"]))
+    else:
+        print(row["manual"])
+
+
+def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:
+    from fanin.explain import explain as explained
+    from fanin.explain import table
+
+    explanation = explained(path, scheme=scheme, set=changes)
+    if as_json:
+        emit(explanation)
+    else:
+        show(table(explanation))
+
+
+def schemes(as_json: AsJson = False) -> None:
+    """List the schemes.
+
+    \b
+    Examples:
+      fanin schemes
+      fanin schemes --json
+    """
+    from fanin import table
+
+    files = {row["file"]: row for row in _core.schemes()}
+    if as_json:
+        emit(
+            {
+                "schemes": [
+                    {"id": row["id"], "file": row["file"], "title": table.manual_title(row["manual"])}
+                    for row in _core.schemes()
+                ]
+            }
+        )
+        return
+    rows = [[", ".join(row["presets"]), table.manual_title(row["manual"])] for row in files.values()]
+    stdout().print(table.plain(["scheme", "what it is"], rows))
+
+
+def schema() -> None:
+    """Print the JSON schema of specs.
+
+    \b
+    Examples:
+      fanin schema > spec.schema.json
+    """
+    print(_core.schema())
+
+
+def _templates() -> dict[str, Path]:
+    folder = Path(__file__).parents[1] / "templates"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}

@@ -1,0 +1,129 @@
+"""Commands that measure Fanin itself: `bench`, `paper`, `validate`, `version`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fanin import _core
+from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, AsJson, CommandError, Workers, emit, show, stderr, stdout
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds these commands."""
+    app.command("bench")(bench_command)
+    app.command("paper")(paper)
+    app.command("validate")(validate_command)
+    app.command("version")(version)
+
+
+def bench_command(
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this case; repeatable.", autocompletion=lambda: [name for name, _ in _core.bench_cases()]
+        ),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of one run.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the one of median time is shown.")] = 1,
+    scale: Annotated[float, typer.Option(min=0.0, help="Makes the cases shorter (below 1) or longer.")] = 1.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure packet-hops per second on fixed cases, each in a process of its own.
+
+    \b
+    Examples:
+      fanin bench
+      fanin bench --case a --repeat 5
+      fanin bench --scale 0.1 --json
+    """
+    from fanin import bench
+
+    known = bench.cases()
+    unknown = [name for name in case or () if name not in known]
+    if unknown:
+        raise CommandError(f"no benchmark case {unknown[0]}; the cases are {', '.join(known)}", WRONG_SPEC)
+    records = []
+    for record in bench.measure(case or list(known), threads=threads, scale=scale, repeat=repeat):
+        records.append(record)
+        if not as_json:
+            stderr().print(f"{record['case']}: {known[record['case']]}", highlight=False, markup=False)
+    if as_json:
+        emit({"cases": records})
+    else:
+        show(bench.table(records))
+
+
+def validate_command(
+    golden: Annotated[
+        Path, typer.Argument(metavar="DIR", help="configs/, micro/ and traces/ with that simulator's results.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where pictures and rows go.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold our results against those of the ns-3 HPCC simulator, flow by flow, and draw both.
+
+    \b
+    Examples:
+      fanin validate results-of-that-simulator --out docs/validation
+    """
+    from fanin import validate
+
+    rows, others = validate.validate(golden, out)
+    if as_json:
+        exact = [asdict(row) | {"within": row.within} for row in rows]
+        emit({"exact": exact, "beside": [asdict(row) for row in others]})
+    else:
+        show(validate.table(rows))
+        if others:
+            show(validate.beside_table(others))
+    if not all(row.within for row in rows):
+        raise typer.Exit(FAILED)
+
+
+def paper(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and numbers go.")] = Path("runs/papers"),
+    specs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the papers' specs.")] = Path("papers"),
+    quick: Annotated[
+        bool, typer.Option(help="A short version, to see that it runs; its numbers prove nothing.")
+    ] = False,
+    workers: Workers = None,
+) -> None:
+    """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
+
+    \b
+    Examples:
+      fanin paper
+      fanin paper dctcp-fig14 --out runs/papers
+      fanin paper all
+    """
+    from fanin import papers, table
+
+    known = papers.experiments()
+    if not names:
+        show(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
+        return
+    names = list(known) if names == ["all"] else names
+    for name in names:
+        if name not in known:
+            raise CommandError(
+                f"no experiment {name}; the experiments are {', '.join(known)}, and all",
+                WRONG_SPEC,
+            )
+    for name in names:
+        studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
+        if not studied.complete:
+            raise CommandError(f"{name}: stopped; nothing was written", INTERRUPTED)
+        show(table.claims(studied))
+        for path in studied.save(out):
+            stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def version() -> None:
+    """Print the version."""
+    print(_core.__version__)
