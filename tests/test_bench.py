@@ -20,7 +20,7 @@ FIELDS = {
 def test_every_case_gives_its_record(command: Command) -> None:
     done = command("bench", "--json", "--scale", "0.01")
     assert done.returncode == 0, done.stderr
-    records = json.loads(done.stdout)
+    records = json.loads(done.stdout)["cases"]
     assert [record["case"] for record in records] == list(cases())
     for record in records:
         assert set(record) >= FIELDS
@@ -31,9 +31,9 @@ def test_every_case_gives_its_record(command: Command) -> None:
 
 
 def test_repeats_are_equal_runs(command: Command) -> None:
-    known = json.loads(command("bench", "--json", "--scale", "0.01").stdout)[0]
+    known = json.loads(command("bench", "--json", "--scale", "0.01").stdout)["cases"][0]
     done = command("bench", "--json", "--scale", "0.01", "--case", known["case"], "--repeat", "3")
-    (record,) = json.loads(done.stdout)
+    (record,) = json.loads(done.stdout)["cases"]
     assert len(record["repeats_seconds"]) == 3
     assert sorted(record["repeats_seconds"])[1] == record["seconds"]
     assert record["event_hash"] == known["event_hash"]

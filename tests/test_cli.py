@@ -8,7 +8,23 @@ import pytest
 import fanin
 from conftest import Command
 
-COMMANDS = ("run", "compare", "paper", "bench", "explain", "schemes", "schema", "check", "show", "version")
+COMMANDS = (
+    "run",
+    "compare",
+    "show",
+    "new",
+    "check",
+    "explain",
+    "schemes",
+    "schema",
+    "report",
+    "plot",
+    "why",
+    "bench",
+    "paper",
+    "validate",
+    "version",
+)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -16,6 +32,8 @@ def test_each_command_has_help(command: Command, name: str) -> None:
     done = command(name, "--help")
     assert done.returncode == 0
     assert f"fanin {name}" in done.stdout
+    if name != "version":
+        assert f"Examples:\n    fanin {name}" in done.stdout
 
 
 def test_help_lists_every_command(command: Command) -> None:
@@ -69,7 +87,8 @@ def test_an_unknown_scheme_is_an_error_that_lists_the_known(command: Command, ti
 
 
 def test_seeds_must_be_numbers(command: Command, tiny: Path) -> None:
-    assert "--seeds 1,2,3" in wrong(command, "compare", tiny, "--seeds", "1,x")
+    for seeds in ("1,x", "0", "-1", "", "1,,2", "9" * 30):
+        assert "--seeds 1,2,3" in wrong(command, "compare", tiny, f"--seeds={seeds}")
 
 
 def test_an_unknown_benchmark_case_is_an_error(command: Command) -> None:
@@ -97,7 +116,7 @@ def test_schema_is_json(command: Command) -> None:
 
 
 def test_check_prints_every_default(command: Command, tiny: Path) -> None:
-    resolved = json.loads(command("check", tiny, "--json", "--set", "seed=7").stdout)
+    resolved = json.loads(command("check", tiny, "--json", "--set", "seed=7").stdout)["spec"]
     assert resolved["name"] == "tiny incast"
     assert resolved["seed"] == 7
     assert "ok" in command("check", tiny).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,11 @@ def _one(name: str, threads: int, scale: float) -> Record:
     script = Path(__file__).with_name("_bench_case.py")
     command = [sys.executable, "-I", str(script), str(_core.__file__), name, str(threads), str(scale)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode < 0:
+        raise RunError(
+            f"case {name}: its process was killed by {signal.Signals(-done.returncode).name}; where it was not you, there "
+            "was too little memory: try --scale 0.1"
+        )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise RunError(f"case {name}: {lines[-1]}")

@@ -116,15 +116,20 @@ class Comparison:
         root = Path(folder)
         for result in self.results:
             check_target(root / result.label, force=force)
+        record = root / "compare.json"
+        record.unlink(missing_ok=True)  # until all is written again, this is no comparison
         for result in self.results:
             result.save(root / result.label, parquet=parquet, force=force)
-        record = {
+        self.plot(root / "compare.png")
+        numbers = {
             "runs": [result.label for result in self.results],
             "cancelled": self.cancelled,
+            "complete": not self.cancelled,
             "rows": [row.to_json() for row in self.rows],
         }
-        (root / "compare.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        self.plot(root / "compare.png")
+        written = record.with_suffix(".part")
+        written.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+        written.rename(record)
         return root
 
 

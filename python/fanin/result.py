@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -355,8 +356,13 @@ def is_run_folder(folder: Path) -> bool:
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raises `FileExistsError` if a run may not be written there."""
-    if not folder.exists():
+    """Raises `FileExistsError` or another `OSError` if a run may not or cannot be written there: before it has run."""
+    if not os.path.lexists(folder):
+        above = next(path for path in folder.absolute().parents if os.path.lexists(path))
+        if not above.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is none", str(folder))
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
         return
     if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")

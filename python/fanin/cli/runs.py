@@ -158,6 +158,7 @@ def compare(
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     import fanin
+    from fanin.result import check_target
     from fanin.runs import Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
@@ -166,6 +167,7 @@ def compare(
     folder = out or default_folder(Job.of(spec, changes))
     if out is not None and not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
+    check_target(folder / "a-run", force=force)
     compared = fanin.compare(spec, each_scheme, each_seed, set=changes, workers=workers)
     if not compared.results:
         raise CommandError("stopped before anything had run", INTERRUPTED)
