@@ -1,6 +1,7 @@
 """The command line: help, what it prints, what it says when something is wrong."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_a_spec_must_be_toml_or_json(command: Command, tmp_path: Path) -> None:
 def test_a_spec_must_be_text(command: Command, tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_bytes(b'name = "\xff"')
     assert "byte 8 is not UTF-8" in wrong(command, "check", "spec.toml")
+
+
+def test_a_spec_must_be_a_file_of_some_size(command: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    assert "pipe.toml: not a file" in wrong(command, "check", "pipe.toml")
+    with (tmp_path / "long.toml").open("wb") as file:
+        file.truncate(10**10)
+    assert "10,000,000,000 bytes" in wrong(command, "run", "long.toml")
 
 
 def test_an_unknown_key_is_named_with_file_and_line(command: Command, tiny: Path, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ Watcher = Callable[[_core.Progress], bool]
 """Called about 10 times a second during a run; the run stops when it returns False."""
 
 
+LARGEST_SPEC_BYTES = 16_000_000
+
+
 class Runnable(Protocol):
     """Something that leaves a result when it has run."""
 
@@ -64,6 +67,13 @@ class Job:
         path = Path(spec)
         if path.suffix not in (".toml", ".json"):
             raise _core.SpecError(f"{path}: a spec is a .toml or a .json file")
+        size_bytes = path.stat().st_size
+        if not path.is_file():
+            raise _core.SpecError(f"{path}: not a file; a spec is a .toml or a .json file")
+        if size_bytes > LARGEST_SPEC_BYTES:
+            raise _core.SpecError(
+                f"{path}: {size_bytes:,} bytes; a spec has at most {LARGEST_SPEC_BYTES:,}: put long lists into a file of their own"
+            )
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
