@@ -1,12 +1,13 @@
 //! Tables as Arrow record batches. Column names carry their units; a missing value is null.
 
-use crate::{EventKind, RecordError, Run, port_names, slowdown};
+use crate::{EventKind, Part, RecordError, Run, port_names, slowdown};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt8Array,
     UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
+use fanin_fabric::topology::Link;
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
@@ -134,15 +135,24 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     let names = port_names(&run.graph);
     let node = |id: fanin_units::NodeId| run.graph.names.get(id.ix()).map_or("?", String::as_str);
     let ends = || run.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
-    let rates = run.graph.links.iter().flat_map(|link| [link.rate.as_bps(); 2]);
+    let links = || run.graph.links.iter().flat_map(|link| [link; 2]);
+    let (tiers, tier) = few(run.graph.tiers().into_iter(), |tier| tier.to_string());
+    // A packet that has begun to leave counts whole, so that a busy link may seem to have sent more than it can.
+    let time = run.stopped.as_secs_f64();
+    let used = |(link, port): (&Link, &PortCounters)| {
+        (time > 0.0).then(|| (port.bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
+    };
     let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
     let columns: Vec<Column> = vec![
         ("port", false, texts(names.iter().map(String::as_str))),
         ("from", false, texts(ends().map(|(from, _)| node(from)))),
         ("to", false, texts(ends().map(|(_, to)| node(to)))),
-        ("rate_bps", false, u64s(rates)),
+        ("tier", false, labels("port", &tiers, tier.into_iter())?),
+        ("rate_bps", false, u64s(links().map(|link| link.rate.as_bps()))),
+        ("delay_ps", false, u64s(links().map(|link| link.delay.as_ps()))),
         ("packets", false, count(|p| p.packets)),
         ("bytes", false, count(|p| p.bytes)),
+        ("utilisation", true, Arc::new(links().zip(&run.ports).map(used).collect::<Float64Array>())),
         ("marked_packets", false, count(|p| p.marked)),
         ("dropped_packets", false, count(|p| p.dropped)),
         ("peak_queue_bytes", false, count(|p| p.peak_queue)),
@@ -241,14 +251,16 @@ pub fn watch(run: &Run) -> Result<RecordBatch, RecordError> {
     let of = || run.watch.iter().map(|seen| seen.of as usize);
     let parts: Vec<&str> = run.watched.iter().map(|watched| watched.part.name()).collect();
     let places: Vec<&str> = run.watched.iter().map(|watched| watched.place.as_str()).collect();
-    let traffics: Vec<&str> =
-        run.watched.iter().map(|watched| run.traffics[usize::from(watched.traffic)].name.as_str()).collect();
+    let names: Vec<&str> = run.traffics.iter().map(|traffic| traffic.name.as_str()).collect();
+    let traffic = of().map(|of| &run.watched[of]);
+    let traffic = traffic.map(|watched| (watched.part != Part::Port).then_some(usize::from(watched.traffic)));
+    let traffics = labels_or_null("watch", &names, traffic)?;
     let (names, keys) = few(run.watch.iter().map(|seen| seen.name), |name| *name);
     let columns: Vec<Column> = vec![
         ("time_ps", false, u64s(run.watch.iter().map(|seen| seen.time.as_ps()))),
         ("what", false, labels("watch", &parts, of())?),
         ("where", false, labels("watch", &places, of())?),
-        ("traffic", false, labels("watch", &traffics, of())?),
+        ("traffic", true, traffics),
         ("name", false, labels("watch", &names, keys.into_iter())?),
         ("value", false, Arc::new(Float64Array::from_iter_values(run.watch.iter().map(|seen| seen.value)))),
     ];
