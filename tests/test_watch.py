@@ -66,8 +66,8 @@ def test_what_senders_show_is_a_row_per_value(watched: fanin.Result) -> None:
     assert table["what"].unique().to_list() == ["flow"]
     shown = table.group_by("where").agg(pl.col("name").unique().sort()).sort("where")
     assert shown.rows() == [
-        ("long:0", ["rate_bps", "window_bytes"]),
-        ("web:1", ["alpha", "rate_bps", "window_bytes"]),
+        ("long:0", ["delivered_bytes", "rate_bps", "window_bytes"]),
+        ("web:1", ["alpha", "delivered_bytes", "rate_bps", "window_bytes"]),
     ]
     rates = table.filter(pl.col("where") == "long:0", pl.col("name") == "rate_bps")
     assert rates["traffic"].unique().to_list() == ["long"]
@@ -78,14 +78,14 @@ def test_what_senders_show_is_a_row_per_value(watched: fanin.Result) -> None:
     assert rates["value"].to_numpy().min() < 6e9
 
 
-def test_hops_lead_from_the_first_switch_to_the_host(watched: fanin.Result) -> None:
+def test_hops_lead_from_host_to_host(watched: fanin.Result) -> None:
     hops, flows = watched.hops(), watched.flows()
     for row in flows.filter(pl.col("traffic") == "queries").iter_rows(named=True):
         way = hops.filter(pl.col("flow_id") == row["flow_id"])
-        assert way.height == row["packets_arrived"] * row["hops"]
+        assert way.height == row["packets_arrived"] * (row["hops"] + 1)
         for _, packet in way.group_by("seq_bytes", "attempt"):
             assert packet["time_ps"].is_sorted()
-            nodes = {1: ["leaf0", "h0"], 2: ["leaf1", "spine0", "leaf0", "h0"]}[row["src"]]
+            nodes = {1: ["h1", "leaf0", "h0"], 2: ["h2", "leaf1", "spine0", "leaf0", "h0"]}[row["src"]]
             assert packet["node"].to_list() == nodes
             assert packet["port"].to_list() == [f"{a}>{b}" for a, b in itertools.pairwise(nodes)] + [None]
             assert packet.select("tokens", "lane", "deflections").sum().row(0) == (0, 0, 0)

@@ -154,6 +154,12 @@ impl SendHalf {
         self.next == self.current.start
     }
 
+    /// The message that holds the byte at `offset` and is not acknowledged whole, and the offset of its first byte.
+    pub fn message_at(&self, offset: u64) -> Option<(FlowId, u64)> {
+        let at = self.messages.partition_point(|m| m.end <= offset);
+        self.messages.get(at).filter(|m| m.start <= offset).map(|m| (m.id, m.start))
+    }
+
     /// The message that is being sent starts over, whatever of it has arrived (Dart IV-C).
     pub fn restart(&mut self) {
         self.next = self.current.start;

@@ -9,11 +9,10 @@ use fanin_fabric::Simulation;
 use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::topology::Graph;
 use fanin_formats::pcapng;
-use fanin_record::{Spool, port_names};
+use fanin_record::{Spool, SpoolWriter, port_names};
 use fanin_units::{NodeId, Time};
 use frame::Frames;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use timeline::Timeline;
 
 /// The file of a capture in a run's folder.
@@ -24,8 +23,10 @@ const TIMELINE: &str = "trace.perfetto-trace";
 /// What a run writes for other tools.
 #[derive(Default)]
 pub struct Traces {
-    capture: Option<(Spool, Capture)>,
-    timeline: Option<(Spool, Timeline<BufWriter<File>>)>,
+    capture: Option<Capture>,
+    timeline: Option<Timeline<SpoolWriter>>,
+    /// What the network is asked for.
+    wanted: Wanted,
     seen: Vec<Seen>,
     /// What a reader of the results should know.
     warnings: Vec<String>,
@@ -34,28 +35,33 @@ pub struct Traces {
 impl Traces {
     /// Opens the files that a spec asks for and taps the network for them.
     pub fn new(measure: &Measure, sim: &mut Simulation) -> Self {
+        Self::open(measure, sim, Spool::create)
+    }
+
+    /// The same with files of one's own.
+    fn open(measure: &Measure, sim: &mut Simulation, create: fn(&'static str) -> io::Result<SpoolWriter>) -> Self {
         let mut traces = Self::default();
-        let mut wanted = Wanted::default();
         if let Some(of) = &measure.capture {
-            wanted.links = of.links.clone();
-            match Spool::create(CAPTURE).and_then(|(spool, file)| Ok((spool, Capture::new(file, of, sim)?))) {
-                Ok(open) => traces.capture = Some(open),
-                Err(error) => traces.fail(CAPTURE, &error),
-            }
-        }
-        if let Some(of) = &measure.timeline {
-            let TimelineOf { queues, file: most } = of;
-            wanted.queues = queues.clone();
-            (wanted.pauses, wanted.messages) = (true, true);
-            match Spool::create(TIMELINE) {
-                Ok((spool, file)) => {
-                    traces.timeline = Some((spool, Timeline::new(BufWriter::new(file), *most, sim)));
+            match create(CAPTURE).and_then(|file| Capture::new(file, of, sim)) {
+                Ok(capture) => {
+                    traces.capture = Some(capture);
+                    traces.wanted.links = of.links.clone();
                 }
-                Err(error) => traces.fail(TIMELINE, &error),
+                Err(error) => traces.warn(CAPTURE, &error),
             }
         }
-        if !wanted.is_empty() {
-            sim.tap(&wanted);
+        if let Some(TimelineOf { queues, file: most }) = &measure.timeline {
+            match create(TIMELINE) {
+                Ok(file) => {
+                    traces.timeline = Some(Timeline::new(file, *most, sim));
+                    traces.wanted.queues = queues.clone();
+                    (traces.wanted.pauses, traces.wanted.messages) = (true, true);
+                }
+                Err(error) => traces.warn(TIMELINE, &error),
+            }
+        }
+        if !traces.wanted.is_empty() {
+            sim.tap(&traces.wanted);
         }
         traces
     }
@@ -71,7 +77,7 @@ impl Traces {
         let seen = std::mem::take(&mut self.seen);
         for what in &seen {
             if let Err((file, error)) = self.write(what, sim) {
-                self.fail(file, &error);
+                self.fail(file, &error, sim);
             }
         }
         self.seen = seen;
@@ -79,40 +85,52 @@ impl Traces {
 
     fn write(&mut self, what: &Seen, sim: &Simulation) -> Result<(), (&'static str, io::Error)> {
         match (what, &mut self.capture, &mut self.timeline) {
-            (Seen::Packet(packet), Some((_, capture)), _) => capture.add(packet).map_err(|error| (CAPTURE, error)),
+            (Seen::Packet(packet), Some(capture), _) => capture.add(packet).map_err(|error| (CAPTURE, error)),
             (Seen::Packet(_), None, _) => Ok(()),
-            (_, _, Some((_, timeline))) => timeline.add(what, sim).map_err(|error| (TIMELINE, error)),
+            (_, _, Some(timeline)) => timeline.add(what, sim).map_err(|error| (TIMELINE, error)),
             _ => Ok(()),
         }
     }
 
-    /// A file cannot be written: the run goes on without.
-    fn fail(&mut self, file: &'static str, error: &io::Error) {
-        self.warnings.push(format!("{file} is missing: it could not be written ({error})"));
+    /// A file cannot be written any more: the run goes on without, and no part of the file is left to take for a whole one.
+    /// The network shows no more of what nobody takes.
+    fn fail(&mut self, file: &'static str, error: &io::Error, sim: &mut Simulation) {
+        self.warn(file, error);
         match file {
-            CAPTURE => self.capture = None,
-            _ => self.timeline = None,
+            CAPTURE => {
+                self.capture = None;
+                self.wanted.links = Vec::new();
+            }
+            _ => {
+                self.timeline = None;
+                self.wanted = Wanted { links: std::mem::take(&mut self.wanted.links), ..Wanted::default() };
+            }
         }
+        sim.tap(&self.wanted);
+    }
+
+    fn warn(&mut self, file: &'static str, error: &io::Error) {
+        self.warnings.push(format!("{file} is missing: {error}"));
     }
 
     /// Ends the files and gives them, with what a reader of the results should know.
     pub fn finish(mut self, now: Time) -> (Vec<Spool>, Vec<String>) {
         let mut files = Vec::new();
-        if let Some((spool, capture)) = self.capture.take() {
+        if let Some(capture) = self.capture.take() {
             let (left_out, most) = (capture.writer.left_out(), capture.most);
-            match capture.writer.finish(now) {
-                Ok(_) => files.push(spool),
-                Err(error) => self.fail(CAPTURE, &error),
+            match capture.writer.finish(now).and_then(SpoolWriter::finish) {
+                Ok(spool) => files.push(spool),
+                Err(error) => self.warn(CAPTURE, &error),
             }
             if left_out > 0 {
                 self.warnings.push(format!("{left_out} packets beyond the {most} B of {CAPTURE} were left out"));
             }
         }
-        if let Some((spool, timeline)) = self.timeline.take() {
+        if let Some(timeline) = self.timeline.take() {
             let (left_out, most) = (timeline.left_out(), timeline.most());
-            match timeline.finish(now) {
-                Ok(_) => files.push(spool),
-                Err(error) => self.fail(TIMELINE, &error),
+            match timeline.finish(now).and_then(SpoolWriter::finish) {
+                Ok(spool) => files.push(spool),
+                Err(error) => self.warn(TIMELINE, &error),
             }
             if left_out > 0 {
                 self.warnings.push(format!("{left_out} events beyond the {most} B of {TIMELINE} were left out"));
@@ -124,7 +142,7 @@ impl Traces {
 
 /// A capture that is being written.
 struct Capture {
-    writer: pcapng::Writer<BufWriter<File>>,
+    writer: pcapng::Writer<SpoolWriter>,
     frames: Frames,
     /// By port: its interface, who sends and who receives.
     interfaces: Vec<(u32, NodeId, NodeId)>,
@@ -132,10 +150,10 @@ struct Capture {
 }
 
 impl Capture {
-    fn new(file: File, of: &CaptureOf, sim: &Simulation) -> io::Result<Self> {
+    fn new(file: SpoolWriter, of: &CaptureOf, sim: &Simulation) -> io::Result<Self> {
         let graph: &Graph = &sim.config().graph;
         let names = port_names(graph);
-        let mut writer = pcapng::Writer::new(BufWriter::new(file), of.file)?;
+        let mut writer = pcapng::Writer::new(file, of.file)?;
         let mut interfaces: Vec<_> = sim.ports().map(|(_, from, to)| (u32::MAX, from, to)).collect();
         for port in &of.links {
             let rate = graph.links[port.ix() / 2].rate;
@@ -154,3 +172,6 @@ impl Capture {
         self.writer.packet(interface, packet.time, bytes, original).map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,9 +13,9 @@ use fanin_formats::hpcc::{self, Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
 use fanin_ns3::results::Drop;
 use fanin_ns3::{Network, files, law};
-use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, TrafficInfo};
+use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, TrafficInfo};
 use fanin_units::{NodeId, Rate, Time};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -162,30 +162,12 @@ fn most_switches(topology: &Topology, payload: u32) -> usize {
     hosts.filter(|(a, b)| a != b).map(|(a, b)| wiring.path(a, b, 0, 0).len().saturating_sub(2)).max().unwrap_or(0)
 }
 
-/// A file of the run folder that is written while the run goes on.
-struct Output {
-    spool: Spool,
-    file: BufWriter<std::fs::File>,
-}
-
-impl Output {
-    fn new(name: &'static str) -> io::Result<Self> {
-        let (spool, file) = Spool::create(name)?;
-        Ok(Self { spool, file: BufWriter::new(file) })
-    }
-
-    fn close(mut self) -> io::Result<Spool> {
-        self.file.flush()?;
-        Ok(self.spool)
-    }
-}
-
 /// The files that its users' scripts read.
 struct Outputs {
-    fct: Output,
-    pfc: Output,
-    qlen: Output,
-    trace: Option<Output>,
+    fct: SpoolWriter,
+    pfc: SpoolWriter,
+    qlen: SpoolWriter,
+    trace: Option<SpoolWriter>,
     left: u64,
     left_out: u64,
 }
@@ -193,17 +175,17 @@ struct Outputs {
 impl Outputs {
     fn new(network: &Network, trace: bool, limit: u64) -> io::Result<Self> {
         let mut outputs = Self {
-            fct: Output::new("fct.txt")?,
-            pfc: Output::new("pfc.txt")?,
-            qlen: Output::new("qlen.txt")?,
-            trace: if trace { Some(Output::new("trace.tr")?) } else { None },
+            fct: Spool::create("fct.txt")?,
+            pfc: Spool::create("pfc.txt")?,
+            qlen: Spool::create("qlen.txt")?,
+            trace: if trace { Some(Spool::create("trace.tr")?) } else { None },
             left: limit,
             left_out: 0,
         };
         if let Some(trace) = &mut outputs.trace {
             let header = network.trace_header().to_bytes();
             outputs.left = outputs.left.saturating_sub(header.len() as u64);
-            trace.file.write_all(&header)?;
+            trace.write_all(&header)?;
         }
         Ok(outputs)
     }
@@ -212,20 +194,20 @@ impl Outputs {
     fn take(&mut self, network: &mut Network, payload: u32) -> io::Result<()> {
         let happened = core::mem::take(&mut network.happened);
         for finished in &happened.finished {
-            writeln!(self.fct.file, "{}", files::fct(finished, payload))?;
+            writeln!(self.fct, "{}", files::fct(finished, payload))?;
         }
         for pause in &happened.pauses {
-            writeln!(self.pfc.file, "{}", files::pfc(pause))?;
+            writeln!(self.pfc, "{}", files::pfc(pause))?;
         }
         for dump in network.dumps(happened.lengths) {
-            write!(self.qlen.file, "{dump}")?;
+            write!(self.qlen, "{dump}")?;
         }
         if let Some(trace) = &mut self.trace {
             for record in &happened.records {
                 let bytes = network.trace_record(record).to_bytes();
                 if self.left >= bytes.len() as u64 {
                     self.left -= bytes.len() as u64;
-                    trace.file.write_all(&bytes)?;
+                    trace.write_all(&bytes)?;
                 } else {
                     self.left_out += 1;
                 }
@@ -236,9 +218,9 @@ impl Outputs {
     }
 
     fn close(self) -> io::Result<Vec<Spool>> {
-        let mut spools = vec![self.fct.close()?, self.pfc.close()?, self.qlen.close()?];
+        let mut spools = vec![self.fct.finish()?, self.pfc.finish()?, self.qlen.finish()?];
         if let Some(trace) = self.trace {
-            spools.push(trace.close()?);
+            spools.push(trace.finish()?);
         }
         Ok(spools)
     }

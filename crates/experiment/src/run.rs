@@ -48,7 +48,7 @@ const EVENTS_PER_TAKE: u64 = 5_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
-/// Samples of queues kept over all series, and as many values of what schemes show; histograms still count all.
+/// Samples of queues kept over all series, and as many values of all else; histograms still count all.
 const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
@@ -464,7 +464,18 @@ fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
 /// What can be seen there now.
 fn look_at(sim: &Simulation, watched: &Watched) -> Vec<(&'static str, f64)> {
     match watched.part {
-        Part::Flow => sim.followed(watched.traffic, watched.number).map_or_else(Vec::new, |message| sim.watch(message)),
+        Part::Flow => {
+            let message = sim.followed(watched.traffic, watched.number);
+            let Some(message) = message.filter(|message| sim.message(*message).start.is_some()) else {
+                return Vec::new();
+            };
+            let mut seen = sim.watch(message);
+            // Until the window ends, so that what arrived last shows, too.
+            seen.push(("delivered_bytes", sim.delivered(message) as f64));
+            seen
+        }
+        Part::Port => sim.watch_port(PortId(watched.number)).to_vec(),
+        Part::Traffic => sim.watch_traffic(watched.traffic).to_vec(),
         Part::Receiver => sim.watch_host(watched.traffic, watched.number),
         Part::Switch => sim.watch_switch(watched.traffic, watched.number),
     }
@@ -501,19 +512,11 @@ fn histogram(sampler: &Sampler) -> Option<Histogram> {
 /// The ports that a place of a spec means: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch
 /// with hosts to another switch) or the name of one port.
 pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
-    let has_hosts: Vec<bool> = {
-        let mut has = vec![false; graph.names.len()];
-        for link in &graph.links {
-            for (a, b) in [(link.a, link.b), (link.b, link.a)] {
-                has[a.ix()] |= graph.is_host(b);
-            }
-        }
-        has
-    };
+    let levels = graph.levels();
     let wanted = |from: NodeId, to: NodeId| match place {
-        "switch-ports" => !graph.is_host(from),
-        "last-hop" => !graph.is_host(from) && graph.is_host(to),
-        "tor-uplinks" => !graph.is_host(from) && has_hosts[from.ix()] && !graph.is_host(to),
+        "switch-ports" => levels[from.ix()] > 0,
+        "last-hop" => levels[from.ix()] > 0 && levels[to.ix()] == 0,
+        "tor-uplinks" => levels[from.ix()] == 1 && levels[to.ix()] > 0,
         _ => false,
     };
     if matches!(place, "switch-ports" | "last-hop" | "tor-uplinks") {
@@ -524,129 +527,4 @@ pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Spec;
-    use fanin_units::Rate;
-    use std::path::Path;
-
-    /// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, beside an endless flow; the window is 50 ms.
-    fn outcome(measure: &str) -> Outcome {
-        let queues = "{ what = \"queue\", where = \"last-hop\", every = \"100 us\", zeros = true }";
-        outcome_of(queues, measure)
-    }
-
-    fn outcome_of(series: &str, measure: &str) -> Outcome {
-        let text = format!(
-            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"1 Gbps\", \
-             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"once\"\nscheme = \
-             \"none\"\nsize = {{ fixed = \"100 KB\" }}\npattern = {{ kind = \"incast\", degree = 1, senders = [\"h0\"], \
-             receivers = [\"h1\"] }}\n[[traffic]]\nname = \"later\"\nstart = \"1 ms\"\nscheme = \"none\"\nsize = {{ fixed \
-             = \"100 KB\" }}\npattern = {{ kind = \"incast\", degree = 1, senders = [\"h0\"], receivers = [\"h1\"] \
-             }}\n[[traffic]]\nname = \"long\"\nscheme = \"none\"\npattern = {{ kind = \"long\", count = 1, senders = \
-             [\"h2\"], receivers = [\"h3\"] }}\n[measure]\nwindow = \"50 ms\"\nseries = [{series}]\n{measure}"
-        );
-        let spec = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap().check().unwrap();
-        run(spec.build(), &mut |_| true)
-    }
-
-    #[test]
-    fn a_window_may_end_when_all_is_done() {
-        let run = outcome("stop_when_done = true\n").run;
-        let last = run.flows.iter().map(|f| f.finished).filter(|f| f.is_some()).max().unwrap();
-        // 100 KB take 0.8 ms and headers, so between the two messages nothing is open, yet one is to come.
-        assert!(run.flows[0].finished.is_some() && run.flows[0].finished < Time::from_ms(1));
-        assert!(last > Time::from_us(1800) && last < Time::from_us(1900), "{last}");
-        assert!(run.measured_to >= last && run.measured_to <= last + DRAIN_STEP, "{} and {last}", run.measured_to);
-        assert_eq!(run.stopped, run.measured_to);
-        // What is averaged over the window is averaged over this one.
-        let goodput = run.traffics[2].long_bytes_in_window as f64 * 8.0 / run.measured_to.as_secs_f64();
-        assert!((0.93e9..0.97e9).contains(&goodput), "{goodput}");
-        assert!(run.series.iter().all(|sample| sample.time < run.measured_to + DRAIN_STEP));
-        let whole = outcome("").run;
-        assert_eq!((whole.measured_to, whole.stopped), (Time::from_ms(50), Time::from_ms(50)));
-        let once = |run: &Run| run.flows.iter().filter(|f| f.bytes == 100_000).copied().collect::<Vec<_>>();
-        assert_eq!(once(&whole), once(&run));
-    }
-
-    fn warnings(run: &Run) -> Vec<&str> {
-        run.events.kept().iter().filter(|e| e.kind == EventKind::Warning).map(|e| e.detail.as_str()).collect()
-    }
-
-    #[test]
-    fn messages_are_watched_while_they_send() {
-        let series = "{ what = \"flow\", where = [\"later:0\", \"long:0\", \"once:5\"], every = \"100 us\" }, { what = \
-                      \"receiver\", where = [\"h1\"], every = \"1 ms\" }";
-        let run = outcome_of(series, "").run;
-        let of = |name: &str| run.watched.iter().position(|watched| watched.place == name).unwrap() as u32;
-        let seen = |name: &str| run.watch.iter().filter(|s| s.of == of(name)).copied().collect::<Vec<Seen>>();
-        // 100 KB from 1 ms on: a sample sees what was before its instant.
-        let times: Vec<Time> = seen("later:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.time).collect();
-        assert_eq!(times, (11..=18).map(|i| Time::from_us(100 * i)).collect::<Vec<_>>());
-        // Every 100 us of the window of 50 ms but at its start.
-        let rates: Vec<f64> = seen("long:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.value).collect();
-        assert_eq!((rates.len(), rates[0]), (499, 1e9));
-        assert_eq!(seen("long:0").iter().filter(|s| s.name == "window_bytes").count(), 499);
-        assert_eq!(warnings(&run), ["there was no message \"once:5\", which measure asks for"]);
-        assert!(run.histograms.is_empty() && run.series.is_empty());
-        // One of each traffic, whose scheme shows nothing.
-        assert_eq!(run.watched.iter().filter(|watched| watched.part == Part::Receiver).count(), 3);
-        // To look changes nothing.
-        assert_eq!(run.totals.event_hash, outcome("").run.totals.event_hash);
-    }
-
-    #[test]
-    fn traced_messages_leave_their_hops() {
-        let traced = outcome("trace = [\"later:0\", \"once:0\"]\n").run;
-        let names: Vec<&str> = traced.traced.iter().map(|t| t.name.as_str()).collect();
-        let starts: Vec<Time> = traced.traced.iter().map(|t| traced.flows[t.flow as usize].start).collect();
-        assert_eq!((names, starts), (vec!["once:0", "later:0"], vec![Time::ZERO, Time::from_ms(1)]));
-        let hops: Vec<&Hop> = traced.hops.iter().filter(|hop| hop.message == 1).collect();
-        assert_eq!(hops.len() as u32, 2 * traced.flows[traced.traced[1].flow as usize].packets_sent);
-        assert!(hops.iter().all(|hop| hop.time >= Time::from_ms(1)));
-        // The first packet of 1522 B: at the switch, then at its host, a microsecond and its own time later.
-        let first: Vec<&&Hop> = hops.iter().filter(|hop| hop.seq == 0).collect();
-        let names = |hop: &Hop| {
-            let port = hop.port.map(|port| port_names(&traced.graph)[port.ix()].clone());
-            (traced.graph.names[hop.node.ix()].clone(), port)
-        };
-        assert_eq!(names(first[0]), ("sw0".into(), Some("sw0>h1".into())));
-        assert_eq!(names(first[1]), ("h1".into(), None));
-        let took = first[1].time.saturating_sub(first[0].time);
-        assert_eq!(took, Time::from_us(1) + Rate::from_gbps(1).tx_time(1522));
-        assert_eq!(traced.totals.event_hash, outcome("").run.totals.event_hash);
-        assert!(outcome("").run.hops.is_empty());
-    }
-
-    #[test]
-    fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
-        // Of ten rounds the window has room for two, but all are known before the other message.
-        let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 \
-                    Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\"],                     rounds = 10, total = \"1 KB\", think = [\"1 ms\", \"1 ms\"] }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     [\"late:0\", \"asks:19\"]\n";
-        let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
-        let run = run(spec.build(), &mut |_| true).run;
-        assert!(run.flows.len() < 21, "{} messages were posted", run.flows.len());
-        let [traced] = &run.traced[..] else { panic!("{:?}", run.traced) };
-        assert_eq!((traced.name.as_str(), run.flows[traced.flow as usize].traffic), ("late:0", 1));
-        assert!(!run.hops.is_empty() && run.hops.iter().all(|hop| hop.message == 0));
-        assert_eq!(warnings(&run), ["there was no message \"asks:19\", which measure asks for"]);
-    }
-
-    #[test]
-    fn what_is_kept_has_a_limit_and_the_rest_is_counted() {
-        let mut kept = Kept::new(2);
-        (0..5).for_each(|i| kept.push(i));
-        assert_eq!((kept.values, kept.left_out), (vec![0, 1], 3));
-        let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 2, link = \"400 \
-                    Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname = \"long\"\nscheme \
-                    = \"none\"\npattern = { kind = \"long\", count = 1, senders = [\"h0\"], receivers = [\"h1\"] \
-                    }\n[measure]\nwindow = \"20 ms\"\ntrace = [\"long:0\"]\n";
-        let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
-        let run = run(spec.build(), &mut |_| true).run;
-        // Each packet that was sent arrived at the switch and then at the host, but for those under way.
-        let sent = u64::from(run.flows[0].packets_sent);
-        assert_eq!((run.hops.len(), sent > 600_000), (Hop::KEPT, true), "{sent} packets");
-        let told: Vec<u64> = warnings(&run)[0].split(' ').filter_map(|word| word.parse().ok()).collect();
-        assert!(told[0].abs_diff(2 * sent - Hop::KEPT as u64) < 1000 && told[1] == Hop::KEPT as u64, "{told:?}");
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! The fabric: links, ports, the switch pipeline, NICs, routing and topologies, driven by one event queue.
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
-//! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events). One file per generic switch feature: [`ecn`],
+//! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events), `query.rs` (what can be asked of it). One file per generic switch feature: [`ecn`],
 //! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod nic;
 mod packet;
 pub mod pfc;
 pub mod port;
+mod query;
 mod receive;
 pub mod results;
 mod routing;

@@ -266,10 +266,10 @@ pub struct Totals {
     pub detour_bytes: u64,
 }
 
-/// One hop of a packet of a message that is traced.
+/// One hop of a packet of a message that is traced: a node that it came by, or the host that it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// When it arrived at the node.
+    /// When it arrived at the node; at the host that sends it, when its first bit left.
     pub time: Time,
     /// Its message.
     pub message: u32,
@@ -279,7 +279,7 @@ pub struct Hop {
     pub attempt: u16,
     /// The node.
     pub node: NodeId,
-    /// Where it leaves; `None` at its host.
+    /// Where it leaves; `None` at the host that it is for.
     pub port: Option<PortId>,
     /// Bytes ahead of it there, in its lane.
     pub queued: u64,

@@ -381,6 +381,9 @@ impl<Q: EventQueue> Simulation<Q> {
             if self.tap.any_link() {
                 self.see_packet(out, ix);
             }
+            if !self.traced.is_empty() && self.ports[out.ix()].nic != u32::MAX {
+                self.note_departure(out, ix);
+            }
         }
         let port = &mut self.ports[out.ix()];
         debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");

@@ -126,7 +126,7 @@ impl<Q: EventQueue> Simulation<Q> {
             marks
         };
         let (links, queues) = (marks(&wanted.links), marks(&wanted.queues));
-        self.watches_links = self.telemetry || !links.is_empty();
+        self.watches_links = self.telemetry || !links.is_empty() || !self.traced.is_empty();
         self.watches_queues = !queues.is_empty();
         self.tap = Tap {
             links,

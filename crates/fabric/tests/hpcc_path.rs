@@ -269,8 +269,7 @@ fn hpcc_base_rtt() {
         let took = |(i, flow): (usize, &FlowRecord)| {
             let ports = ways.iter().filter(|hop| hop.message == i as u32).filter_map(|hop| hop.port);
             let on_links = ports.map(|port| rates[port.ix() / 2].tx_time(64) + rates[port.ix() / 2].tx_time(66));
-            let first = rates[0].tx_time(64) + rates[0].tx_time(66);
-            let sum = on_links.fold(first, |sum, time| sum + time);
+            let sum = on_links.fold(Time::ZERO, |sum, time| sum + time);
             flow.acked - flow.start - if propagation { sum } else { Time::ZERO }
         };
         sim.flows().iter().enumerate().map(took).collect::<Vec<Time>>()

@@ -36,6 +36,17 @@ impl RecordError {
     pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { doing, path: path.to_path_buf(), source }
     }
+
+    /// The same with a file in the folder `from` named as one in the folder `to`.
+    pub(crate) fn moved(self, from: &Path, to: &Path) -> Self {
+        match self {
+            Self::Io { doing, path, source } => {
+                let path = path.strip_prefix(from).map_or_else(|_| path.clone(), |file| to.join(file));
+                Self::Io { doing, path, source }
+            }
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for RecordError {

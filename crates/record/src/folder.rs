@@ -1,5 +1,6 @@
 //! A run's folder on disk: there whole, or not there at all.
 
+use crate::readme::{incomplete, readme};
 use crate::{Manifest, RecordError, Run, Spool, Summary, tables};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
@@ -19,15 +20,16 @@ pub struct RunFiles<'a> {
     pub spec_toml: &'a str,
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
-    /// The run itself: `flows.arrow`, `ports.arrow`, `classes.arrow`, `series.arrow`, `histograms.arrow`, `events.arrow`,
-    /// `watch.arrow`, `hops.arrow`, each an Arrow IPC file (Feather V2); and the files that it wrote meanwhile.
+    /// The run itself: `flows.arrow` and so on for [`tables::ALL`], each an Arrow IPC file (Feather V2); and the files that it
+    /// wrote meanwhile.
     pub run: &'a Run,
     /// The numbers: `summary.json`.
     pub summary: &'a Summary,
 }
 
 /// Writes a run's folder, whole or not at all: everything goes into a hidden folder beside the target first, is
-/// brought to disk, and is then renamed. Folders above the target are made as needed.
+/// brought to disk, and is then renamed. Folders above the target are made as needed. `README.md` says what is in it;
+/// `INCOMPLETE` is there when the run was stopped before its end.
 ///
 /// With `overwrite` a run folder that is already there is replaced; anything else that is there never is.
 ///
@@ -36,18 +38,17 @@ pub struct RunFiles<'a> {
 pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Result<(), RecordError> {
     write_whole(target, overwrite, |folder| {
         write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
-        write_table(&folder.join("flows.arrow"), "flow", &tables::flows(files.run)?)?;
-        write_table(&folder.join("ports.arrow"), "port", &tables::ports(files.run)?)?;
-        write_table(&folder.join("classes.arrow"), "class", &tables::classes(files.run)?)?;
-        write_table(&folder.join("series.arrow"), "series", &tables::series(files.run)?)?;
-        write_table(&folder.join("histograms.arrow"), "histogram", &tables::histograms(files.run)?)?;
-        write_table(&folder.join("events.arrow"), "event", &tables::events(files.run)?)?;
-        write_table(&folder.join("watch.arrow"), "watch", &tables::watch(files.run)?)?;
-        write_table(&folder.join("hops.arrow"), "hop", &tables::hops(files.run)?)?;
+        for (table, make) in tables::ALL {
+            write_table(&folder.join(format!("{table}.arrow")), table, &make(files.run)?)?;
+        }
         for file in &files.run.files {
             copy(file, &folder.join(file.name()))?;
         }
         write_json(&folder.join("summary.json"), files.summary)?;
+        write_file(&folder.join("README.md"), |file| file.write_all(readme(files).as_bytes()))?;
+        if !files.manifest.complete {
+            write_file(&folder.join("INCOMPLETE"), |file| writeln!(file, "{}", incomplete(files.run)))?;
+        }
         write_json(&folder.join(MANIFEST), files.manifest)
     })
 }
@@ -56,12 +57,18 @@ fn write_file(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), RecordError> {
-    let result = File::create_new(path).and_then(|file| {
-        let mut writer = std::io::BufWriter::new(file);
-        write(&mut writer)?;
-        writer.into_inner().map_err(|e| e.into_error())?.sync_all()
-    });
+    let result = File::create_new(path).and_then(|file| write_through(file, write));
     result.map_err(|source| RecordError::io("write", path, source))
+}
+
+/// Brings what `write` writes to disk.
+fn write_through(
+    file: File,
+    write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut writer = std::io::BufWriter::new(file);
+    write(&mut writer)?;
+    writer.into_inner().map_err(|e| e.into_error())?.sync_all()
 }
 
 /// Copies a file that the run has written already.
@@ -127,9 +134,10 @@ fn write_whole(
     };
     fs::create_dir_all(parent).map_err(|source| RecordError::io("make folder", parent, source))?;
     let mut scratch = Scratch { path: beside(parent, target, "new"), keep: false };
-    fs::create_dir(&scratch.path).map_err(|source| RecordError::io("make folder", &scratch.path, source))?;
-    fill(&scratch.path)?;
-    sync_folder(&scratch.path)?;
+    fs::create_dir(&scratch.path).map_err(|source| RecordError::io("make folder", target, source))?;
+    // A file is named as it would have been called: the hidden folder is gone when somebody reads that.
+    let filled = fill(&scratch.path).and_then(|()| sync_folder(&scratch.path));
+    filled.map_err(|error| error.moved(&scratch.path, target))?;
     // Looked at again: another run may have ended there meanwhile.
     let replaces = check_free(target, overwrite)?;
     if replaces {

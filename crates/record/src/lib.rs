@@ -6,11 +6,14 @@
 //! Units are in the names of columns and fields; times are whole picoseconds in tables and microseconds in summaries.
 #![forbid(unsafe_code)]
 
+pub mod columns;
 mod error;
 mod events;
+mod fields;
 mod folder;
 mod manifest;
 mod percentile;
+mod readme;
 mod run;
 mod spool;
 mod summary;
@@ -24,7 +27,7 @@ pub use folder::{RunFiles, write_folder};
 pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, port_names};
-pub use spool::Spool;
+pub use spool::{Spool, SpoolWriter};
 pub use summary::{
     DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,
     slowdown, summarise,

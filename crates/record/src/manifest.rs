@@ -1,10 +1,11 @@
 //! How a run was made.
 
 use crate::Run;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The machine a run was made on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Machine {
     /// Operating system.
     pub os: &'static str,
@@ -29,7 +30,7 @@ impl Machine {
 }
 
 /// How a run was made, and how fast.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Manifest {
     /// Version of the program.
     pub version: &'static str,
@@ -43,6 +44,8 @@ pub struct Manifest {
     pub machine: Machine,
     /// Whether the run was stopped before its end.
     pub cancelled: bool,
+    /// Whether the run came to its end; where it did not, all numbers are of what there was by then.
+    pub complete: bool,
     /// Wall-clock time of the run in seconds.
     pub wall_s: f64,
     /// Simulated time in picoseconds.
@@ -68,6 +71,7 @@ impl Manifest {
             threads: 1,
             machine: Machine::here(),
             cancelled,
+            complete: !cancelled,
             wall_s,
             simulated_ps: run.stopped.as_ps(),
             packet_hops,

@@ -1,5 +1,6 @@
 //! Exact percentiles by nearest rank.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A share of all values, in thousandths, so that ranks are computed in whole numbers.
@@ -31,7 +32,7 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], quantile: Quantile) -> Option<T> {
 
 /// The percentiles that every table shows, by nearest rank, of finished flows alone: read them with the number of
 /// unfinished ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
     /// How many values there are.
     pub count: u64,

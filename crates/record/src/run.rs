@@ -50,6 +50,10 @@ pub enum Part {
     Receiver,
     /// A traffic's scheme at a switch.
     Switch,
+    /// An egress port.
+    Port,
+    /// All messages of a traffic.
+    Traffic,
 }
 
 impl Part {
@@ -59,6 +63,8 @@ impl Part {
             Self::Flow => "flow",
             Self::Receiver => "receiver",
             Self::Switch => "switch",
+            Self::Port => "port",
+            Self::Traffic => "traffic",
         }
     }
 }
@@ -68,11 +74,12 @@ impl Part {
 pub struct Watched {
     /// What it is.
     pub part: Part,
-    /// Its name in the spec: "long:0", or the name of a node.
+    /// Its name in the spec: "long:0", or the name of a node, a port or a traffic.
     pub place: String,
-    /// Which traffic's.
+    /// Which traffic's; of a port, which belongs to none, it says nothing.
     pub traffic: u16,
-    /// The number of the message in its traffic, of the host among hosts, or of the switch among switches.
+    /// The number of the message in its traffic, of the host among hosts, of the switch among switches, or of the port. Of a
+    /// traffic it says nothing.
     pub number: u32,
 }
 
@@ -83,7 +90,7 @@ pub struct Seen {
     pub time: Time,
     /// Of which of [`Run::watched`].
     pub of: u32,
-    /// What the scheme calls it, with its unit: "rate_bps".
+    /// What it is called, with its unit: "rate_bps".
     pub name: &'static str,
     /// The value.
     pub value: f64,

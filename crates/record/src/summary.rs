@@ -4,11 +4,12 @@ use crate::{EventKind, Percentiles, Run, TrafficInfo};
 use fanin_cc::{Action, Actions};
 use fanin_fabric::FlowRecord;
 use fanin_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Which messages count, by payload: from `min` to `max` bytes, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SizeRange {
     /// Smallest size in bytes.
     pub min: u64,
@@ -31,7 +32,7 @@ impl SizeRange {
 }
 
 /// One traffic over the measured window. Only messages posted within the window count, and no requests of queries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrafficSummary {
     /// Its name in the spec.
     pub traffic: String,
@@ -77,7 +78,7 @@ pub struct TrafficSummary {
 }
 
 /// How Dart acted, over the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DartSummary {
     /// Mean of the senders that ACKs told of (n); `None` where none told.
     pub sender_count: Option<f64>,
@@ -143,7 +144,7 @@ impl DartSummary {
 }
 
 /// The queries of a traffic that began within the measured window: with the post of the first request.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct QuerySummary {
     /// How many began.
     pub started: u64,
@@ -156,7 +157,7 @@ pub struct QuerySummary {
 }
 
 /// Packets dropped in the whole run, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DropSummary {
     /// All of them.
     pub total: u64,
@@ -179,7 +180,7 @@ pub struct DropSummary {
 }
 
 /// The network over the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NetworkSummary {
     /// When the run stopped, in microseconds.
     pub stopped_us: f64,
@@ -217,7 +218,7 @@ pub struct NetworkSummary {
 }
 
 /// A run in numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// What completion times are divided by for slowdowns: "store-and-forward" is the same message alone on the same
     /// path.

@@ -1,12 +1,14 @@
-//! Tables as Arrow record batches. Column names carry their units; a missing value is null.
+//! Tables as Arrow record batches. Column names carry their units; a missing value is null. What each column means is said in
+//! [`crate::columns`], and the tables carry it: see [`DESCRIPTION`] and [`UNIT`].
 
-use crate::{EventKind, RecordError, Run, port_names, slowdown};
+use crate::{EventKind, Part, RecordError, Run, columns, port_names, slowdown};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt8Array,
     UInt16Array, UInt32Array, UInt64Array,
 };
-use arrow_schema::{Field, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
+use fanin_fabric::topology::Link;
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
@@ -15,16 +17,47 @@ use std::sync::Arc;
 /// One column: name, whether it has nulls, values.
 type Column = (&'static str, bool, ArrayRef);
 
+/// Under this name the metadata of a table's schema says what its rows are, and that of a field what its values say.
+pub const DESCRIPTION: &str = "description";
+/// Under this name the metadata of a field says the unit of its values, where they have one.
+pub const UNIT: &str = "unit";
+
+/// Makes one table of a run.
+pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
+
+/// Every table by name.
+pub const ALL: [(&str, Make); 8] = [
+    ("flows", flows),
+    ("ports", ports),
+    ("classes", classes),
+    ("series", series),
+    ("histograms", histograms),
+    ("events", events),
+    ("watch", watch),
+    ("hops", hops),
+];
+
 fn batch(
     table: &'static str,
     columns: Vec<Column>,
-    metadata: HashMap<String, String>,
+    mut metadata: HashMap<String, String>,
 ) -> Result<RecordBatch, RecordError> {
-    let fields: Vec<Field> =
-        columns.iter().map(|(name, nulls, values)| Field::new(*name, values.data_type().clone(), *nulls)).collect();
+    let fail = |source| RecordError::Table { table, source };
+    let unknown = |what: &str| fail(ArrowError::SchemaError(format!("nobody says what {what} means")));
+    let described = columns::table(table).ok_or_else(|| unknown("it"))?;
+    metadata.insert(DESCRIPTION.into(), described.meaning.into());
+    let mut fields = Vec::with_capacity(columns.len());
+    for (name, nulls, values) in &columns {
+        let column = described.column(name).ok_or_else(|| unknown(name))?;
+        let mut says = HashMap::from([(DESCRIPTION.into(), column.meaning.into())]);
+        if !column.unit.is_empty() {
+            says.insert(UNIT.into(), column.unit.into());
+        }
+        fields.push(Field::new(*name, values.data_type().clone(), *nulls).with_metadata(says));
+    }
     let schema = Schema::new_with_metadata(fields, metadata);
     let values = columns.into_iter().map(|(_, _, values)| values).collect();
-    RecordBatch::try_new(Arc::new(schema), values).map_err(|source| RecordError::Table { table, source })
+    RecordBatch::try_new(Arc::new(schema), values).map_err(fail)
 }
 
 /// A column of few different texts, as a dictionary without repeats; each key is below the number of `texts`.
@@ -75,13 +108,7 @@ fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
     end.is_some().then(|| end.saturating_sub(flow.start).as_ps())
 }
 
-/// One row per message, by number. `completion_ps` and `acked_ps` count from `start_ps`: to the last byte at the
-/// receiver, and to the sender knowing so; null for a message that did not get so far. `measured` is true for those in
-/// the summary. `group` is the incast, query, round or collective within the traffic. `timeouts` are retransmission
-/// timeouts while it was the message being sent. `hops` are the links of its shortest way, `links` those that its first
-/// packet crossed, 0 before that arrived; `deflections` the most that one of its packets took. `attempts` counts how often
-/// it set out: each loss that is repaired is one more, and it is 0 over TCP. `reordered` are data packets that arrived
-/// behind a later one of the same attempt. A `request` asks for an answer and is never `measured`: its answer is.
+/// One row per message, by number.
 ///
 /// # Errors
 /// When a flow belongs to no traffic.
@@ -93,8 +120,8 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
     let schemes: Vec<String> = run.traffics.iter().map(|t| t.scheme.clone()).collect();
     let columns: Vec<Column> = vec![
         ("flow_id", false, u64s(0..run.flows.len() as u64)),
-        ("traffic", false, labels("flow", &names, traffic())?),
-        ("scheme", false, labels("flow", &schemes, traffic())?),
+        ("traffic", false, labels("flows", &names, traffic())?),
+        ("scheme", false, labels("flows", &schemes, traffic())?),
         ("src", false, u32s(all().map(|f| f.src))),
         ("dst", false, u32s(all().map(|f| f.dst))),
         ("bytes", false, u64s(all().map(|f| f.bytes))),
@@ -122,10 +149,10 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
         ("request", false, Arc::new(all().map(|f| Some(f.request)).collect::<BooleanArray>())),
         ("measured", false, Arc::new(all().map(|f| Some(run.is_measured(f))).collect::<BooleanArray>())),
     ];
-    batch("flow", columns, HashMap::new())
+    batch("flows", columns, HashMap::new())
 }
 
-/// One row per port (one direction of a link), by number: the egress port of `from` towards `to`.
+/// One row per port (one direction of a link), by number.
 ///
 /// # Errors
 /// When the counters are not those of this network's ports.
@@ -134,26 +161,34 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     let names = port_names(&run.graph);
     let node = |id: fanin_units::NodeId| run.graph.names.get(id.ix()).map_or("?", String::as_str);
     let ends = || run.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
-    let rates = run.graph.links.iter().flat_map(|link| [link.rate.as_bps(); 2]);
+    let links = || run.graph.links.iter().flat_map(|link| [link; 2]);
+    let (tiers, tier) = few(run.graph.tiers().into_iter(), |tier| tier.to_string());
+    // A packet that has begun to leave counts whole, so that a busy link may seem to have sent more than it can.
+    let time = run.stopped.as_secs_f64();
+    let used = |(link, port): (&Link, &PortCounters)| {
+        (time > 0.0).then(|| (port.bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
+    };
     let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
     let columns: Vec<Column> = vec![
         ("port", false, texts(names.iter().map(String::as_str))),
         ("from", false, texts(ends().map(|(from, _)| node(from)))),
         ("to", false, texts(ends().map(|(_, to)| node(to)))),
-        ("rate_bps", false, u64s(rates)),
+        ("tier", false, labels("ports", &tiers, tier.into_iter())?),
+        ("rate_bps", false, u64s(links().map(|link| link.rate.as_bps()))),
+        ("delay_ps", false, u64s(links().map(|link| link.delay.as_ps()))),
         ("packets", false, count(|p| p.packets)),
         ("bytes", false, count(|p| p.bytes)),
+        ("utilisation", true, Arc::new(links().zip(&run.ports).map(used).collect::<Float64Array>())),
         ("marked_packets", false, count(|p| p.marked)),
         ("dropped_packets", false, count(|p| p.dropped)),
         ("peak_queue_bytes", false, count(|p| p.peak_queue)),
         ("paused_ps", false, count(|p| p.paused.as_ps())),
         ("pauses", false, count(|p| p.pauses)),
     ];
-    batch("port", columns, HashMap::new())
+    batch("ports", columns, HashMap::new())
 }
 
-/// One row per port and class, port by port: `class` 0 is control and comes first. What a port counts by class is the sum
-/// of its rows; the peaks of its classes need not have come at the same time.
+/// One row per port and class, port by port.
 ///
 /// # Errors
 /// When the counters are not those of this network's ports and classes.
@@ -166,7 +201,7 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
     let columns: Vec<Column> = vec![
         ("port", false, texts((0..run.class_counters.len()).map(|row| ports[row / run.classes.len()].as_str()))),
         ("class", false, u32s(number().map(|class| class as u32))),
-        ("class_name", false, labels("class", &names, number())?),
+        ("class_name", false, labels("classes", &names, number())?),
         (
             "lossless",
             false,
@@ -178,7 +213,7 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
         ("paused_ps", false, count(|c| c.paused.as_ps())),
         ("pauses", false, count(|c| c.pauses)),
     ];
-    batch("class", columns, HashMap::new())
+    batch("classes", columns, HashMap::new())
 }
 
 /// The texts that values of few different ones have, and the place of each value's among them.
@@ -214,7 +249,7 @@ pub fn series(run: &Run) -> Result<RecordBatch, RecordError> {
     batch("series", columns, HashMap::new())
 }
 
-/// One row per bin of each histogram: values from `lower_bytes` (inclusive) to `upper_bytes` (exclusive).
+/// One row per bin of each histogram.
 ///
 /// # Errors
 /// When the columns do not fit together.
@@ -227,12 +262,10 @@ pub fn histograms(run: &Run) -> Result<RecordBatch, RecordError> {
         ("upper_bytes", false, u64s(rows().map(|(_, bin)| bin.upper))),
         ("count", false, u64s(rows().map(|(_, bin)| bin.count))),
     ];
-    batch("histogram", columns, HashMap::new())
+    batch("histograms", columns, HashMap::new())
 }
 
-/// One row per value that a series of the quantities "flow", "receiver" and "switch" saw: `what` is the quantity, `where`
-/// the message ("long:0") or the node, `traffic` the traffic whose scheme shows it, `name` what the scheme calls the value,
-/// with its unit. Traffics of one scheme and set of parameters show the same receivers and switches.
+/// One row per value that was watched.
 ///
 /// # Errors
 /// When a value is of something that is not watched.
@@ -241,24 +274,23 @@ pub fn watch(run: &Run) -> Result<RecordBatch, RecordError> {
     let of = || run.watch.iter().map(|seen| seen.of as usize);
     let parts: Vec<&str> = run.watched.iter().map(|watched| watched.part.name()).collect();
     let places: Vec<&str> = run.watched.iter().map(|watched| watched.place.as_str()).collect();
-    let traffics: Vec<&str> =
-        run.watched.iter().map(|watched| run.traffics[usize::from(watched.traffic)].name.as_str()).collect();
+    let names: Vec<&str> = run.traffics.iter().map(|traffic| traffic.name.as_str()).collect();
+    let traffic = of().map(|of| &run.watched[of]);
+    let traffic = traffic.map(|watched| (watched.part != Part::Port).then_some(usize::from(watched.traffic)));
+    let traffics = labels_or_null("watch", &names, traffic)?;
     let (names, keys) = few(run.watch.iter().map(|seen| seen.name), |name| *name);
     let columns: Vec<Column> = vec![
         ("time_ps", false, u64s(run.watch.iter().map(|seen| seen.time.as_ps()))),
         ("what", false, labels("watch", &parts, of())?),
         ("where", false, labels("watch", &places, of())?),
-        ("traffic", false, labels("watch", &traffics, of())?),
+        ("traffic", true, traffics),
         ("name", false, labels("watch", &names, keys.into_iter())?),
         ("value", false, Arc::new(Float64Array::from_iter_values(run.watch.iter().map(|seen| seen.value)))),
     ];
     batch("watch", columns, HashMap::new())
 }
 
-/// One row per packet and node of the messages that `measure.trace` names, in order of time. `time_ps` is when the packet
-/// arrived at `node`; `flow_id` is the message's row in the flow table, `message` its name in the spec; `seq_bytes` is the
-/// packet's offset in it. `port` is where the packet leaves, null at its host; `queued_bytes` waited ahead of it there, in
-/// its lane. `tokens` and `lane` are what it leaves with, `deflections` are those so far, this node's included.
+/// One row per packet and node of the messages that are traced.
 ///
 /// # Errors
 /// When a hop is of no message, node or port of the run.
@@ -276,21 +308,20 @@ pub fn hops(run: &Run) -> Result<RecordBatch, RecordError> {
     let columns: Vec<Column> = vec![
         ("time_ps", false, u64s(all().map(|hop| hop.time.as_ps()))),
         ("flow_id", false, u64s(message().map(|message| u64::from(run.traced[message].flow)))),
-        ("message", false, labels("hop", &messages, message())?),
+        ("message", false, labels("hops", &messages, message())?),
         ("seq_bytes", false, u64s(all().map(|hop| hop.seq))),
         ("attempt", false, Arc::new(UInt16Array::from_iter_values(all().map(|hop| hop.attempt)))),
-        ("node", false, labels("hop", &nodes, at.into_iter())?),
-        ("port", true, labels_or_null("hop", &ports, by.into_iter())?),
+        ("node", false, labels("hops", &nodes, at.into_iter())?),
+        ("port", true, labels_or_null("hops", &ports, by.into_iter())?),
         ("queued_bytes", false, u64s(all().map(|hop| hop.queued))),
         ("tokens", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.tokens)))),
         ("lane", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.lane)))),
         ("deflections", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.deflected)))),
     ];
-    batch("hop", columns, HashMap::new())
+    batch("hops", columns, HashMap::new())
 }
 
-/// One row per event that was kept. The schema's metadata tells how many of each kind were left out:
-/// "left_out.drop", "left_out.pause", "left_out.warning".
+/// One row per event that was kept.
 ///
 /// # Errors
 /// When the columns do not fit together.
@@ -306,5 +337,5 @@ pub fn events(run: &Run) -> Result<RecordBatch, RecordError> {
         ("where", false, texts(kept().map(|e| e.place.as_str()))),
         ("detail", false, texts(kept().map(|e| e.detail.as_str()))),
     ];
-    batch("event", columns, left_out)
+    batch("events", columns, left_out)
 }

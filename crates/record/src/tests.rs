@@ -174,6 +174,39 @@ fn ports_have_names_and_ends() {
     assert_eq!(text("port", 3), "sw0>h1");
     assert_eq!(u64_column(&batch, "paused_ps")[3], Some(3_000_000));
     assert_eq!(u64_column(&batch, "rate_bps")[5], Some(10_000_000_000));
+    assert_eq!(u64_column(&batch, "delay_ps"), [Some(1_000_000); 6]);
+    assert_eq!(label_column(&batch, "tier"), ["host-uplink", "last-hop"].repeat(3));
+}
+
+#[test]
+fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
+    let mut run = detoured();
+    // 10 Gb/s carry 625,000 B in 500 us. The last packet may have more to go than is left.
+    run.ports[2].bytes = 625_001;
+    let utilisation = |run: &Run| {
+        let batch = tables::ports(run).unwrap();
+        let column = batch.column_by_name("utilisation").unwrap().as_primitive::<Float64Type>();
+        column.iter().collect::<Vec<_>>()
+    };
+    let expected = [0.02, 0.0, 1.0, 0.064, 0.0, 0.0];
+    assert_eq!(utilisation(&run), expected.map(Some));
+    run.stopped = Time::ZERO;
+    assert_eq!(utilisation(&run), [None; 6]);
+}
+
+#[test]
+fn what_a_port_shows_is_of_no_traffic() {
+    let mut run = example();
+    run.watched.push(Watched { part: Part::Port, place: "sw0>h1".into(), traffic: 0, number: 3 });
+    run.watched.push(Watched { part: Part::Traffic, place: "updates".into(), traffic: 1, number: 0 });
+    let seen = |of, name, value| Seen { time: Time::from_us(3), of, name, value };
+    run.watch = vec![seen(3, "sent_bytes", 1500.0), seen(4, "delivered_bytes", 1460.0)];
+    let batch = tables::watch(&run).unwrap();
+    assert_eq!(label_column(&batch, "what"), ["port", "traffic"]);
+    assert_eq!(label_column(&batch, "where"), ["sw0>h1", "updates"]);
+    let traffic = batch.column_by_name("traffic").unwrap().as_dictionary::<Int32Type>();
+    let names = traffic.downcast_dict::<arrow_array::StringArray>().unwrap();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), [None, Some("updates")]);
 }
 
 #[test]

@@ -379,7 +379,8 @@ PLACES = {
 """The spec's nodes, in tiers."""
 
 NODES = tuple(PLACES)
-TRACED = ("short:0", "long:0", "long:1")
+SOURCES = {"short:0": "S2", "long:0": "S1", "long:1": "S3"}
+"""The messages that are traced, and who sends them."""
 LINES = "a line per packet, level where it waits"
 HOT = "#CC0000"
 NOTE: dict[str, Any] = {"fontsize": 10, "va": "center"}
@@ -397,7 +398,7 @@ def measure_6(result: Result) -> Measured:
     """The way of each packet of the message, and of the long flows' first ones. Times count from the message's post."""
     short = result.flows().filter(pl.col("traffic") == "short").row(0, named=True)
     begin_us = short["start_ps"] / 1e6
-    hops = result.hops().sort("time_ps")
+    hops = result.hops().filter(~pl.col("node").is_in(list(SOURCES.values()))).sort("time_ps")
     own = hops.filter(pl.col("message") == "short:0").sort("seq_bytes", "time_ps", maintain_order=True)
     found: Measured = {
         "completion_us": [short["completion_ps"] / 1e6],
@@ -411,9 +412,8 @@ def measure_6(result: Result) -> Measured:
         "tokens": own["tokens"].to_list(),
         "turns": own["deflections"].to_list(),
     }
-    for message in TRACED:
+    for message, source in SOURCES.items():
         first = hops.filter(pl.col("message") == message, pl.col("seq_bytes") == 0)
-        source = {"short:0": "S2", "long:0": "S1", "long:1": "S3"}[message]
         found[f"way {message}"] = [NODES.index(node) for node in (source, *first["node"])]
     for agg in ("agg0", "agg1"):
         series = result.series().filter(pl.col("port") == f"{agg}>tor2").sort("time_ps")

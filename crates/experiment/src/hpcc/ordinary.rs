@@ -15,7 +15,7 @@ use fanin_units::{Bytes, Rate, Time};
 use fanin_workload::{FlowList, ListedFlow, NO_GROUP};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Nanoseconds of that simulator's 2 s, from which LINK_DOWN counts.
@@ -131,13 +131,11 @@ impl Ordinary {
             lines.push((record.acked, number, files::fct(&finished, self.setup.config.payload)));
         }
         lines.sort_unstable_by_key(|(acked, number, _)| (*acked, *number));
-        let (spool, file) = Spool::create("fct.txt")?;
-        let mut file = BufWriter::new(file);
+        let mut file = Spool::create("fct.txt")?;
         for (.., line) in lines {
             writeln!(file, "{line}")?;
         }
-        file.flush()?;
-        Ok(spool)
+        file.finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What runs: made from a checked spec only.
 
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
-use fanin_record::Watched;
+use fanin_record::{Part, Watched};
 use fanin_units::{PortId, Time};
 
 /// An experiment that is ready to run.
@@ -90,16 +90,24 @@ pub enum Sampled {
 }
 
 impl Sampled {
-    /// Values that are taken at once; of what schemes show, at least.
-    pub fn len(&self) -> usize {
+    /// Ports, messages, nodes or traffics that are looked at.
+    pub fn places(&self) -> usize {
         match self {
             Self::Queues(ports) => ports.len(),
             Self::Watched(watched) => watched.len(),
         }
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Values that are taken at once; of what schemes show beside window and rate, at least.
+    pub fn values(&self) -> usize {
+        let of = |watched: &Watched| match watched.part {
+            Part::Port | Part::Traffic => 2,
+            Part::Flow => 3,
+            Part::Receiver | Part::Switch => 1,
+        };
+        match self {
+            Self::Queues(ports) => ports.len(),
+            Self::Watched(watched) => watched.iter().map(of).sum(),
+        }
     }
 }

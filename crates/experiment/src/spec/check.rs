@@ -133,9 +133,9 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         let Some((place, of)) = graph.and_then(|graph| sampled(wanted, document, graph, &path, checker)) else {
             continue;
         };
-        let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * of.len() as f64;
+        let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * of.values() as f64;
         if samples > MAX_SAMPLES {
-            let problem = format!("that makes {samples:.1e} samples of {} places", of.len());
+            let problem = format!("that makes {samples:.1e} samples of {} places", of.places());
             let right = format!("sample less often or fewer places; a run takes at most {MAX_SAMPLES:.0e}");
             checker.fail(&format!("{path}.every"), problem, right);
         }
@@ -225,12 +225,20 @@ fn sampled(
     checker: &mut Checker<'_>,
 ) -> Option<(String, Sampled)> {
     let path = format!("{path}.where");
-    if series.what == Quantity::Queue {
-        return ports(&series.place, graph, &path, checker).map(|(place, ports)| (place, Sampled::Queues(ports)));
+    if matches!(series.what, Quantity::Queue | Quantity::Port) {
+        let (place, ports) = ports(&series.place, graph, &path, checker)?;
+        if series.what == Quantity::Queue {
+            return Some((place, Sampled::Queues(ports)));
+        }
+        let names = port_names(graph);
+        let watched =
+            |port: &PortId| Watched { part: Part::Port, place: names[port.ix()].clone(), traffic: 0, number: port.0 };
+        return Some((place, Sampled::Watched(ports.iter().map(watched).collect())));
     }
     let hosts = graph.hosts as usize;
     let (what, example) = match series.what {
         Quantity::Flow => ("message", first_message(document)),
+        Quantity::Traffic => ("traffic", document.traffic.first().map_or(String::new(), |t| t.name.clone())),
         Quantity::Switch => ("switch", graph.names.get(hosts).cloned().unwrap_or_default()),
         _ => ("host", graph.names.first().cloned().unwrap_or_default()),
     };
@@ -247,6 +255,7 @@ fn sampled(
     };
     let watched = match series.what {
         Quantity::Flow => messages(names, document, &path, checker),
+        Quantity::Traffic => traffics(names, document, &path, checker),
         Quantity::Switch => nodes(Part::Switch, names, &graph.names[hosts..], document, &path, checker),
         _ => nodes(Part::Receiver, names, &graph.names[..hosts], document, &path, checker),
     };
@@ -274,6 +283,23 @@ fn messages(names: &[String], document: &Document, path: &str, checker: &mut Che
             None => {
                 let known = document.traffic.iter().map(|t| t.name.as_str());
                 checker.fail(&path, format!("there is no traffic \"{traffic}\""), advice(traffic, known));
+            }
+        }
+    }
+    found
+}
+
+/// Traffics by name. Those that are not there are noted.
+fn traffics(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
+    let mut found = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        match document.traffic.iter().position(|t| t.name == *name) {
+            Some(at) => {
+                found.push(Watched { part: Part::Traffic, place: name.clone(), traffic: at as u16, number: 0 });
+            }
+            None => {
+                let right = advice(name, document.traffic.iter().map(|t| t.name.as_str()));
+                checker.fail(&format!("{path}[{i}]"), format!("there is no traffic \"{name}\""), right);
             }
         }
     }

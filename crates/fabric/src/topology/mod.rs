@@ -16,6 +16,7 @@ mod reach;
 mod star;
 #[cfg(test)]
 mod tests;
+mod tier;
 
 pub use clos::Clos;
 pub use draft::{Cable, MAX_DELAY, MAX_LINKS, MAX_NODES, TopologyError};
@@ -25,6 +26,7 @@ pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
 pub use star::Star;
+pub use tier::{Tier, Way};
 
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::VecDeque;

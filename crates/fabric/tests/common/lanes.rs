@@ -106,10 +106,10 @@ pub struct Seen {
     pub astray: u64,
 }
 
-/// Holds of every traced packet, whatever is deflected and lost: it goes from switch to neighbouring switch and to no host
-/// but its own (IV-A); tokens are spent one by one, never below zero, as many as it took deflections (IV-B); what came in
-/// the escape lane stays in it and is not deflected (IV-B); a message without tokens takes no deflection. While routes
-/// stay, each deflection costs two links at most.
+/// Holds of every traced packet, whatever is deflected and lost: it goes from its host to a switch, from switch to
+/// neighbouring switch and to no other host but its own (IV-A); tokens are spent one by one, never below zero, as many as it
+/// took deflections (IV-B); what came in the escape lane stays in it and is not deflected (IV-B); a message without tokens
+/// takes no deflection. While routes stay, each deflection costs two links at most.
 pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfig]) -> Seen {
     let (flows, graph) = (sim.flows(), &sim.config().graph);
     let peers: Vec<(NodeId, NodeId)> = sim.ports().map(|(_, from, to)| (from, to)).collect();
@@ -139,6 +139,7 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         let launch = scheme.launch(flow.bytes, 0);
         let two_lanes = scheme.lanes() != Lanes::One;
         let (mut tokens, mut lane, mut deflected) = (launch.tokens, launch.lane, 0);
+        assert_eq!((way[0].node.0, way[0].queued), (flow.src, 0), "{way:?}");
         for (i, hop) in way.iter().enumerate() {
             if let Some(before) = i.checked_sub(1) {
                 assert_eq!(peers[way[before].port.unwrap().ix()].1, hop.node, "{way:?}");
@@ -176,13 +177,14 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         seen.most = seen.most.max(end.deflected);
         assert!(end.deflected <= launch.tokens);
         if !failures && end.port.is_none() {
-            let links = way.len() as u32;
+            let links = way.len() as u32 - 1;
             assert!(links <= flow.hops as u32 + 2 * end.deflected as u32, "{way:?}");
             assert!(end.deflected > 0 || links == flow.hops as u32, "{way:?}");
         }
         let other = longest.entry((*message, *attempt)).or_insert(way);
         let place = |hop: &Hop| (hop.node, hop.port, hop.tokens, hop.lane, hop.deflected);
-        seen.astray += other.iter().zip(way).any(|(a, b)| place(a) != place(b)) as u64;
+        // Which of its links a host sends by is its own matter: one may be down.
+        seen.astray += other.iter().zip(way).skip(1).any(|(a, b)| place(a) != place(b)) as u64;
         if way.len() > other.len() {
             *other = way;
         }

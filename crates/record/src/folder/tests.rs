@@ -1,6 +1,7 @@
 use super::*;
 use crate::{SizeRange, summarise, tests::example};
 use arrow_ipc::reader::FileReader;
+use fanin_units::Time;
 
 /// An empty folder of this test's own, removed at the end.
 struct Place(PathBuf);
@@ -49,6 +50,7 @@ fn a_folder_holds_everything_and_reads_back() {
         fs::read_dir(&target).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let wanted = [
+        "README.md",
         "classes.arrow",
         "events.arrow",
         "flows.arrow",
@@ -78,6 +80,65 @@ fn a_folder_holds_everything_and_reads_back() {
         serde_json::from_str(&fs::read_to_string(target.join("summary.json")).unwrap()).unwrap();
     assert_eq!(summary["traffics"][0]["unfinished"], 1);
     assert_eq!(summary["errors"].as_array().unwrap().len(), 1);
+    assert_eq!((&manifest["cancelled"], &manifest["complete"]), (&false.into(), &true.into()));
+    // It says what each file is, and nothing of files that are not there.
+    let readme = fs::read_to_string(target.join("README.md")).unwrap();
+    assert!(readme.starts_with("# first\n\nA run of Fanin 0.1.0 with seed 1."), "{readme}");
+    for name in names {
+        assert!(readme.contains(&format!("`{}`", name.trim_end_matches(".arrow"))), "{name}");
+    }
+    assert!(!readme.contains("INCOMPLETE") && !readme.contains("capture.pcapng"));
+    assert!(readme.ends_with(&crate::columns::markdown()));
+}
+
+#[test]
+fn a_run_that_was_stopped_is_marked() {
+    let place = Place::new("stopped");
+    let said = |run: &Run, name: &str| {
+        let target = place.0.join(name);
+        let summary = summarise(run, SizeRange::ALL, false);
+        let manifest = Manifest::new(name, 1, run, 0.5, true);
+        let files = RunFiles { spec_toml: "", manifest: &manifest, run, summary: &summary };
+        write_folder(&target, &files, false).unwrap();
+        let manifest = fs::read_to_string(target.join(MANIFEST)).unwrap();
+        assert!(manifest.contains("\"complete\": false"), "{manifest}");
+        let line = fs::read_to_string(target.join("INCOMPLETE")).unwrap();
+        let readme = fs::read_to_string(target.join("README.md")).unwrap();
+        assert!(
+            readme.contains(&format!("**This run is not complete.** {line}")) && readme.contains("| `INCOMPLETE` |")
+        );
+        line
+    };
+    let early = Run { stopped: Time::from_us(150), ..example() };
+    let expected = "Stopped at 150 us of 200 us of simulated time; percentiles are over what had finished by then: 5 of 7 \
+                    messages that had begun.\n";
+    assert_eq!(said(&early, "early"), expected);
+    let late = said(&example(), "late");
+    assert!(late.starts_with("Stopped at 500 us after the end of the measured window at 200 us"), "{late}");
+    let open = said(&Run { measured_to: Time::NEVER, ..example() }, "open");
+    assert!(open.starts_with("Stopped at 500 us before its end"), "{open}");
+}
+
+/// A disk that is full from the first byte on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file_in_its_place() {
+    let place = Place::new("full");
+    let target = place.0.join("run");
+    let error = write_whole(&target, false, |folder| {
+        write_file(&folder.join("a"), |file| file.write_all(b"fits"))?;
+        let path = folder.join("flows.arrow");
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        write_through(full, |file| file.write_all(&[0; 100])).map_err(|source| RecordError::io("write", &path, source))
+    });
+    let text = error.unwrap_err().to_string();
+    let expected =
+        format!("cannot write {}: No space left on device (os error 28)", target.join("flows.arrow").display());
+    assert_eq!(text, expected);
+    assert_eq!(place.names(), [""; 0], "the hidden folder is gone");
+    // Where nothing may be written there is nothing either.
+    let error = write(&Path::new("/proc").join("run"), &example(), "x", false).unwrap_err().to_string();
+    assert!(error.starts_with("cannot make folder /proc/run: "), "{error}");
 }
 
 #[test]
@@ -91,7 +152,7 @@ fn a_write_that_fails_half_way_leaves_nothing() {
         write_file(&folder.join("b"), |_| Err(std::io::Error::other("disk full")))
     });
     let text = error.unwrap_err().to_string();
-    assert!(text.contains("cannot write") && text.contains("disk full"), "{text}");
+    assert_eq!(text, format!("cannot write {}: disk full", place.0.join("run").join("b").display()));
     assert_eq!(place.names(), [""; 0]);
     // The same for a run that does not fit together.
     run.flows[0].traffic = 9;
@@ -131,8 +192,9 @@ fn what_is_no_run_is_never_replaced() {
 #[test]
 fn what_was_written_meanwhile_goes_into_the_folder_and_not_beyond_the_run() {
     let place = Place::new("spool");
-    let (spool, mut file) = crate::Spool::create("some.trace").unwrap();
-    file.write_all(b"bytes").unwrap();
+    let mut writer = crate::Spool::create("some.trace").unwrap();
+    writer.write_all(b"bytes").unwrap();
+    let spool = writer.finish().unwrap();
     let waits = spool.path().to_path_buf();
     let run = Run { files: vec![spool], ..example() };
     let copy = run.clone();

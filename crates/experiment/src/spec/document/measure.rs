@@ -86,12 +86,18 @@ pub struct Series {
 pub enum Quantity {
     /// Data bytes waiting at egress ports.
     Queue,
-    /// What messages' senders and their schemes show: window, rate and more. All values are kept.
+    /// What messages' senders and their schemes show: window, rate and more while they send, and the payload that has arrived
+    /// in order so far. All values are kept.
     Flow,
     /// What the traffics' schemes show at receiving hosts. All values are kept.
     Receiver,
     /// What the traffics' schemes show at switches. All values are kept.
     Switch,
+    /// Bytes that ports have sent so far, and how long PFC paused them so far. All values are kept.
+    Port,
+    /// Payload of traffics that has arrived in order so far, over all their messages, and how many of these are open. All
+    /// values are kept.
+    Traffic,
 }
 
 /// Where a quantity is sampled.
@@ -101,7 +107,7 @@ pub enum Place {
     /// All ports of a kind.
     Set(PortSet),
     /// By name. Ports: "tor0>h3" is the port of tor0 towards h3. Messages: "long:0" is the first of that traffic in the
-    /// order of their start. Receivers and switches: names of nodes.
+    /// order of their start. Receivers and switches: names of nodes. Traffics: their names.
     Names(Vec<String>),
 }
 

@@ -464,8 +464,21 @@ fn impossible_measures() {
     watch("switch", "[\"h1\"]", "[0]", &["no switch \"h1\"", "tor0"]);
     watch("switch", "[\"toro0\"]", "[0]", &["no switch \"toro0\"", "did you mean \"tor0\"?"]);
     watch("switch", "\"switch-ports\"", "", &["a set of ports", "name each switch"]);
-    let often = "what = \"receiver\", where = [\"h1\"], every = \"1 ps\"";
-    refused(&format!("{first}, every = \"10 us\""), often, "measure.series[0].every", &["2.0e11 samples of 4 places"]);
+    watch("traffic", "[\"web\", \"wep\"]", "[1]", &["no traffic \"wep\"", "did you mean \"web\"?"]);
+    watch("traffic", "[]", "", &["no traffic is named", "like \"queries\""]);
+    watch("traffic", "\"last-hop\"", "", &["a set of ports", "name each traffic, like [\"queries\"]"]);
+    watch("port", "[\"tor0>h3\", \"tor0>h33\"]", "[1]", &["no port \"tor0>h33\"", "did you mean \"tor0>h"]);
+    watch("port", "[]", "", &["no port is named", "like \"tor0>h3\""]);
+    // Some show more than one value at each place.
+    for (what, samples) in [
+        ("\"receiver\", where = [\"h1\"]", "2.0e11 samples of 4 places"),
+        ("\"port\", where = \"last-hop\"", "1.6e12 samples of 16 places"),
+        ("\"traffic\", where = [\"web\"]", "1.0e11 samples of 1 places"),
+        ("\"flow\", where = [\"web:0\"]", "1.5e11 samples of 1 places"),
+    ] {
+        let often = format!("what = {what}, every = \"1 ps\"");
+        refused(&format!("{first}, every = \"10 us\""), &often, "measure.series[0].every", &[samples]);
+    }
     let trace = |names: &str, key: &str, tells: &[&str]| {
         let line = format!("trace = {names}\n[compare]");
         refused_at("[compare]", &line, "trace = ", key, tells);

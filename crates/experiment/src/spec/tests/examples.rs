@@ -49,7 +49,7 @@ fn a_spec_becomes_what_it_says() {
     let measure = &built.measure;
     assert_eq!((measure.warm_up, measure.window), (Time::from_ms(5), Time::from_ms(50)));
     assert_eq!((measure.drain, measure.report_size, measure.allow_drops), (true, Some(8000), false));
-    assert_eq!((measure.series[0].of.len(), measure.series[0].zeros), (16, false));
+    assert_eq!((measure.series[0].of.values(), measure.series[0].zeros), (16, false));
     let every = Time::from_us(10);
     let of = Sampled::Queues(vec![PortId(7), PortId(6)]);
     let named = Series { place: "tor0>h3, h3>tor0".into(), of, every, zeros: true };

@@ -192,3 +192,62 @@ fn sums_of_rates_stop_at_the_largest() {
     assert_eq!(graph.capacities(), (fast.rate, fast.rate));
     assert_eq!(graph.nic_rate(), [fast.rate; 4]);
 }
+
+/// Per tier, how many ports.
+fn tiers(graph: &Graph) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for tier in graph.tiers() {
+        *counts.entry(tier.to_string()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn ports_lie_in_tiers_by_the_distance_to_hosts() {
+    let count = |expected: &[(&str, usize)]| -> BTreeMap<String, usize> {
+        expected.iter().map(|(tier, ports)| (tier.to_string(), *ports)).collect()
+    };
+    // 16 hosts, 8 ToRs and 8 aggs with 2 uplinks each.
+    let both = |tier: &str, ports| [(format!("{tier}-uplink"), ports), (format!("{tier}-downlink"), ports)];
+    let fat = FatTree { k: 4, link: cable(100, 1) }.build().unwrap();
+    let mut expected = count(&[("host-uplink", 16), ("last-hop", 16)]);
+    expected.extend(both("tor", 16));
+    expected.extend(both("agg", 16));
+    assert_eq!(tiers(&fat), expected);
+    let tier = |from: &str, to: &str| {
+        let at = (fat.find(from).unwrap(), fat.find(to).unwrap());
+        let ends = fat.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
+        ends.zip(fat.tiers()).find(|(ends, _)| *ends == at).unwrap().1.to_string()
+    };
+    assert_eq!((tier("h0", "tor0"), tier("tor0", "h0")), ("host-uplink".into(), "last-hop".into()));
+    assert_eq!((tier("tor0", "agg0"), tier("agg0", "tor0")), ("tor-uplink".into(), "tor-downlink".into()));
+    assert_eq!((tier("agg0", "core0"), tier("core0", "agg0")), ("agg-uplink".into(), "agg-downlink".into()));
+    // Switches with hosts on both sides; and two hosts joined directly beside a spine.
+    let dumbbell = Dumbbell { left: 3, right: 2, host_link: cable(40, 1), bottleneck: cable(10, 7) };
+    let expected = count(&[("host-uplink", 5), ("last-hop", 5), ("tor-across", 2)]);
+    assert_eq!(tiers(&dumbbell.build().unwrap()), expected);
+    let expected = [("host-across", 2), ("host-uplink", 6), ("last-hop", 6), ("tor-uplink", 2), ("tor-downlink", 2)];
+    assert_eq!(tiers(&mixed()), count(&expected));
+    // A chain of switches above one host, and one that nothing joins.
+    let mut chain = mixed();
+    chain.names = ["h", "a", "b", "c", "d", "x", "y"].map(String::from).to_vec();
+    chain.hosts = 1;
+    chain.links = [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6)]
+        .map(|(a, b)| Link::new(NodeId(a), NodeId(b), Rate::from_gbps(1), Time::ZERO))
+        .to_vec();
+    assert_eq!(chain.levels(), [0, 1, 2, 3, 4, u32::MAX, u32::MAX]);
+    let names: Vec<String> = chain.tiers().iter().map(|tier| tier.to_string()).collect();
+    let expected = [
+        "host-uplink",
+        "last-hop",
+        "tor-uplink",
+        "tor-downlink",
+        "agg-uplink",
+        "agg-downlink",
+        "level-3-uplink",
+        "level-3-downlink",
+        "isolated-across",
+        "isolated-across",
+    ];
+    assert_eq!(names, expected);
+}
