@@ -72,6 +72,17 @@ def resolve(
 ) -> str:
     """The checked spec with every default shown, as JSON; raises `SpecError`."""
 
+def explain(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+) -> str:
+    """What can be known of a spec before it runs, as JSON: `fanin.explain.Explanation`. Raises `SpecError`."""
+
 def run_hpcc(
     config: str, folder: str, trace: bool, acks_first: bool, progress: Callable[[Progress], bool] | None
 ) -> RunResult:

@@ -8,12 +8,14 @@
 pub mod bench;
 mod capture;
 mod error;
+pub mod explain;
 pub mod hpcc;
 pub mod htsim;
 mod run;
 mod spec;
 
 pub use error::{Problem, Problems};
+pub use explain::{Explanation, estimate, explain};
 pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use run::{Outcome, Progress, ports_of, run};

@@ -49,7 +49,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
 /// Samples of queues kept over all series, and as many values of all else; histograms still count all.
-const MOST_SAMPLES: usize = 4_000_000;
+pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
 pub fn run(built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {

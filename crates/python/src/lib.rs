@@ -131,7 +131,9 @@ impl RunResult {
 
 /// The checked spec with every default shown, as JSON.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn resolve(
+    py: Python<'_>,
     text: &str,
     name: &str,
     format: &str,
@@ -140,9 +142,31 @@ fn resolve(
     scheme: Option<&str>,
     seed: Option<u64>,
 ) -> PyResult<String> {
-    let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-    let checked = spec.check().map_err(refused)?;
-    Ok(checked.to_json().to_string())
+    py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        let checked = spec.check().map_err(refused)?;
+        Ok(checked.to_json().to_string())
+    })
+}
+
+/// What can be known of a spec before it runs, as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn explain(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        let checked = spec.check().map_err(refused)?;
+        serde_json::to_string(&fanin_experiment::explain(&checked)).map_err(failed)
+    })
 }
 
 /// Runs a spec without the GIL.
@@ -376,6 +400,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;

@@ -22,7 +22,7 @@ use document::Document;
 use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_units::Time;
-use fanin_workload::{FlowList, ListedFlow, Pattern, Places, merge};
+use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
 use scheme::SchemeChoice;
 use serde_json::Value;
 use source::Source;
@@ -261,6 +261,24 @@ impl CheckedSpec {
     /// # Errors
     /// When a flow does not fit the network.
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
+        let messages = self.messages(flows)?;
+        Ok(Built {
+            network: self.network.clone(),
+            traffics: self.traffics.clone(),
+            messages,
+            measure: self.measure.clone(),
+            warnings: self.warnings.clone(),
+        })
+    }
+
+    /// The messages of a run in order of their start, with flows of the caller's added; the same ones each time.
+    ///
+    /// # Errors
+    /// As [`CheckedSpec::build_with`].
+    pub(crate) fn messages(
+        &self,
+        flows: Vec<ListedFlow>,
+    ) -> Result<Box<dyn Iterator<Item = Message> + Send>, Problems> {
         let streams = Streams::new(self.network.seed);
         let until = self.messages_until();
         let mut sources = Vec::with_capacity(self.workloads.len() + 1);
@@ -290,13 +308,19 @@ impl CheckedSpec {
                 counts_acked: flow.chain.counts_acked,
             },
         };
-        Ok(Built {
-            network: self.network.clone(),
-            traffics: self.traffics.clone(),
-            messages: Box::new(merge(sources).map(message)),
-            measure: self.measure.clone(),
-            warnings: self.warnings.clone(),
-        })
+        Ok(Box::new(merge(sources).map(message)))
+    }
+
+    /// What each traffic is expected to bring, without flows of a caller's.
+    pub(crate) fn expected(&self) -> Vec<Expected> {
+        let until = self.messages_until();
+        let of = |workload: &fanin_workload::Traffic| workload.expected(&self.places, until);
+        self.workloads.iter().map(|w| of(w).expect("a checked spec's workloads have been planned before")).collect()
+    }
+
+    /// Its traffics, by number.
+    pub fn traffics(&self) -> &[TrafficConfig] {
+        &self.traffics
     }
 
     /// The end of the measured window: from here on nothing new is posted.

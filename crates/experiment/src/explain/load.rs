@@ -1,0 +1,380 @@
+//! What traffics will offer, found by looking at their messages before anything is sent.
+//!
+//! The messages are those of the run: the same generators with the same seed. Each goes into a fluid model of two resources, the
+//! NIC that sends it and the one that takes it, first come, first served. That says about when each ends, which is what closed
+//! loops wait for, and how much of it a run has time for. Nothing here knows of congestion inside the network beyond what each
+//! tier carries, of losses, or of what a scheme's control does.
+
+use super::paths::{Paths, Route};
+use crate::CheckedSpec;
+use crate::document::Pattern;
+use fanin_fabric::{Message, TrafficConfig};
+use fanin_units::{Rate, Time};
+use fanin_workload::ListedFlow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::time::{Duration, Instant};
+
+/// Messages looked at, at most; what comes behind is extrapolated.
+const MOST_MESSAGES: u64 = 1_000_000;
+/// Time for it, at most.
+const LONGEST: Duration = Duration::from_millis(500);
+/// Messages between two looks at the clock.
+const LOOK_EVERY: u64 = 1024;
+/// Steps of all searches for paths together: some tenths of a second.
+const MOST_WORK: u64 = 20_000_000;
+/// Pairs of groups that are kept, 4 bytes each.
+const MOST_PAIRS: u64 = 1 << 24;
+/// Small segments of a connection of its own: two to open it, and two more to close it.
+const TCP_EXTRA: f64 = 4.0;
+/// Segments of a first window (RFC 6928); each further round trip doubles it.
+const FIRST_WINDOW: f64 = 10.0;
+
+/// Routes between groups, each kind once.
+pub struct Table<'a> {
+    paths: &'a Paths,
+    kinds: Vec<Route>,
+    number_of: HashMap<(u32, Time, Time, Vec<u32>), u32>,
+    columns: BTreeMap<u32, Vec<u32>>,
+    work: u64,
+}
+
+impl<'a> Table<'a> {
+    pub fn new(paths: &'a Paths) -> Self {
+        Self { paths, kinds: Vec::new(), number_of: HashMap::new(), columns: BTreeMap::new(), work: 0 }
+    }
+
+    /// Groups whose routes there is time to find, of all: evenly spread.
+    pub fn affordable(&self) -> (Vec<u32>, bool) {
+        let groups = u64::from(self.paths.groups());
+        let most = (MOST_WORK / 2 / self.paths.work().max(1)).min(MOST_PAIRS / 2 / groups.max(1)).max(1);
+        if groups <= most {
+            return ((0..groups as u32).collect(), true);
+        }
+        ((0..most).map(|i| (i * groups / most) as u32).collect(), false)
+    }
+
+    /// Finds the routes to a group, if there is time left.
+    fn find(&mut self, target: u32) -> bool {
+        if self.columns.contains_key(&target) {
+            return true;
+        }
+        let work = self.paths.work();
+        let pairs = (self.columns.len() as u64 + 1) * u64::from(self.paths.groups());
+        if !self.columns.is_empty() && (self.work + work > MOST_WORK || pairs > MOST_PAIRS) {
+            return false;
+        }
+        self.work += work;
+        let routes = self.paths.to(target).into_iter().map(|route| {
+            let bits: Vec<u32> = route.crossed.iter().map(|share| share.to_bits()).collect();
+            let next = self.kinds.len() as u32;
+            let number = *self.number_of.entry((route.links, route.rtt.0, route.rtt.1, bits)).or_insert(next);
+            if number == next {
+                self.kinds.push(route);
+            }
+            number
+        });
+        let column = routes.collect();
+        self.columns.insert(target, column);
+        true
+    }
+
+    /// The routes from each group to a group, where there is time left to find them.
+    pub fn to(&mut self, target: u32) -> Option<impl Iterator<Item = &Route>> {
+        if !self.find(target) {
+            return None;
+        }
+        Some(self.columns[&target].iter().map(|kind| &self.kinds[*kind as usize]))
+    }
+
+    /// The largest product of rate and base round-trip time of the routes that are known, in bytes.
+    pub fn bdp(&self) -> f64 {
+        let rtt = self.kinds.iter().map(|route| route.rtt.1).max().unwrap_or(Time::ZERO);
+        let rate = self.paths.nic.iter().copied().max().unwrap_or(Rate::ZERO);
+        rate.bytes_in(rtt) as f64
+    }
+
+    /// The route between two hosts. Where there was no time to find it, one to another host that is as good a guess.
+    fn between(&mut self, src: u32, dst: u32) -> &Route {
+        let (from, to) = (self.paths.group_of[src as usize], self.paths.group_of[dst as usize]);
+        let known = if self.find(to) {
+            to
+        } else {
+            // Spread over what is known, so that no single place stands for all.
+            let from_here = self.columns.range(dst % self.paths.groups()..).map(|(known, _)| *known);
+            from_here.chain(self.columns.keys().copied()).find(|known| *known != from).unwrap_or(to)
+        };
+        let kind = self.columns.get(&known).map_or(0, |column| column[from as usize]);
+        &self.kinds[kind as usize]
+    }
+}
+
+/// What one traffic offers.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// Messages looked at, those that never end left out.
+    pub messages: u64,
+    /// Their payload in bytes.
+    pub bytes: f64,
+    /// Messages that never end.
+    pub endless: u64,
+    /// Packet-hops of all of it that there is time for.
+    pub hops: f64,
+    /// Packets of it, without ACKs.
+    pub packets: f64,
+    /// Payload by tier in bits per second, once per link crossed, of messages posted in the measured window.
+    pub payload: Vec<f64>,
+    /// The same with headers.
+    pub wire: Vec<f64>,
+    /// The same of all messages, in bits.
+    all_payload: Vec<f64>,
+    all_wire: Vec<f64>,
+    /// By how much all of this is to be multiplied for what was not looked at.
+    pub factor: f64,
+}
+
+/// A message that never ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Endless {
+    pub traffic: u16,
+    pub src: u32,
+    pub dst: u32,
+    pub start: Time,
+}
+
+/// What all traffics offer.
+pub struct Offers {
+    pub traffics: Vec<Offer>,
+    pub endless: Vec<Endless>,
+    /// Whether not all messages were looked at.
+    pub extrapolated: bool,
+    /// When the last message with an end is through, about, in seconds.
+    pub done_s: f64,
+    /// Most messages open at once, about.
+    pub open: u64,
+    /// Gates of closed loops.
+    pub gates: f64,
+}
+
+/// Seconds of simulated time as the run divides it.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub warm_up: f64,
+    pub window_end: f64,
+    /// The latest that anything with an end may still be sent.
+    pub last: f64,
+}
+
+impl Span {
+    pub fn of(checked: &CheckedSpec) -> Self {
+        let measure = checked.measure();
+        let warm_up = measure.warm_up.as_secs_f64();
+        let window_end = warm_up + measure.window.as_secs_f64();
+        let last = window_end + if measure.drain { measure.drain_limit.as_secs_f64() } else { 0.0 };
+        Self { warm_up, window_end, last }
+    }
+}
+
+/// Packets of a message and small ones that answer it.
+pub fn packets(config: &TrafficConfig, payload: f64, bytes: f64, answers: bool) -> (f64, f64) {
+    let data = (bytes / payload).ceil().max(1.0);
+    match &config.tcp {
+        Some(tcp) => {
+            let every = f64::from(tcp.connection.ack_every.max(1));
+            let extra = if tcp.persistent || answers { 0.0 } else { TCP_EXTRA };
+            (data, (data / every).ceil() + extra)
+        }
+        None => {
+            let chunk = f64::from(config.endpoint.ack_chunk).max(payload);
+            (data, (bytes / chunk).ceil().max(1.0))
+        }
+    }
+}
+
+/// The gates of one traffic.
+#[derive(Default)]
+struct Gates {
+    /// When each opens as far as it is known, in seconds; negative where nothing counts towards it yet.
+    opens: Vec<f64>,
+}
+
+impl Gates {
+    fn at(&self, gate: u32) -> Option<f64> {
+        self.opens.get(gate as usize).copied().filter(|time| *time >= 0.0)
+    }
+
+    fn count(&mut self, gate: u32, time: f64) {
+        let gate = gate as usize;
+        if self.opens.len() <= gate {
+            // Gates are numbered densely in the order of their messages.
+            self.opens.resize(gate + 1, -1.0);
+        }
+        self.opens[gate] = self.opens[gate].max(time);
+    }
+}
+
+/// The state of the fluid model.
+struct Fluid<'a, 't> {
+    checked: &'a CheckedSpec,
+    table: &'a mut Table<'t>,
+    span: Span,
+    out_free: Vec<f64>,
+    in_free: Vec<f64>,
+    gates: Vec<Gates>,
+    /// Traffics whose messages come from a list.
+    listed: Vec<bool>,
+    open: BinaryHeap<Reverse<u64>>,
+    found: Offers,
+}
+
+impl Fluid<'_, '_> {
+    fn take(&mut self, message: &Message) {
+        let at = usize::from(message.traffic);
+        let config = &self.checked.traffics()[at];
+        let packet = &self.checked.network().packet;
+        let (payload, header) = (f64::from(packet.payload), f64::from(packet.header + config.scheme.extra().data));
+        let paths = self.table.paths;
+        let (src, dst) = (message.src as usize, message.dst as usize);
+        let nic = |host: usize| paths.nic[paths.group_of[host] as usize].as_bps() as f64;
+        let (out_bps, in_bps) = (nic(src), nic(dst));
+        if message.bytes >= Message::ENDLESS {
+            self.found.traffics[at].endless += 1;
+            let (traffic, start) = (message.traffic, message.start);
+            self.found.endless.push(Endless { traffic, src: message.src, dst: message.dst, start });
+            return;
+        }
+        let chain = &message.chain;
+        let start = message.start.as_secs_f64();
+        let opens = match chain.after {
+            None => start,
+            // In a list, what opens it may come later; anywhere else it comes before, and has not happened.
+            Some(gate) => self.gates[at].at(gate).unwrap_or(if self.listed[at] { start } else { f64::INFINITY }),
+        };
+        let ready = opens + chain.delay.as_secs_f64();
+        let bytes = message.bytes as f64;
+        let (data, small) = packets(config, payload, bytes, chain.answers);
+        let wire = bytes + data * header;
+        let route = self.table.between(message.src, message.dst);
+        let rtt = route.rtt.1.as_secs_f64();
+        let latency = rtt / 2.0
+            + config.tcp.as_ref().map_or(0.0, |tcp| {
+                let opening = if tcp.persistent || chain.answers { 0.0 } else { rtt };
+                let rounds = (data / FIRST_WINDOW + 1.0).log2();
+                opening + rounds * rtt + config.overhead.as_secs_f64()
+            });
+        let slower = wire * 8.0 / out_bps.min(in_bps);
+        // Messages of a closed loop come in the order of their clients and not of time, so they share no line here.
+        let waits = chain.after.is_some() || chain.counts.is_some() || chain.counts_acked.is_some();
+        let (begins, ends) = if waits {
+            (ready, ready + slower + latency)
+        } else {
+            let begins = self.out_free[src].max(ready);
+            self.out_free[src] = begins + wire * 8.0 / out_bps;
+            self.in_free[dst] = self.in_free[dst].max(ready) + wire * 8.0 / in_bps;
+            let ends = self.out_free[src].max(self.in_free[dst]) + latency;
+            (begins.max(ends - latency - slower), ends)
+        };
+        let offer = &mut self.found.traffics[at];
+        offer.messages += 1;
+        offer.bytes += bytes;
+        // What waits for others is not posted behind the window; an answer is.
+        if ready >= if chain.answers { self.span.last } else { self.span.window_end } {
+            return;
+        }
+        for gate in [chain.counts, chain.counts_acked].into_iter().flatten() {
+            self.gates[at].count(gate, ends);
+        }
+        let share = if ends <= self.span.last {
+            1.0
+        } else {
+            ((self.span.last - begins) / (ends - begins).max(1e-12)).clamp(0.0, 1.0)
+        };
+        offer.packets += data * share;
+        offer.hops += (data + small) * share * f64::from(route.links);
+        let measured = f64::from(ready >= self.span.warm_up);
+        for (i, crossed) in route.crossed.iter().enumerate() {
+            let (payload, wire) = (bytes * 8.0 * f64::from(*crossed), wire * 8.0 * f64::from(*crossed));
+            offer.all_payload[i] += payload;
+            offer.all_wire[i] += wire;
+            offer.payload[i] += measured * payload;
+            offer.wire[i] += measured * wire;
+        }
+        self.found.done_s = self.found.done_s.max(ends.min(self.span.last));
+        if !waits {
+            let now = message.start.as_ps();
+            while self.open.peek().is_some_and(|Reverse(end)| *end <= now) {
+                self.open.pop();
+            }
+            self.open.push(Reverse((ends * 1e12) as u64));
+            self.found.open = self.found.open.max(self.open.len() as u64);
+        }
+    }
+}
+
+/// Looks at the messages of a spec, and at `flows` that its caller adds to them.
+pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>) -> Offers {
+    let hosts = checked.network().graph.hosts as usize;
+    let count = checked.traffics().len();
+    let none = vec![0.0; table.paths.tiers.len()];
+    let offer = Offer {
+        payload: none.clone(),
+        wire: none.clone(),
+        all_payload: none.clone(),
+        all_wire: none,
+        factor: 1.0,
+        ..Offer::default()
+    };
+    let span = Span::of(checked);
+    let mut fluid = Fluid {
+        checked,
+        table,
+        span,
+        out_free: vec![0.0; hosts],
+        in_free: vec![0.0; hosts],
+        gates: (0..count).map(|_| Gates::default()).collect(),
+        listed: checked.document().traffic.iter().map(|t| matches!(t.pattern, Pattern::Htsim { .. })).collect(),
+        open: BinaryHeap::new(),
+        found: Offers {
+            traffics: vec![offer; count],
+            endless: Vec::new(),
+            extrapolated: false,
+            done_s: 0.0,
+            open: 0,
+            gates: 0.0,
+        },
+    };
+    // Flows of the caller's that do not fit the network are told of when the run is built.
+    let Ok(messages) = checked.messages(flows.to_vec()) else { return fluid.found };
+    let began = Instant::now();
+    for (number, message) in (0u64..).zip(messages) {
+        if number >= MOST_MESSAGES || (number.is_multiple_of(LOOK_EVERY) && began.elapsed() > LONGEST) {
+            fluid.found.extrapolated = true;
+            break;
+        }
+        fluid.take(&message);
+    }
+    let gates: usize = fluid.gates.iter().map(|gates| gates.opens.len()).sum();
+    let mut found = fluid.found;
+    found.gates = gates as f64;
+    let window = (span.window_end - span.warm_up).max(1e-12);
+    let expected = if found.extrapolated { checked.expected() } else { Vec::new() };
+    for (at, offer) in found.traffics.iter_mut().enumerate() {
+        if !found.extrapolated {
+            offer.payload.iter_mut().chain(&mut offer.wire).for_each(|bits| *bits /= window);
+            continue;
+        }
+        // What comes behind is like what was seen, in number as its traffic expects.
+        let all =
+            expected.get(at).map_or(0.0, |expected| expected.flows) + if at == 0 { flows.len() as f64 } else { 0.0 };
+        offer.factor = (all / ((offer.messages + offer.endless) as f64).max(1.0)).max(1.0);
+        let per_second = offer.factor / span.window_end.max(1e-12);
+        offer.payload = offer.all_payload.iter().map(|bits| bits * per_second).collect();
+        offer.wire = offer.all_wire.iter().map(|bits| bits * per_second).collect();
+    }
+    if found.extrapolated {
+        let most = found.traffics.iter().map(|offer| offer.factor).fold(1.0, f64::max);
+        found.done_s = (found.done_s * most).max(span.window_end).min(span.last);
+        found.gates *= most;
+    }
+    found
+}

@@ -1,0 +1,389 @@
+"""What can be known of a run before it runs: paths, thresholds, loads, and what it will cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from fanin import _core
+from fanin.runs import Job, SpecLike
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+
+class RateOf(TypedDict):
+    """Links of one rate."""
+
+    rate_bps: int
+    links: int
+
+
+class Tier(TypedDict):
+    """Ports of one tier: one direction of its links."""
+
+    tier: str
+    links: int
+    rates: list[RateOf]
+    capacity_bps: float
+
+
+class Lengths(TypedDict):
+    """Paths of one length. Round-trip times are the shortest and the longest of these pairs."""
+
+    links: int
+    host_pairs: int
+    share: float
+    base_rtt_min_us: float
+    base_rtt_max_us: float
+    bdp_max_bytes: int
+
+
+class Paths(TypedDict):
+    """Shortest paths between hosts. `counted` says how round-trip times and BDPs are counted; `exact` whether all pairs were
+    looked at."""
+
+    counted: str
+    packet_bytes: int
+    ack_bytes: int
+    host_pairs: int
+    exact: bool
+    lengths: list[Lengths]
+    mean_links: float
+    base_rtt_min_us: float
+    base_rtt_max_us: float
+    bdp_max_bytes: int
+
+
+class Network(TypedDict):
+    """Nodes, links, tiers, paths."""
+
+    hosts: int
+    switches: int
+    links: int
+    tiers: list[Tier]
+    paths: Paths
+
+
+class Threshold(TypedDict):
+    """A threshold of a queue: its key in the spec, as a share of the largest BDP, and how long the port takes to send it."""
+
+    key: str
+    bytes: int
+    share_of_bdp: float
+    drain_us: float
+
+
+class Marking(TypedDict):
+    """How queues of a class mark at ports of one rate."""
+
+    rate_bps: int
+    ports: int
+    kind: str
+    at: str | None
+    thresholds: list[Threshold]
+    probability: float | None
+    weight: float | None
+    gains: tuple[float, float] | None
+    every_us: float | None
+
+
+class Headroom(TypedDict):
+    """Where PFC pauses the sender at the other end of links of one kind: XOFF and XON, and what is kept free above XOFF."""
+
+    rate_bps: int
+    delay_us: float
+    ports: int
+    headroom_bytes: int
+    needed_bytes: int
+    enough: bool
+    xoff_bytes: int
+    xon_bytes: int
+
+
+class Class(TypedDict):
+    """What queues and buffers of a class do. `buffer_bytes` is of each port or of its pool at each switch."""
+
+    name: str
+    lossless: bool
+    traffics: list[str]
+    buffer: str
+    buffer_bytes: int | None
+    alpha: float | None
+    marking: list[Marking]
+    pfc: list[Headroom]
+
+
+class TierLoad(TypedDict):
+    """What is offered to a tier in the measured window, as payload and as shares of its capacity without and with headers."""
+
+    tier: str
+    payload_bps: float
+    share: float
+    wire_share: float
+
+
+Traffic = TypedDict(
+    "Traffic",
+    {
+        "name": str,
+        "scheme": str,
+        "transport": str,
+        "parameters": dict[str, object],
+        "class": str,
+        "messages": float,
+        "endless_messages": int,
+        "bytes": float,
+        "mean_bytes": float | None,
+        "load": list[TierLoad],
+        "extrapolated": bool,
+    },
+)
+"""What a traffic sends. Messages that never end have no load of their own."""
+
+
+class Share(TypedDict):
+    """A part of a cost, in the unit of the whole."""
+
+    what: str
+    amount: float
+
+
+class Cost(TypedDict):
+    """What a run will cost: an estimate, without what `not_counted` names. `packet_hops_per_s` is from a trial on this machine."""
+
+    messages: float
+    endless_messages: int
+    packet_hops: float
+    events: float
+    simulated_s: float
+    packet_hops_per_s: float
+    setup_s: float
+    wall_s: float
+    memory_bytes: float
+    packet_hops_of: list[Share]
+    memory_of: list[Share]
+    extrapolated: bool
+    not_counted: str
+
+
+class Explanation(TypedDict):
+    """What can be known of a run before it runs."""
+
+    name: str
+    seed: int
+    network: Network
+    classes: list[Class]
+    traffics: list[Traffic]
+    load: list[TierLoad]
+    cost: Cost
+    warnings: list[str]
+
+
+def explain(
+    spec: SpecLike,
+    *,
+    scheme: str | None = None,
+    seed: int | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+) -> Explanation:
+    """What can be known of a spec before it runs; takes about a second, whatever the spec asks for.
+
+    `scheme`, `seed` and `set` change the spec as `fanin.run` does. Raises `SpecError` for a spec that cannot run and `OSError` for
+    a file that cannot be read.
+    """
+    job = Job.of(spec, set).using(scheme, seed)
+    text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
+    return cast("Explanation", json.loads(text))
+
+
+def table(explained: Explanation) -> RenderableType:
+    """All of it for a terminal."""
+    from rich.console import Group
+    from rich.text import Text
+
+    network = explained["network"]
+    heading = (
+        f"{explained['name']}: {network['hosts']:,} hosts, {network['switches']:,} switches, {network['links']:,} links"
+    )
+    parts: list[RenderableType] = [Text(heading, style="bold"), Text(), _tiers(explained), _paths(network["paths"])]
+    parts.extend([_marking(explained), *_buffers(explained), _traffics(explained), _cost(explained["cost"])])
+    parts.extend(Text(f"warning: {warning}", style="yellow") for warning in explained["warnings"])
+    return Group(*parts)
+
+
+_WORDS = {"class", "ports", "rule", "protected", "policy", "traffic", "scheme", "most of it for", ""}
+"""Columns of words; all others have numbers and stand to the right."""
+
+
+def _new(title: str, *columns: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for number, column in enumerate(columns):
+        words = number == 0 or column in _WORDS
+        made.add_column(column, justify="left" if words else "right", overflow="fold")
+    return made
+
+
+def _tiers(explained: Explanation) -> Table:
+    offered = {load["tier"]: load for load in explained["load"]}
+    made = _new("Tiers", "tier", "links", "rate", "load offered", "with headers")
+    for tier in explained["network"]["tiers"]:
+        rates = ", ".join(rate(of["rate_bps"]) for of in tier["rates"])
+        load = offered.get(tier["tier"])
+        shares = ("-", "-") if load is None else (percent(load["share"]), percent(load["wire_share"]))
+        made.add_row(tier["tier"], f"{tier['links']:,}", rates, *shares)
+    return made
+
+
+def _paths(paths: Paths) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    made = _new("Shortest paths between hosts", "links", "pairs", "base RTT", "BDP")
+    for of in paths["lengths"]:
+        least, most = duration(of["base_rtt_min_us"] / 1e6), duration(of["base_rtt_max_us"] / 1e6)
+        rtt = least if least == most else f"{least} to {most}"
+        made.add_row(str(of["links"]), percent(of["share"]), rtt, size(of["bdp_max_bytes"]))
+    sampled = "" if paths["exact"] else f" From {paths['host_pairs']:,} pairs that stand for all."
+    note = f"Mean {paths['mean_links']:.2f} links.{sampled} RTT: {paths['counted']}."
+    return Group(made, Text(note, style="dim"), Text())
+
+
+def _marking(explained: Explanation) -> Table:
+    made = _new("Marking", "class", "ports", "rule", "threshold", "of BDP", "drains in")
+    for of in explained["classes"]:
+        for marking in of["marking"]:
+            ports = f"{marking['ports']:,} at {rate(marking['rate_bps'])}"
+            rule = marking["kind"] if marking["at"] is None else f"{marking['kind']} at {marking['at']}"
+            if marking["kind"].startswith("red") and marking["probability"] is not None:
+                rule += f", up to {percent(marking['probability'])}"
+            thresholds = marking["thresholds"]
+            if not thresholds:
+                made.add_row(of["name"], ports, rule, "-", "-", "-")
+            for number, threshold in enumerate(thresholds):
+                made.add_row(
+                    *((of["name"], ports, rule) if number == 0 else ("", "", "")),
+                    f"{threshold['key']} {size(threshold['bytes'])}",
+                    percent(threshold["share_of_bdp"]),
+                    duration(threshold["drain_us"] / 1e6),
+                )
+    return made
+
+
+def _buffers(explained: Explanation) -> list[Table]:
+    made = _new("Buffers", "class", "protected", "policy", "bytes", "alpha")
+    for of in explained["classes"]:
+        limit = "no limit" if of["buffer_bytes"] is None else size(of["buffer_bytes"])
+        alpha = "-" if of["alpha"] is None else f"{of['alpha']:g}"
+        made.add_row(of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha)
+    if not any(of["pfc"] for of in explained["classes"]):
+        return [made]
+    pfc = _new("PFC, by ingress", "class", "ports", "delay", "XOFF", "XON", "headroom", "needed")
+    for of in explained["classes"]:
+        for link in of["pfc"]:
+            needed = size(link["needed_bytes"]) + ("" if link["enough"] else " [red]not enough[/red]")
+            pfc.add_row(
+                of["name"],
+                f"{link['ports']:,} at {rate(link['rate_bps'])}",
+                duration(link["delay_us"] / 1e6),
+                size(link["xoff_bytes"]),
+                size(link["xon_bytes"]),
+                size(link["headroom_bytes"]),
+                needed,
+            )
+    return [made, pfc]
+
+
+def _traffics(explained: Explanation) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    made = _new("Traffics", "traffic", "scheme", "messages", "mean size", "payload")
+    for traffic in explained["traffics"]:
+        scheme = f"{traffic['scheme']} over {traffic['transport']}"
+        about = "about " if traffic["extrapolated"] else ""
+        if traffic["messages"] or not traffic["endless_messages"]:
+            mean = "-" if traffic["mean_bytes"] is None else size(traffic["mean_bytes"])
+            made.add_row(traffic["name"], scheme, f"{about}{traffic['messages']:,.0f}", mean, size(traffic["bytes"]))
+        if traffic["endless_messages"]:
+            made.add_row(traffic["name"], scheme, f"{traffic['endless_messages']:,}", "endless", "-")
+    # Traffics under one scheme mostly have the same parameters: those are shown once.
+    alike: dict[str, list[str]] = {}
+    for traffic in explained["traffics"]:
+        values = ", ".join(f"{name} = {_value(value)}" for name, value in traffic["parameters"].items())
+        alike.setdefault(f"{traffic['scheme']}: {values}" if values else "", []).append(traffic["name"])
+    alike.pop("", None)
+    lines = [Text(f"{', '.join(names)} under {values}", style="dim") for values, names in alike.items()]
+    return Group(made, *lines, Text())
+
+
+def _value(value: object) -> str:
+    return str(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _cost(cost: Cost) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    made = _new("Cost, estimated", "", "about", "most of it for")
+
+    def most(parts: list[Share], show: str) -> str:
+        return f"{parts[0]['what']}, {show}" if parts else "-"
+
+    hops, memory = cost["packet_hops_of"], cost["memory_of"]
+    part = percent(hops[0]["amount"] / cost["packet_hops"]) if hops else ""
+    made.add_row("packet-hops", count(cost["packet_hops"]), most(hops, part))
+    made.add_row("events", count(cost["events"]), "-")
+    made.add_row("simulated time", duration(cost["simulated_s"]), "-")
+    speed = f"{cost['packet_hops_per_s'] / 1e6:.2g} M packet-hops a second here"
+    made.add_row("real time", duration(cost["wall_s"]), speed)
+    made.add_row("memory", size(cost["memory_bytes"]), most(memory, size(memory[0]["amount"])) if memory else "-")
+    about = "Only a part of the messages was looked at. " if cost["extrapolated"] else ""
+    return Group(made, Text(f"{about}Not counted: {cost['not_counted']}.", style="dim"))
+
+
+def count(value: float) -> str:
+    """A count with three digits: 4.74 M."""
+    return _scaled(value, ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K")), "")
+
+
+def size(value: float) -> str:
+    """Bytes with a unit: 22.5 KB."""
+    return _scaled(value, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")), "B")
+
+
+def rate(value: float) -> str:
+    """Bits per second with a unit: 10 Gb/s."""
+    return _scaled(value, ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "Kb/s")), "b/s")
+
+
+def duration(seconds: float) -> str:
+    """Seconds with a unit: 67.3 us, 12.5 s, 1.5 h."""
+    if seconds >= 3600:
+        return f"{seconds / 3600:,.3g} h"
+    if seconds >= 120:
+        return f"{seconds / 60:.3g} min"
+    return _scaled(seconds * 1e9, ((1e9, "s"), (1e6, "ms"), (1e3, "us")), "ns")
+
+
+def percent(share: float) -> str:
+    """A share in percent: 16.1 %."""
+    return f"{share * 100:.3g} %"
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...], base: str) -> str:
+    # As it is shown: 999.96 KB is 1 MB.
+    rounded = float(f"{value:.3g}")
+    for scale, unit in units:
+        if rounded >= scale:
+            return f"{_digits(value / scale)} {unit}"
+    return f"{_digits(value)} {base}".rstrip()
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"

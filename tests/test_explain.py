@@ -1,0 +1,94 @@
+"""What can be known of a run before it runs."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fanin import SpecError
+from fanin.explain import count, duration, explain, percent, rate, size, table
+
+ROOT = Path(__file__).resolve().parent.parent
+INCAST = ROOT / "examples" / "incast.toml"
+COEXISTENCE = ROOT / "examples" / "coexistence.toml"
+
+
+def test_an_example_is_explained_without_running_it() -> None:
+    explained = explain(INCAST, set=["measure.window=2 ms"])
+    network = explained["network"]
+    assert (network["hosts"], network["switches"], network["links"]) == (1024, 144, 1536)
+    assert [length["links"] for length in network["paths"]["lengths"]] == [2, 4, 6]
+    assert sum(length["host_pairs"] for length in network["paths"]["lengths"]) == 1024 * 1023
+    # The spec offers 16 % of the ToR uplinks in messages with an end.
+    uplinks = next(load for load in explained["load"] if load["tier"] == "tor-uplink")
+    assert uplinks["share"] == pytest.approx(0.16, rel=0.05)
+    queries, updates = explained["traffics"]
+    assert (queries["endless_messages"], updates["messages"]) == (0, 0)
+    assert updates["endless_messages"] == 61
+    assert explained["cost"]["packet_hops"] == pytest.approx(
+        sum(part["amount"] for part in explained["cost"]["packet_hops_of"])
+    )
+
+
+def test_scheme_seed_and_keys_can_be_changed() -> None:
+    explained = explain(COEXISTENCE, scheme="dctcp", seed=7, set=["measure.window=1 ms"])
+    assert explained["seed"] == 7
+    assert {(traffic["scheme"], traffic["transport"]) for traffic in explained["traffics"]} == {("dctcp", "tcp")}
+
+
+def test_the_table_fits_a_terminal_and_says_the_main_numbers() -> None:
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(table(explain(COEXISTENCE, set=["measure.window=2 ms"])))
+    text = captured.get()
+    assert max(len(line) for line in text.splitlines()) <= 100
+    for words in ("32 hosts", "tor-uplink", "min 20 KB", "XOFF", "packet-hops", "dcqcn over rdma", "Not counted"):
+        assert words in text, words
+
+
+def test_a_headroom_that_is_too_small_is_told() -> None:
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(table(explain(INCAST, set=["measure.window=1 ms", "network.buffer.headroom=1 KB"])))
+    assert "not enough" in captured.get()
+
+
+def test_faults_are_told_as_anywhere(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"measure\.window"):
+        explain(INCAST, set=["measure.window=0 s"])
+    with pytest.raises(OSError):
+        explain(tmp_path / "missing.toml")
+
+
+def test_other_threads_go_on_meanwhile() -> None:
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    # A million messages to look at, without the interpreter's lock.
+    explain(INCAST, set=["measure.window=200 ms"])
+    done.set()
+    thread.join()
+    assert len(ticks) > 20
+
+
+def test_numbers_are_shown_with_three_digits() -> None:
+    assert [count(0), count(999), count(4_739_756), count(12e9)] == ["0", "999", "4.74 M", "12 G"]
+    assert [size(1), size(22_500), size(999_960)] == ["1 B", "22.5 KB", "1 MB"]
+    assert [rate(10e9), rate(2.5e12)] == ["10 Gb/s", "2.5 Tb/s"]
+    assert [duration(67.5e-6), duration(0), duration(1.5), duration(600), duration(7200)] == [
+        "67.5 us",
+        "0 ns",
+        "1.5 s",
+        "10 min",
+        "2 h",
+    ]
+    assert [percent(0.1615), percent(1)] == ["16.1 %", "100 %"]
