@@ -11,7 +11,7 @@ use crate::built::{Sampled, Series};
 use crate::run::MOST_SAMPLES;
 use fanin_engine::mix;
 use fanin_fabric::{BufferPolicy, FlowRecord, Hop};
-use fanin_record::{Sample, Seen};
+use fanin_record::{Part, Sample, Seen, Watched};
 use serde::Serialize;
 use std::mem::size_of;
 
@@ -249,9 +249,13 @@ fn samples(checked: &CheckedSpec) -> f64 {
 
 fn values(checked: &CheckedSpec, series: &Series) -> f64 {
     let times = checked.measure().window.as_ps() as f64 / series.every.as_ps().max(1) as f64;
-    // What schemes show of one thing has some names.
-    let names = if matches!(series.of, Sampled::Queues(_)) { 1.0 } else { 4.0 };
-    times * series.of.len() as f64 * names
+    // What schemes show of one node has some names.
+    let of_nodes = |watched: &Watched| matches!(watched.part, Part::Receiver | Part::Switch);
+    let names = match &series.of {
+        Sampled::Watched(watched) if watched.iter().any(of_nodes) => 4.0,
+        _ => 1.0,
+    };
+    times * series.of.values() as f64 * names
 }
 
 fn memory(checked: &CheckedSpec, offers: &Offers, messages: f64, packets: f64, table: &mut Table<'_>) -> Vec<Share> {
