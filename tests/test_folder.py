@@ -72,7 +72,7 @@ def test_the_readme_reads_the_tables(result: fanin.Result, tmp_path: Path, monke
     for module, line in zip(("fanin", "polars", "pandas", "duckdb"), lines, strict=True):
         if importlib.util.find_spec(module) is not None:
             names: dict[str, object] = {"flows": result.flows()}
-            exec(line, names)  # noqa: S102
+            exec(line, names)
             assert len(cast("pl.DataFrame", names["flows"])) == result.flows().height
 
 
