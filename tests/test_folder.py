@@ -1,14 +1,18 @@
 """Run folders: written whole, read back equal, readable by others."""
 
+import importlib.util
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import polars.testing
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet as pq
 import pytest
 
 import fanin
+from fanin import _core
 from fanin.result import TABLES
 
 
@@ -24,6 +28,7 @@ def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet
     assert not back.cancelled
     ending = "parquet" if parquet else "arrow"
     assert {path.name for path in folder.iterdir()} == {
+        "README.md",
         "manifest.json",
         "summary.json",
         "spec.resolved.toml",
@@ -40,6 +45,35 @@ def test_others_read_the_tables(result: fanin.Result, tmp_path: Path) -> None:
     parquet = result.save(tmp_path / "parquet", parquet=True)
     lazily = pl.scan_parquet(parquet / "flows.parquet").select(pl.col("bytes").sum()).collect().item()
     assert lazily == result.flows()["bytes"].sum()
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_folder_says_what_its_columns_mean(result: fanin.Result, tmp_path: Path, parquet: bool) -> None:
+    folder = result.save(tmp_path / "run", parquet=parquet)
+    readme = (folder / "README.md").read_text()
+    assert readme.endswith(_core.columns())
+    for name in TABLES:
+        if parquet:
+            schema = pq.read_schema(folder / f"{name}.parquet")
+        else:
+            schema = pa.ipc.open_file(str(folder / f"{name}.arrow")).schema
+        assert f"### {name}\n\n{(schema.metadata or {})[b'description'].decode()}\n" in readme
+        for field in schema:
+            said = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+            assert f"| `{field.name}` | {said.get('unit', '')} | {said['description']} |\n" in readme
+    for key in result.manifest:
+        assert f"| `{key}` | " in readme
+
+
+def test_the_readme_reads_the_tables(result: fanin.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = result.save(tmp_path / "run")
+    monkeypatch.chdir(folder)
+    lines = (folder / "README.md").read_text().split("```python\n")[1].split("```")[0].splitlines()
+    for module, line in zip(("fanin", "polars", "pandas", "duckdb"), lines, strict=True):
+        if importlib.util.find_spec(module) is not None:
+            names: dict[str, object] = {"flows": result.flows()}
+            exec(line, names)
+            assert len(cast("pl.DataFrame", names["flows"])) == result.flows().height
 
 
 def test_a_folder_is_replaced_only_when_asked(result: fanin.Result, tmp_path: Path) -> None:

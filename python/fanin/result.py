@@ -162,6 +162,7 @@ class Manifest(TypedDict):
     threads: int
     machine: Machine
     cancelled: bool
+    complete: bool
     wall_s: float
     simulated_ps: int
     packet_hops: int

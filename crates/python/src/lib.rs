@@ -391,6 +391,12 @@ fn schema() -> String {
     fanin_experiment::schema().to_string()
 }
 
+/// What every table, column and field of a run folder means, as sections of a Markdown page.
+#[pyfunction]
+fn columns() -> String {
+    fanin_record::columns::markdown()
+}
+
 /// The native module.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -414,5 +420,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(columns, module)?)?;
     Ok(())
 }

@@ -61,8 +61,8 @@ pub fn incomplete(run: &Run) -> String {
     };
     let (started, finished) = (run.flows.len(), run.flows.iter().filter(|flow| flow.finished.is_some()).count());
     format!(
-        "Stopped at {} {of} of simulated time; percentiles are over what had finished by then: {finished} of {started} \
+        "Stopped at {:.3} ms {of} of simulated time; percentiles are over what had finished by then: {finished} of {started} \
          messages that had begun.",
-        run.stopped
+        run.stopped.as_secs_f64() * 1e3
     )
 }

@@ -110,13 +110,13 @@ fn a_run_that_was_stopped_is_marked() {
         line
     };
     let early = Run { stopped: Time::from_us(150), ..example() };
-    let expected = "Stopped at 150 us of 200 us of simulated time; percentiles are over what had finished by then: 5 of 7 \
+    let expected = "Stopped at 0.150 ms of 200 us of simulated time; percentiles are over what had finished by then: 5 of 7 \
                     messages that had begun.\n";
     assert_eq!(said(&early, "early"), expected);
     let late = said(&example(), "late");
-    assert!(late.starts_with("Stopped at 500 us after the end of the measured window at 200 us"), "{late}");
+    assert!(late.starts_with("Stopped at 0.500 ms after the end of the measured window at 200 us"), "{late}");
     let open = said(&Run { measured_to: Time::NEVER, ..example() }, "open");
-    assert!(open.starts_with("Stopped at 500 us before its end"), "{open}");
+    assert!(open.starts_with("Stopped at 0.500 ms before its end"), "{open}");
 }
 
 /// A disk that is full from the first byte on.
