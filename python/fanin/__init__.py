@@ -1,6 +1,7 @@
 """Packet-level simulation of datacenter congestion control.
 
-`run` simulates a spec, `compare` simulates it under several schemes, `load` reads back what a run wrote, `plot` draws.
+`run` simulates a spec, `compare` simulates it under several schemes, `load` reads back what a run wrote. `plot` draws results,
+`report` writes a page about them, `why` says why a message was slow; `explain` tells what a spec means before it runs.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from typing import TYPE_CHECKING
 from fanin._core import SpecError, __version__
 
 if TYPE_CHECKING:
+    from fanin import plot
+    from fanin.causes import Why, why
     from fanin.comparison import Comparison, compare, load_comparison
+    from fanin.explanation import explain
     from fanin.hpcc import run_hpcc
+    from fanin.reporting import report
     from fanin.result import Result, RunError, load
     from fanin.runs import run
 
@@ -21,28 +26,40 @@ __all__ = [
     "Result",
     "RunError",
     "SpecError",
+    "Why",
     "__version__",
     "compare",
+    "explain",
     "load",
     "load_comparison",
+    "plot",
+    "report",
     "run",
     "run_hpcc",
+    "why",
 ]
 
+# No module has the name of what is in it: importing the one would put it in the place of the other.
 _HOME = {
     "Comparison": "comparison",
     "Result": "result",
     "RunError": "result",
+    "Why": "causes",
     "compare": "comparison",
+    "explain": "explanation",
     "load": "result",
     "load_comparison": "comparison",
+    "report": "reporting",
     "run": "runs",
     "run_hpcc": "hpcc",
+    "why": "causes",
 }
 
 
 def __getattr__(name: str) -> object:
     """Imports what is asked for when it is: `fanin --help` need not wait for libraries of data frames and pictures."""
+    if name == "plot":
+        return import_module("fanin.plot")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found: object = getattr(import_module(f"fanin.{_HOME[name]}"), name)

@@ -109,7 +109,7 @@ class Comparison:
         """Draws completion times and queues of all schemes, to a file if a path is given."""
         from fanin import plot
 
-        return plot.comparison(self.results, path)
+        return plot.comparison(self, path)
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path."""

@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fanin.hpcc import PERCENTILES, slowdown_by_size
-from fanin.plot import COLOURS, dress
+from fanin.looks import COLOURS
+from fanin.plot import dress
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from fanin import spec
-from fanin.result import Result
+from fanin.result import Result, RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,3 +127,89 @@ def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float6
     at_least = np.append(np.cumsum(counts[::-1])[::-1], 0.0) / total
     edges = np.append(bins["lower_bytes"].to_numpy(), bins["upper_bytes"].to_numpy()[-1]).astype(np.float64)
     return edges, at_least
+
+
+def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Completion times of the `reported` messages in microseconds, rising, and the share that finished within each."""
+    times_us = np.sort(np.concatenate([completion_us(reported(run)) for run in results]))
+    return times_us, np.arange(1, times_us.size + 1) / max(1, times_us.size)
+
+
+def size_bins(results: Sequence[Result], bins: int = 10) -> list[tuple[int, int]]:
+    """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
+
+    One for each size where there are no more sizes than `bins`. Messages of one size are never parted, so a size that many
+    messages have may take the place of several bins.
+    """
+    posted = np.sort(np.concatenate([messages(run)["bytes"].to_numpy() for run in results]))
+    distinct = np.unique(posted)
+    if distinct.size <= bins:
+        return [(int(size), int(size)) for size in distinct]
+    ranks = -(-posted.size * np.arange(1, bins + 1) // bins) - 1
+    uppers = np.unique(posted[ranks])
+    lowers = np.append(distinct[0], distinct[np.searchsorted(distinct, uppers[:-1]) + 1])
+    return [(int(lower), int(upper)) for lower, upper in zip(lowers, uppers, strict=True)]
+
+
+def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, int]] = 10) -> pl.DataFrame:
+    """Slowdowns of the measured messages by their size: one row per bin, from small to large.
+
+    `bins` is how many to make by `size_bins`, or what that returned; schemes side by side need the same bins. Columns:
+    `lower_bytes` and `upper_bytes` (both included), `count` (finished), `unfinished`, and the nearest-rank percentiles
+    `p50`, `p95`, `p99`, null where none finished. A message without a known ideal counts as finished and is in no percentile.
+    """
+    wanted = size_bins(results, bins) if isinstance(bins, int) else bins
+    posted = pl.concat([messages(run).select("bytes", "completion_ps", "slowdown") for run in results])
+    rows = []
+    for lower, upper in wanted:
+        part = posted.filter(pl.col("bytes").is_between(lower, upper))
+        values = part["slowdown"].drop_nulls().to_numpy()
+        finished = part["completion_ps"].count()
+        ends = (lower, upper, finished, part.height - finished)
+        rows.append((*ends, *(percentile(values, per_mille) for per_mille in (500, 950, 990))))
+    names = ("lower_bytes", "upper_bytes", "count", "unfinished")
+    schema = dict.fromkeys(names, pl.Int64) | dict.fromkeys(("p50", "p95", "p99"), pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def jain(values: Iterable[float]) -> float | None:
+    """Jain's index of fairness, (sum x)^2 / (n sum x^2): 1 where all are equal, 1/n where one has everything.
+
+    None where there are no values or all are zero.
+    """
+    shares = np.fromiter(values, dtype=np.float64)
+    squares = float(shares.size * np.square(shares).sum())
+    return float(shares.sum() ** 2 / squares) if squares > 0 else None
+
+
+TIERS = (
+    "host-uplink",
+    "tor-uplink",
+    "tor-across",
+    "agg-uplink",
+    "agg-across",
+    "agg-downlink",
+    "tor-downlink",
+    "last-hop",
+)
+"""Tiers of links in the order in which a packet passes them; those of taller networks stand in the middle."""
+
+
+def utilisation_by_tier(result: Result) -> pl.DataFrame:
+    """How busy links were over the whole run, by tier, in the order in which a packet passes them.
+
+    Columns: `tier`, `ports`, `mean` and `max` (shares of the rate, 0 to 1), `utilisation` (that of each port, as a list in
+    the order of the table of ports).
+    """
+    ports = result.ports()
+    if "tier" not in ports.columns:
+        raise RunError(f"{result.label}: its table of ports has no tiers; run it again with this version")
+    used = ports.filter(pl.col("utilisation").is_not_null()).with_columns(pl.col("tier").cast(pl.String))
+    value = pl.col("utilisation")
+    tiers = used.group_by("tier", maintain_order=True).agg(
+        pl.len().alias("ports"), value.mean().alias("mean"), value.max().alias("max"), value
+    )
+    middle = TIERS.index("agg-downlink")
+    order = {tier: number + (number >= middle) for number, tier in enumerate(TIERS)}
+    place = pl.col("tier").replace_strict(order, default=middle, return_dtype=pl.Int64)
+    return tiers.sort(place, "tier", maintain_order=True)

@@ -312,13 +312,55 @@ class Result:
         """Draws the distribution of message completion times, to a file if a path is given."""
         from fanin import plot
 
-        return plot.completion([self], path)
+        return plot.completion(self, path)
+
+    def plot_slowdown_by_size(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws slowdowns by message size, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.slowdown_by_size(self, path)
 
     def plot_queues(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws how often switch queues were longer than a given length, to a file if a path is given."""
         from fanin import plot
 
-        return plot.queues([self], path)
+        return plot.queues(self, path)
+
+    def plot_queue_over_time(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws the longest of the sampled queues over time, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.queue_over_time(self, path)
+
+    def plot_goodput(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws goodput over time, with Jain's index of fairness, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.goodput(self, path)
+
+    def plot_rates(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws rate and window of watched messages over time, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.rates(self, path)
+
+    def plot_pauses(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws what PFC held paused over time, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.pauses(self, path)
+
+    def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws how busy links were, by tier, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.utilisation(self, path)
+
+    def plot_timeline(self, message: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws the life of a traced message packet by packet, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.timeline(self, message, path)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:

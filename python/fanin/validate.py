@@ -16,7 +16,8 @@ from rich import box
 from rich.table import Table
 
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
-from fanin.plot import COLOURS, dress, look
+from fanin.looks import COLOURS
+from fanin.plot import dress, nth
 from fanin.result import Result, RunError
 from fanin.runs import map_jobs
 
@@ -231,7 +232,7 @@ def draw_beside(theirs: dict[str, pl.DataFrame], lines: list[tuple[str, str, pl.
         axes.plot(frame["largest_bytes"], frame["p95"], color=COLOURS[6], linewidth=1.8, label="ns-3")
         for number, (_, how, ours) in enumerate(line for line in lines if line[0] == config):
             name = "ns-3, ACKs first at switches" if how == ACKS_FIRST else f"{how}, ordinary network"
-            axes.plot(ours["largest_bytes"], ours["p95"], label=name, **look(number))
+            axes.plot(ours["largest_bytes"], ours["p95"], label=name, **nth(number))
         dress(axes, scheme(config), "flow size", "slowdown p95")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))

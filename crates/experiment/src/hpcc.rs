@@ -417,6 +417,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         measured_from: Time::ZERO,
         measured_to: Time::NEVER,
         stopped: Time::from_ns(network.now()),
+        numbers: fanin_record::numbers(&run_flows).collect(),
         flows: run_flows,
         ports,
         classes: vec![class("control", false), class("data", true)],

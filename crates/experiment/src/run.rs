@@ -6,7 +6,7 @@ use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, FlowRecord, Hop, Message, NetworkConfig, Simulation, TrafficConfig, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
-    port_names,
+    numbers, port_names,
 };
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -325,6 +325,8 @@ impl<'a> Runner<'a> {
         let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
         let classes = std::iter::once(control).chain(data).collect();
         let measured_from = self.measure.warm_up;
+        let numbers = numbers(&flows).zip(&flows).filter(|(_, flow)| flow.start.is_some());
+        let numbers = numbers.map(|(number, _)| number).collect();
         let run = Run {
             graph,
             traffics,
@@ -333,6 +335,7 @@ impl<'a> Runner<'a> {
             stopped: self.sim.now(),
             // Those that waited for others to the end were never posted.
             flows: flows.into_iter().filter(|flow| flow.start.is_some()).collect(),
+            numbers,
             ports: self.sim.port_counters(),
             classes,
             class_counters: self.sim.class_counters(),

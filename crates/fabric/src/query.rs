@@ -321,6 +321,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 message: head.flow.0,
                 seq: head.seq,
                 attempt: head.attempt,
+                wire: head.wire,
                 node,
                 port: at,
                 queued,

@@ -277,6 +277,8 @@ pub struct Hop {
     pub seq: u64,
     /// Its attempt.
     pub attempt: u16,
+    /// Its size on the wire.
+    pub wire: u16,
     /// The node.
     pub node: NodeId,
     /// Where it leaves; `None` at the host that it is for.

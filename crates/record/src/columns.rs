@@ -51,6 +51,12 @@ pub static TABLES: [Table; 8] = [
             column("flow_id", "", "Number of the message: its row, from 0."),
             column("traffic", "", "Its traffic in the spec."),
             column("scheme", "", "The scheme of that traffic."),
+            column(
+                "number",
+                "",
+                "Which message of its traffic it is, from 0 in the order of their start, those counted that were never posted: \
+                 \"queries:17\" of a spec is number 17 of queries.",
+            ),
             column("src", "", "Number of the host that sends it."),
             column("dst", "", "Number of the host that receives it."),
             column("bytes", "B", "Payload that was asked for; 2^60 for a message without end."),
@@ -244,6 +250,7 @@ pub static TABLES: [Table; 8] = [
                 "Offset of the packet in its message, or in its connection where that carries several.",
             ),
             column("attempt", "", "Which attempt of the message it belongs to, from 0."),
+            column("wire_bytes", "B", "The packet's whole size."),
             column("node", "", "The node."),
             column("port", "", "The port that it leaves by; null at the host that receives it."),
             column(

@@ -26,7 +26,7 @@ pub use events::{Event, EventKind, EventLog};
 pub use folder::{RunFiles, write_folder};
 pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
-pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, port_names};
+pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers, port_names};
 pub use spool::{Spool, SpoolWriter};
 pub use summary::{
     DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,

@@ -4,7 +4,7 @@ use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassCounters, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A traffic, as far as results need it.
 #[derive(Clone, Debug)]
@@ -142,6 +142,8 @@ pub struct Run {
     pub stopped: Time,
     /// Every message, by number.
     pub flows: Vec<FlowRecord>,
+    /// What number each of them has in its traffic, those counted that were never posted.
+    pub numbers: Vec<u32>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
     /// The classes, control first.
@@ -168,6 +170,16 @@ pub struct Run {
     pub files: Vec<Spool>,
 }
 
+/// What number each message has in its traffic, of all messages in the order in which they were loaded.
+pub fn numbers(flows: &[FlowRecord]) -> impl Iterator<Item = u32> {
+    let mut next = BTreeMap::new();
+    flows.iter().map(move |flow| {
+        let next: &mut u32 = next.entry(flow.traffic).or_default();
+        *next += 1;
+        *next - 1
+    })
+}
+
 impl Run {
     /// Whether a flow counts in the summary: a finite message posted within the measured window that is no request.
     pub fn is_measured(&self, flow: &FlowRecord) -> bool {
@@ -189,6 +201,9 @@ impl Run {
             return fail(format!(
                 "{found} counters by class, but the network has {ports} ports with {classes} classes"
             ));
+        }
+        if self.numbers.len() != self.flows.len() {
+            return fail(format!("{} numbers of {} flows", self.numbers.len(), self.flows.len()));
         }
         for (i, flow) in self.flows.iter().enumerate() {
             if usize::from(flow.traffic) >= self.traffics.len() {

@@ -49,6 +49,7 @@ fn hop(us: u64, node: u32, port: Option<u32>) -> Hop {
         message: 0,
         seq: 1000,
         attempt: 1,
+        wire: 1048,
         node: NodeId(node),
         port: port.map(PortId),
         queued: if port.is_some() { 1500 } else { 0 },
@@ -97,6 +98,8 @@ pub fn example() -> Run {
             flow(0, 200, Some(1000), 8000),
             flow(1, 150, None, Message::ENDLESS),
         ],
+        // A query that was never posted is no row.
+        numbers: vec![0, 1, 2, 3, 5, 6, 0],
         ports,
         classes: [("control", false), ("data", true)]
             .map(|(name, lossless)| ClassInfo { name: name.into(), lossless })
@@ -439,6 +442,7 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
         FlowRecord { start: Time::NEVER, ..of(3, 0, 1, 0, None) },
         FlowRecord { start: Time::NEVER, ..of(3, 1, 0, 0, None) },
     ];
+    run.numbers = numbers(&run.flows).collect();
     for flow in &mut run.flows {
         flow.request = flow.src == if flow.group < 2 { 2 } else { 0 };
     }

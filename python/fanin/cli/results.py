@@ -35,7 +35,7 @@ def report(
       fanin report runs/incast
       fanin report runs/incast/dart -o dart.html
     """
-    from fanin.report import report as written
+    from fanin import report as written
 
     path = written(folder, out)
     if as_json:
@@ -107,7 +107,7 @@ def why(
       fanin why runs/incast/dcqcn --flow queries:17 -o why.png
     """
     from fanin import load
-    from fanin.why import why as asked
+    from fanin import why as asked
 
     result = load(folder)
     if out is not None:

@@ -153,8 +153,8 @@ def _explain_scheme(row: _core.Scheme, *, as_json: bool) -> None:
 
 
 def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:
-    from fanin.explain import explain as explained
-    from fanin.explain import table
+    from fanin.explanation import explain as explained
+    from fanin.explanation import table
 
     explanation = explained(path, scheme=scheme, set=changes)
     if as_json:

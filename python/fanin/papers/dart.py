@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
 from fanin.papers.dctcp import for_people
-from fanin.plot import dress, look
+from fanin.plot import dress, fill, nth, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,17 +31,6 @@ TABLE_1 = {"dcqcn": (17, 41, 67), "dart": (6, 11, 14)}
 
 TABLE_2 = {"load increase": (3, 6, 9), "path dilation": (8, 15, 23)}
 """Dart's Table II, typical mix at LOADS, in per cent."""
-
-COLOURS = {
-    "dcqcn": 1,
-    "dart": 0,
-    "dart-lasthop": 5,
-    "dctcp": 2,
-    "dart-dasr-lookahead": 3,
-    "dart-iofd": 4,
-    "dart with a window": 6,
-    "dart, one lane": 2,
-}
 
 # Row E15: who the long flows are.
 SNAPSHOT = "as many endless flows as the load has line rates"
@@ -112,7 +101,7 @@ def at(measures: Measures, key: Key, name: str) -> float:
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme, the same in every picture."""
-    return look(COLOURS[scheme])
+    return stroke(scheme)
 
 
 def traffic(result: Result, name: str) -> TrafficSummary:
@@ -175,8 +164,8 @@ def draw_calibration(measures: Measures) -> Figure:
                     if key[:2] == (law, who) and key[3] == percent
                 )
                 across, up = [us for us, _ in points], [marked for _, marked in points]
-                axes.plot(across, up, marker="o", label=f"{percent} % load", **look(colour))
-                axes.axhline(paper, color=look(colour)["color"], linewidth=1, linestyle=":")
+                axes.plot(across, up, marker="o", label=f"{percent} % load", **nth(colour))
+                axes.axhline(paper, color=nth(colour)["color"], linewidth=1, linestyle=":")
             dress(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
             axes.set_title(f"{law}\n{who}", fontsize=9)
     figure.suptitle("Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)", fontsize=11)
@@ -563,6 +552,13 @@ def measure_causes(result: Result) -> Measured:
     }
 
 
+def filled(scheme: str) -> dict[str, Any]:
+    """The bars of a scheme; those of Dart with an option are Dart's, hatched."""
+    return (
+        fill("dart") | {"hatch": {WITH_WINDOW: "ooo", ONE_LANE: "---"}[scheme]} if scheme in OPTIONS else fill(scheme)
+    )
+
+
 def draw_causes(measures: Measures) -> Figure:
     """Tails by variant, each scheme beside the others."""
     figure = Figure(figsize=(12, 7.5), layout="constrained")
@@ -572,7 +568,7 @@ def draw_causes(measures: Measures) -> Figure:
     for number, scheme in enumerate(SCHEMES_CAUSES):
         places = [place + number * height for place in range(len(variants))]
         values = [at(measures, (variant, scheme), "p99_us") for variant in variants]
-        axes.barh(places, values, height=height, label=scheme, color=style(scheme)["color"])
+        axes.barh(places, values, height=height, label=scheme, **filled(scheme))
     axes.set_yticks([place + 0.4 - height / 2 for place in range(len(variants))], variants)
     axes.invert_yaxis()
     axes.set_xscale("log")

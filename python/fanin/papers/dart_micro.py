@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, strict
-from fanin.papers.dart import COLOURS
-from fanin.plot import dress, look
+from fanin.plot import dress, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +40,8 @@ BASE_RTT_US = 4 * LINK_US + 2 * wire_us(PAYLOAD + HEADER) + 2 * wire_us(ACK)
 
 
 def style(scheme: str) -> dict[str, Any]:
-    """The colour and line of a scheme; those of `dart`, and one for the plainest variant."""
-    return look(COLOURS.get(scheme, 6))
+    """The colour and line of a scheme, the same in every picture."""
+    return stroke(scheme)
 
 
 # Fig. 3: a long flow and an incast

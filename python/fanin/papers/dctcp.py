@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 
 from fanin import measures as of
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, points, pooled, strict
-from fanin.plot import dress, look
+from fanin.plot import dress, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,6 @@ PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and gap."""
 
 SCHEMES = ("newreno", "dctcp")
-COLOURS = {"newreno": 1, "dctcp": 0}
 SEEDS = (1, 2, 3)
 
 
@@ -51,7 +50,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme, the same in every picture."""
-    return look(COLOURS[scheme])
+    return stroke(scheme)
 
 
 def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:

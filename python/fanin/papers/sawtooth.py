@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-from fanin.plot import dress, look
+from fanin.plot import dress, nth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,11 +153,11 @@ def draw_eq(measures: Measures) -> Figure:
     figure = Figure(figsize=(11, 7.6), layout="constrained")
     for axes, n in zip(figure.subplots(2, 2).flat, (1, 2, 10, 40), strict=True):
         run = measures[(name, n, 1)]
-        shown = look(0) | {"linewidth": 0.9}
+        shown = nth(0) | {"linewidth": 0.9}
         axes.plot(run["time_ms"], run["queue"], label="measured", **shown)
         top, bottom = q_max(path, n), q_max(path, n) - amplitude(path, n)
-        axes.axhline(top, label=f"eq. (3): K + N = {top:g}", **(look(1) | {"linewidth": 1.2}))
-        axes.axhline(bottom, label=f"eq. (4): lowest {bottom:.1f}", **(look(2) | {"linewidth": 1.2}))
+        axes.axhline(top, label=f"eq. (3): K + N = {top:g}", **(nth(1) | {"linewidth": 1.2}))
+        axes.axhline(bottom, label=f"eq. (4): lowest {bottom:.1f}", **(nth(2) | {"linewidth": 1.2}))
         loaded_us = path.rtt_us + run["mean"][0] * path.packet_us
         told, found = (
             period_rtts(path, n),
@@ -249,7 +249,7 @@ def draw_k(measures: Measures) -> Figure:
     axes = figure.subplots()
     for place, n in enumerate((1, 2, 10, 40, 100)):
         found = [pooled(measures, (k, n), "utilisation")[0] * 100 for k in THRESHOLDS]
-        axes.plot(THRESHOLDS, found, marker="o", markersize=3.5, label=f"N = {n}", **look(place))
+        axes.plot(THRESHOLDS, found, marker="o", markersize=3.5, label=f"N = {n}", **nth(place))
     bound = Path(10, 500, 0).bdp / 7
     axes.axvline(bound, color="#888888", linewidth=1, linestyle=":", label=f"eq. (6): C x RTT / 7 = {bound:.1f}")
     dress(axes, "DCTCP eq. (6): 10 Gb/s, 500 us", "marking threshold K (packets)", "utilisation (%)")
@@ -335,7 +335,7 @@ def draw_13(measures: Measures) -> Figure:
         for place, name in enumerate(VARIANTS):
             queue = pooled({key: run for key, run in measures.items() if key[2] == 1}, (name, n), "queue")
             rate = np.mean(pooled(measures, (name, n), "wire_gbps"))
-            shown = look(place) | {"linewidth": 1.0, "linestyle": "-"}
+            shown = nth(place) | {"linewidth": 1.0, "linestyle": "-"}
             axes.plot(np.arange(len(queue)) * 0.048, queue, label=f"{name} ({rate:.2f} Gb/s)", **shown)
         axes.set_ylim(0, 135)
         dress(axes, f"{n} long flows", "time (ms)", "queue (packets)")

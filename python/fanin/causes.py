@@ -1,0 +1,245 @@
+"""Why was this message slow? Runs its spec once more with the message's packets written down, and takes its time apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
+
+from fanin import _core
+from fanin.over_time import message_number
+from fanin.result import Result, RunError, load
+from fanin.runs import Watcher, run
+from fanin.spec import section
+from fanin.waits import Account, account, by_port, headline, waits
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class Why:
+    """One message of a run, followed packet by packet."""
+
+    run: Result
+    """The run that was made again, with the packets of the message in `run.hops()`."""
+    message: str
+    """As specs name it: `queries:17`."""
+    repeated: bool | None
+    """Whether its event hash is that of the run that was asked about, so that it is the same run; None where that one was
+    cancelled, so that there is nothing to compare."""
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        """Every packet at every node: see `fanin.waits.waits`."""
+        return waits(self.run, self.message)
+
+    @cached_property
+    def account(self) -> Account:
+        """What its completion time is made of."""
+        return account(self.run, self.message, self.steps)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws every packet's life, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.timeline(self.run, self.message, path)
+
+    def headline(self) -> str:
+        """Which message, how long it took, and where most of that went."""
+        return headline(self.run, self.account)
+
+    def rows(self) -> list[Row]:
+        """What each place on the way took of the completion time, in order."""
+        return rows_of(self.account, by_port(self.steps))
+
+    def note(self) -> str:
+        """Whether the run was the same again."""
+        if self.repeated is None:
+            return "the run that was asked about was cancelled, so there is no event hash to compare with"
+        if self.repeated:
+            return f"run again with the same event hash ({self.run.manifest['event_hash']}): this is that run, packet by packet"
+        return (
+            "run again with ANOTHER event hash: this is not the run that was asked about. Was it made by another version, or "
+            "with a table of flows? Then give that table again, with flows="
+        )
+
+    def table(self) -> RenderableType:
+        """The answer for a terminal: a sentence or two, and a row per place on the way."""
+        from rich.console import Group
+        from rich.text import Text
+
+        from fanin.table import number, plain
+
+        def shown(value: float | None) -> str:
+            return "" if value is None else number(value)
+
+        heads = ("where", "packets", "mean wait (us)", "longest (us)", "of the completion time (us)", "share")
+        body = [
+            [
+                row.where,
+                "" if row.packets is None else f"{row.packets:,}",
+                shown(row.mean_wait_us),
+                shown(row.max_wait_us),
+                number(row.took_us),
+                f"{row.share:.1%}",
+            ]
+            for row in self.rows()
+        ]
+        style = "bold red" if self.repeated is False else ""
+        title = Text(self.headline(), style="bold")
+        return Group(title, plain(heads, body, heads[1:]), Text(self.note(), style=style))
+
+    def to_json(self) -> dict[str, object]:
+        """The answer as one document, snake_case keys with units."""
+        known = self.account
+        return {
+            "message": self.message,
+            "flow_id": known.flow["flow_id"],
+            "headline": self.headline(),
+            "repeated": self.repeated,
+            "completion_us": None if known.completion_ps is None else known.completion_ps / 1e6,
+            "ideal_us": None if known.ideal_ps is None else known.ideal_ps / 1e6,
+            "packets": known.packets,
+            "packets_resent": known.resent,
+            "packets_lost": known.lost,
+            "places": [asdict(row) for row in self.rows()],
+        }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A place on the way of a message."""
+
+    where: str
+    packets: int | None
+    """Packets of the message that left there; None where none did."""
+    mean_wait_us: float | None
+    """Over those packets: at the host, since the packet before had left."""
+    max_wait_us: float | None
+    took_us: float
+    """What it took of the completion time: all packets' share at the host, then that of the packet that arrived last. All
+    rows add up to the completion time."""
+    share: float
+    """That, as a share."""
+
+
+def why(
+    result: Result | str | os.PathLike[str],
+    flow: int | str | None = None,
+    *,
+    flows: object | None = None,
+    progress: bool | Watcher = True,
+) -> Why:
+    """Says why a message of a run was slow.
+
+    `result` is a run or its folder. `flow` is the message: its `flow_id` in the table of flows, or its name, such as
+    `"queries:17"`; by default the measured message with the largest slowdown. The run's spec runs once more, with the
+    message's packets written down: runs repeat bit for bit, and `Why.repeated` says that this one did. `flows` is the
+    table that the run was given, if it was given one; `progress` is that of `fanin.run`.
+
+    Raises `RunError` for a message that is not there and for a run that cannot be made again.
+    """
+    asked = result if isinstance(result, Result) else load(result)
+    row = choose(asked, flow)
+    name = f"{row['traffic']}:{row['number']}"
+    spec = again(asked)
+    stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
+    once_more = run(spec, set=[f"measure.trace=['{name}']"], flows=flows, progress=until(stop_s, progress))
+    if once_more.hops().is_empty():
+        raise RunError(f"{asked.label}: {name} sent nothing before the run stopped at {once_more.simulated_ms:.3f} ms")
+    same = None if asked.cancelled else once_more.manifest["event_hash"] == asked.manifest["event_hash"]
+    return Why(once_more, name, same)
+
+
+def choose(result: Result, flow: int | str | None) -> dict[str, object]:
+    """The row of a message in the table of flows, with its `number`. Raises `RunError` where there is no such message."""
+    table = result.flows()
+    table = table.with_columns(message_number(table), pl.col("traffic").cast(pl.String))
+    if flow is None:
+        measured = table.filter("measured")
+        if measured.is_empty():
+            raise RunError(
+                f"{result.label}: no message was measured; choose one of the {table.height} flows by its flow_id"
+            )
+        # Those that did not arrive have no slowdown, and are asked about where there are no others.
+        worst = measured.sort("slowdown", descending=True, nulls_last=True, maintain_order=True)
+        return worst.row(0, named=True)
+    text = str(flow)
+    if text.isdecimal():
+        if int(text) >= table.height:
+            raise RunError(f"{result.label}: no flow {text}; it has {table.height}, from 0 to {table.height - 1}")
+        return table.row(int(text), named=True)
+    traffic, _, number = text.rpartition(":")
+    traffics = {
+        str(name): int(most)
+        for name, most in table.group_by("traffic", maintain_order=True).agg(pl.col("number").max()).iter_rows()
+    }
+    if traffic not in traffics or not number.isdecimal():
+        first = next(iter(traffics), "queries")
+        raise RunError(
+            f'{result.label}: no message {text!r}; give a flow_id, or a name like "{first}:0" (traffics: {", ".join(traffics)})'
+        )
+    found = table.filter((pl.col("traffic") == traffic) & (pl.col("number") == int(number)))
+    if found.is_empty():
+        raise RunError(
+            f"{result.label}: no message {text!r} was posted; those of {traffic} end with {traffic}:{traffics[traffic]}"
+        )
+    return found.row(0, named=True)
+
+
+def again(result: Result) -> dict[str, object]:
+    """The spec of a run, to be run once more for one message alone: without what it sampled and wrote beside the tables."""
+    if "spec_version" not in result.spec:
+        raise RunError(
+            f"{result.label}: a run of a foreign configuration keeps no packets; only runs of specs can be asked why"
+        )
+    measure = {
+        key: value for key, value in section(result.spec, "measure").items() if key not in ("capture", "perfetto")
+    }
+    return {**result.spec, "measure": {**measure, "series": []}}
+
+
+def until(stop_s: float | None, progress: bool | Watcher) -> bool | Watcher:
+    """A watcher that stops a run where another one was stopped."""
+    if stop_s is None:
+        return progress
+
+    def watch(state: _core.Progress) -> bool:
+        go_on = progress(state) if callable(progress) else True
+        return go_on and state.simulated_s < stop_s
+
+    return watch
+
+
+def rows_of(known: Account, ports: pl.DataFrame) -> list[Row]:
+    """See `Why.rows`."""
+    total = max(1, known.total_ps)
+    taken = {(part.what, part.where): part.ps for part in known.parts if part.what != "wait"}
+    on_way = [part for part in known.parts if part.what == "wait"]
+    rows: list[Row] = []
+
+    def add(where: str, ps: int, seen: Mapping[str, object] | None = None) -> None:
+        waited = (None, None, None) if seen is None else (seen["packets"], seen["mean_wait_us"], seen["max_wait_us"])
+        rows.append(Row(where, *cast("tuple[int | None, float | None, float | None]", waited), ps / 1e6, ps / total))
+
+    for seen in ports.iter_rows(named=True):
+        node, port = str(seen["node"]), str(seen["port"])
+        if seen["hop"] == 0:
+            if overhead_ps := taken.pop(("overhead", node), 0):
+                add(f"overhead of {node}", overhead_ps)
+            add(f"before leaving {node}", taken.pop(("host", node), 0), seen)
+            add("sending", taken.pop(("send", node), 0))
+            if again_ps := taken.pop(("resend", node), 0):
+                add("sending again", again_ps)
+        else:
+            here = [part for part in on_way if part.where == port]
+            add(f"waiting at {port}", sum(part.ps for part in here), seen)
+    for (what, _), ps in taken.items():
+        add({"wire": "on the way", "after": "after the last arrival"}.get(what, what), ps)
+    return rows

@@ -1,0 +1,268 @@
+"""What changed over time in a run: queues, goodput and fairness, rates and windows, pauses.
+
+Every function returns a frame and raises `RunError` where the spec did not ask for what it needs; the error says which
+line would. Samples are taken from `measure.warm_up` to the end of the window, every `every` of their series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from fanin.measures import jain
+from fanin.result import RunError
+from fanin.spec import Spec, section, time_ps, traffics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fanin.result import Result
+
+NO_WINDOW = 2.0**62
+"""A window from here on is none."""
+
+
+def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
+    """The queues that the spec's first series of queues samples, or that of one port, one row per instant.
+
+    Columns: `time_us`, `total_bytes` over the sampled ports, `longest_bytes` at any of them. Empty queues that the series
+    left out count as 0.
+    """
+    every_queue = _series(result, "queue")
+    if not every_queue:
+        raise missing(result, "queues were", '{ what = "queue", where = "last-hop", every = "10 us" }')
+    table = result.series().unique(["time_ps", "port"], maintain_order=True)
+    chosen = every_queue[0]
+    if port is not None:
+        entry = next((series for series in every_queue if port in _ports(result, series)), None)
+        if entry is None:
+            wanted = f'{{ what = "queue", where = ["{port}"], every = "10 us" }}'
+            raise missing(result, f"the queue of port {port} was", wanted)
+        chosen = entry
+        table = table.filter(pl.col("port") == port)
+    elif len(every_queue) > 1:
+        table = table.filter(pl.col("port").is_in(list(_ports(result, chosen))))
+    instants = _instants(result, chosen)
+    if _left_out(result, "of the series"):
+        # What comes after the last sample that was kept is not known to be empty.
+        last = result.series()["time_ps"].max()
+        instants = instants[instants <= cast("int", last or 0)]
+    summed = table.group_by("time_ps").agg(
+        pl.col("queue_bytes").sum().alias("total_bytes"), pl.col("queue_bytes").max().alias("longest_bytes")
+    )
+    whole = pl.DataFrame({"time_ps": instants}).join(summed, on="time_ps", how="left", maintain_order="left")
+    return whole.select(
+        (pl.col("time_ps") / 1e6).alias("time_us"), pl.col("total_bytes", "longest_bytes").fill_null(0).cast(pl.Int64)
+    )
+
+
+GOODPUT = {"begin_us": pl.Float64, "end_us": pl.Float64, "what": pl.String, "where": pl.String, "traffic": pl.String}
+
+
+def goodput_over_time(result: Result) -> pl.DataFrame:
+    """Payload that arrived in order between samples, of watched messages and traffics.
+
+    Columns: `begin_us` and `end_us` of the interval, `what` ("flow" or "traffic"), `where` ("long:0" or the traffic's
+    name), `traffic`, `gbps`. A message has a row for every interval in which it was open at some time, also where
+    nothing of it arrived; a rate is over the whole interval.
+    """
+    if not _series(result, "flow") and not _series(result, "traffic"):
+        name = next((str(traffic["name"]) for traffic in traffics(result.spec)), "NAME")
+        raise missing(result, "goodput was", f'{{ what = "traffic", where = ["{name}"], every = "10 us" }}')
+    watched = _delivered(result)
+    rows: dict[tuple[int, int, str], tuple[float, float, str, str, str, float]] = {}
+    lives = _lives(result)
+    for what in ("traffic", "flow"):
+        for series in _series(result, what):
+            instants = _instants(result, series)
+            for name in _names(series):
+                seen = watched.get((what, name), {})
+                if what == "flow" and name not in lives:
+                    continue  # it was never posted
+                start, end, size = lives[name] if what == "flow" else (0, None, 0)
+                values = [_delivered_by(int(at), seen, start, end, size) for at in instants]
+                traffic = name.rpartition(":")[0] if what == "flow" else name
+                for begin, until, before, after in zip(instants, instants[1:], values, values[1:], strict=False):
+                    open_then = start < until and (end is None or end > begin)
+                    if not open_then or before is None or after is None:
+                        continue
+                    gbps = (after - before) * 8 / (int(until - begin) / 1e3)
+                    row = (begin / 1e6, until / 1e6, what, name, traffic, gbps)
+                    rows.setdefault((int(begin), int(until), f"{what} {name}"), row)
+    return pl.DataFrame(list(rows.values()), schema=GOODPUT | {"gbps": pl.Float64}, orient="row")
+
+
+def fairness_over_time(result: Result) -> pl.DataFrame:
+    """Jain's index over the goodput of the watched messages that were open at some time of each interval.
+
+    Columns: `begin_us`, `end_us`, `flows` (how many), `jain` (null where nothing arrived). Needs a series of the quantity
+    "flow".
+    """
+    if not _series(result, "flow"):
+        raise missing(result, "goodput of single messages was", _flow_line(result))
+    flows = goodput_over_time(result).filter(pl.col("what") == "flow")
+    rows = [
+        (begin, end, part.height, jain(part["gbps"]))
+        for (begin, end), part in flows.group_by("begin_us", "end_us", maintain_order=True)
+    ]
+    schema = {"begin_us": pl.Float64, "end_us": pl.Float64, "flows": pl.Int64, "jain": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("begin_us", "end_us")
+
+
+def rates_over_time(result: Result) -> pl.DataFrame:
+    """Rate and window of each watched message's sender while it sends, one row per message and instant.
+
+    Columns: `time_us`, `where` ("long:0"), `traffic`, `rate_bps`, `window_bytes` (null where there is no window).
+    """
+    table = result.watch().filter(pl.col("what") == "flow")
+    if not _series(result, "flow"):
+        raise missing(result, "rates and windows were", _flow_line(result))
+    kept = table.filter(pl.col("name").is_in(["rate_bps", "window_bytes"])).with_columns(
+        pl.col("where", "traffic", "name").cast(pl.String)
+    )
+    wide = kept.unique(["time_ps", "where", "name"], maintain_order=True).pivot(
+        "name", index=["time_ps", "where", "traffic"], values="value"
+    )
+    have = [pl.col(name) if name in wide.columns else pl.lit(None, pl.Float64).alias(name) for name in _OF_SENDERS]
+    limited = pl.when(pl.col("window_bytes") < NO_WINDOW).then(pl.col("window_bytes")).alias("window_bytes")
+    return wide.select((pl.col("time_ps") / 1e6).alias("time_us"), "where", "traffic", *have).with_columns(limited)
+
+
+_OF_SENDERS = ("rate_bps", "window_bytes")
+
+
+def pauses_over_time(result: Result) -> pl.DataFrame:
+    """How many of the watched ports' queues PFC held paused at once, on average over each interval between samples.
+
+    Columns: `begin_us`, `end_us`, `paused` (0 to the number of watched ports, times classes). Needs a series of the
+    quantity "port"; `pause_counts` needs none.
+    """
+    every_port = _series(result, "port")
+    if not every_port:
+        raise missing(result, "the time paused was", '{ what = "port", where = "switch-ports", every = "10 us" }')
+    ports = _ports(result, every_port[0])
+    held = (
+        result.watch()
+        .filter((pl.col("what") == "port") & (pl.col("name") == "paused_us"))
+        .filter(pl.col("where").cast(pl.String).is_in(list(ports)))
+        .unique(["time_ps", "where"])
+        .group_by("time_ps")
+        .agg(pl.col("value").sum(), pl.len())
+        .filter(pl.col("len") == len(ports))  # the last instant may be cut off by the limit on samples
+    )
+    # Another series of ports may have looked at other instants.
+    at = held.filter(pl.col("time_ps").is_in(_instants(result, every_port[0]))).sort("time_ps")
+    time_us, paused_us = at["time_ps"].to_numpy() / 1e6, at["value"].to_numpy()
+    spans = np.diff(time_us)
+    return pl.DataFrame({"begin_us": time_us[:-1], "end_us": time_us[1:], "paused": np.diff(paused_us) / spans})
+
+
+def pause_counts(result: Result, bins: int = 100) -> pl.DataFrame:
+    """How many pauses began in each of so many equal parts of the run, from its table of events.
+
+    Columns: `begin_us`, `end_us`, `pauses`. That table keeps the first events only: `pauses_left_out` says how many it lacks, and
+    what is shown then ends with the last pause that was kept.
+    """
+    began_us = result.events().filter(pl.col("kind") == "pause")["time_ps"].to_numpy() / 1e6
+    stopped_us = result.manifest["simulated_ps"] / 1e6
+    if pauses_left_out(result) and began_us.size:
+        stopped_us = float(began_us.max())
+    counts, edges = np.histogram(began_us, bins=bins, range=(0.0, max(stopped_us, 1e-6)))
+    return pl.DataFrame({"begin_us": edges[:-1], "end_us": edges[1:], "pauses": counts})
+
+
+def pauses_left_out(result: Result) -> int:
+    """Pauses that the table of events had no room for."""
+    return result.summary()["network"]["events_left_out"].get("pause", 0)
+
+
+def missing(result: Result, what: str, line: str) -> RunError:
+    """The error for something that was not measured, with the line that measures it."""
+    return RunError(f"{result.label}: {what} not measured; add to measure.series: {line}")
+
+
+def _flow_line(result: Result) -> str:
+    name = next((str(traffic["name"]) for traffic in traffics(result.spec)), "NAME")
+    return f'{{ what = "flow", where = ["{name}:0", "{name}:1"], every = "10 us" }}'
+
+
+def _series(result: Result, what: str) -> list[Spec]:
+    """The spec's series of a quantity."""
+    series = cast("Sequence[Spec]", section(result.spec, "measure").get("series", []))
+    return [one for one in series if one.get("what") == what]
+
+
+def _names(series: Spec) -> list[str]:
+    where = series["where"]
+    return list(dict.fromkeys(cast("list[str]", where))) if isinstance(where, list) else []
+
+
+def _ports(result: Result, series: Spec) -> set[str]:
+    """The names of the ports that a series samples."""
+    if names := _names(series):
+        return set(names)
+    ports = result.ports()
+    if "tier" not in ports.columns:
+        raise RunError(f"{result.label}: its table of ports has no tiers; run it again with this version")
+    tier = pl.col("tier").cast(pl.String)
+    kinds: Mapping[object, pl.Expr] = {
+        "last-hop": tier == "last-hop",
+        "tor-uplinks": tier.is_in(["tor-uplink", "tor-across"]),
+    }
+    return set(ports.filter(kinds.get(series["where"], tier != "host-uplink"))["port"].to_list())
+
+
+def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
+    """When a series was sampled, in picoseconds."""
+    measure = section(result.spec, "measure")
+    begin = time_ps(str(measure["warm_up"]))
+    end = min(begin + time_ps(str(measure["window"])), result.manifest["simulated_ps"])
+    return np.arange(begin, end, time_ps(str(series["every"])), dtype=np.int64)
+
+
+def _left_out(result: Result, of: str) -> bool:
+    """Whether a run says that it kept not all samples."""
+    told = result.events().filter(pl.col("kind") == "warning")["detail"].to_list()
+    return any("were left out" in detail and of in detail for detail in told)
+
+
+def _delivered(result: Result) -> dict[tuple[str, str], dict[int, int]]:
+    """The samples of delivered bytes by what and where they are of: picoseconds to bytes."""
+    table = result.watch().filter((pl.col("name") == "delivered_bytes") & pl.col("what").is_in(["flow", "traffic"]))
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for time, what, where, value in table.select("time_ps", "what", "where", "value").iter_rows():
+        found.setdefault((what, where), {})[time] = int(value)
+    return found
+
+
+def _delivered_by(at: int, seen: Mapping[int, int], start: int, end: int | None, size: int) -> int | None:
+    """What of a message or traffic had arrived at an instant; None where that is not known."""
+    if at in seen:
+        return seen[at]
+    if at <= start:
+        return 0
+    return size if end is not None and at >= end else None
+
+
+def _lives(result: Result) -> dict[str, tuple[int, int | None, int]]:
+    """Of each watched message: when it was posted and when it had arrived (picoseconds), and its payload."""
+    wanted = {name for series in _series(result, "flow") for name in _names(series)}
+    if not wanted:
+        return {}
+    flows = result.flows()
+    name = pl.format("{}:{}", pl.col("traffic").cast(pl.String), "number").alias("name")
+    end = pl.col("start_ps") + pl.col("completion_ps")
+    known = flows.with_columns(message_number(flows)).select(name, "start_ps", end.alias("end_ps"), "bytes")
+    found = known.filter(pl.col("name").is_in(list(wanted)))
+    return {name: (start, end, size) for name, start, end, size in found.iter_rows()}
+
+
+def message_number(flows: pl.DataFrame) -> pl.Expr:
+    """The column `number`: which message of its traffic each is. Specs know the message as `traffic:number`."""
+    if "number" in flows.columns:
+        return pl.col("number")
+    # Runs of earlier versions. Wrong behind a message that was never posted, which the table leaves out.
+    return pl.int_range(pl.len()).over("traffic").alias("number")

@@ -1,0 +1,66 @@
+"""Pictures of runs, one line each: `fanin.plot.completion(runs, "completion.png")`.
+
+`runs` is a `Result`, a `Comparison` or a list of results; the file's ending chooses the format (png, pdf, svg), and without a file
+the figure is only returned. A scheme has the same colour, dash and marker in every picture (`fanin.looks`). What was not
+measured raises `RunError` with the line of the spec that would measure it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from fanin.plot.base import dress, fill, nth, stroke, thin
+from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
+from fanin.plot.network import utilisation
+from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
+from fanin.plot.timeline import timeline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fanin.plot.base import Path, Runs
+
+__all__ = [
+    "KINDS",
+    "about",
+    "comparison",
+    "completion",
+    "dress",
+    "fill",
+    "goodput",
+    "nth",
+    "pauses",
+    "queue_over_time",
+    "queues",
+    "rates",
+    "slowdown_by_size",
+    "stroke",
+    "thin",
+    "timeline",
+    "utilisation",
+]
+
+
+class Draw(Protocol):
+    """Draws runs, to a file if a path is given."""
+
+    def __call__(self, runs: Runs, path: Path | None = None) -> Figure: ...
+
+
+KINDS: dict[str, Draw] = {
+    "completion": completion,
+    "slowdown": slowdown_by_size,
+    "queues": queues,
+    "queue-over-time": queue_over_time,
+    "goodput": goodput,
+    "rates": rates,
+    "pauses": pauses,
+    "utilisation": utilisation,
+    "comparison": comparison,
+}
+"""Every picture of whole runs, by the name that the command line knows it by. That of a single message is `timeline`."""
+
+
+def about(kind: str) -> str:
+    """What a kind of picture shows, in a sentence: the first line of its docstring."""
+    return (KINDS[kind].__doc__ or "").split("\n")[0]

@@ -1,0 +1,325 @@
+"""Where the time of one message went: every packet's wait at every hop, and what of them its completion time is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from fanin.measures import size_text
+from fanin.result import RunError
+from fanin.spec import section, time_ps, traffics
+
+if TYPE_CHECKING:
+    from fanin.result import Result
+
+STEPS = {
+    "packet": pl.Int64,
+    "seq_bytes": pl.Int64,
+    "attempt": pl.Int64,
+    "copy": pl.Int64,
+    "hop": pl.Int64,
+    "node": pl.String,
+    "port": pl.String,
+    "wire_bytes": pl.Int64,
+    "begin_ps": pl.Int64,
+    "wait_ps": pl.Int64,
+    "serialisation_ps": pl.Int64,
+    "propagation_ps": pl.Int64,
+    "end_ps": pl.Int64,
+}
+"""The columns of `waits`."""
+
+
+class Link(NamedTuple):
+    """A port, as the table of ports has it."""
+
+    to: str
+    rate_bps: int
+    delay_ps: int
+
+    def tx_ps(self, wire_bytes: int) -> int:
+        """Time to put so many bytes on the wire, rounded up as the simulator does."""
+        return -(-wire_bytes * 8 * 10**12 // self.rate_bps)
+
+
+@dataclass
+class Step:
+    """One packet at one node, until it is at the next."""
+
+    packet: int
+    seq: int
+    attempt: int
+    copy: int
+    hop: int
+    node: str
+    port: str
+    wire: int
+    begin: int
+    wait: int | None
+    tx: int
+    delay: int
+    end: int | None = None
+
+    @property
+    def soonest(self) -> int:
+        """When it is at the next node if it waits no longer than is known."""
+        return self.begin + (self.wait or 0) + self.tx + self.delay
+
+    def row(self) -> tuple[object, ...]:
+        """In the order of `STEPS`."""
+        who = (self.packet, self.seq, self.attempt, self.copy, self.hop, self.node, self.port, self.wire)
+        return (*who, self.begin, self.wait, self.tx, self.delay, self.end)
+
+
+def traced(result: Result) -> list[str]:
+    """The messages whose packets the run wrote down, as the spec names them."""
+    return sorted(result.hops()["message"].cast(pl.String).unique().to_list())
+
+
+def pick(result: Result, message: str | None) -> str:
+    """The traced message of this name, or the only one. Raises `RunError` where there is none."""
+    names = traced(result)
+    if message is None and len(names) == 1:
+        return names[0]
+    if message in names:
+        return str(message)
+    wanted = message or next((f"{traffic['traffic']}:0" for traffic in result.summary()["traffics"]), "NAME:0")
+    which = (
+        f"the packets of {message} were not traced"
+        if message
+        else "no message was chosen"
+        if names
+        else "no message was traced"
+    )
+    has = f" (the run traced {', '.join(names[:8])}{', ...' if len(names) > 8 else ''})" if names else ""
+    raise RunError(f'{result.label}: {which}{has}; add to measure: trace = ["{wanted}"]')
+
+
+def flow_row(result: Result, message: str) -> dict[str, object]:
+    """The row of the table of flows that a traced message has."""
+    of = result.hops().filter(pl.col("message").cast(pl.String) == message)["flow_id"][0]
+    return result.flows().row(int(of), named=True)
+
+
+def waits(result: Result, message: str | None = None) -> pl.DataFrame:
+    """Every packet of a traced message at every node that it left, in the order in which packets left their host.
+
+    Columns: `packet` (0 left first), `seq_bytes` (its offset), `attempt`, `copy` (how often the same bytes had been sent
+    before), `hop` (0 is the host), `node`, `port`, `wire_bytes`, and picoseconds: `begin_ps` when it was there, `wait_ps` until
+    its first bit left, `serialisation_ps` until its last bit had left, `propagation_ps` along the link, `end_ps` when it was at
+    the next node. At a switch it is there with its last bit. At its host it waits from when the message was posted, or from when
+    the message's packet before had left, so that all this is the host's: pacing, window, other messages, timeouts.
+
+    `wait_ps` (at switches) and `end_ps` are null where a packet was lost, or under way as the run stopped. Raises `RunError` where the message was not traced.
+    """
+    name = pick(result, message)
+    hops = result.hops()
+    if "wire_bytes" not in hops.columns:
+        raise RunError(f"{result.label}: its table of hops has no sizes of packets; run it again with this version")
+    ports = result.ports().select("port", "to", "rate_bps", "delay_ps")
+    links = {port: Link(to, rate, delay) for port, to, rate, delay in ports.iter_rows()}
+    flow = flow_row(result, name)
+    steps = follow(hops.filter(pl.col("message").cast(pl.String) == name), links, int(str(flow["start_ps"])))
+    steps.sort(key=lambda step: (step.packet, step.hop))
+    return pl.DataFrame([step.row() for step in steps], schema=STEPS, orient="row")
+
+
+def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[Step]:
+    """Makes chains of the rows of one message: what was at one node is, with the same bytes, next at the other end of its port.
+
+    Of two copies of the same bytes that might both have come, the one that left last is taken: an earlier one that had
+    not come by then was most often lost.
+    """
+    steps: list[Step] = []
+    under_way: dict[tuple[int, int, str], list[Step]] = {}
+    copies: dict[int, int] = {}
+    packets, free, furthest = 0, posted_ps, -1
+    columns = ("time_ps", "seq_bytes", "attempt", "node", "port", "wire_bytes")
+    for time, seq, attempt, node, port, wire in hops.select(columns).iter_rows():
+        came = under_way.get((seq, attempt, node), [])
+        before = next((step for step in reversed(came) if step.soonest <= time), None)
+        if before is not None:
+            came.remove(before)
+            before.end = time
+            if before.hop > 0:
+                before.wait = time - before.soonest
+        if port is None:
+            continue
+        link = links[port]
+        tx = link.tx_ps(wire)
+        if before is None:
+            # TCP may cut the same bytes anew, so that a packet begins where none did before.
+            copy = max(copies.get(seq, 0), int(seq < furthest))
+            copies[seq], furthest = copy + 1, max(furthest, seq)
+            begin = min(free, time)
+            step = Step(packets, seq, attempt, copy, 0, node, port, wire, begin, time - begin, tx, link.delay_ps)
+            packets, free = packets + 1, time + tx
+        else:
+            hop = before.hop + 1
+            step = Step(before.packet, seq, attempt, before.copy, hop, node, port, wire, time, None, tx, link.delay_ps)
+        steps.append(step)
+        under_way.setdefault((seq, attempt, link.to), []).append(step)
+    return steps
+
+
+def by_port(steps: pl.DataFrame) -> pl.DataFrame:
+    """The waits of a message's packets by the port that they waited for, in the order of their way.
+
+    Columns: `node`, `port`, `hop` (the first at which a packet was there), `packets`, `mean_wait_us`, `max_wait_us`, `total_wait_us`.
+    """
+    wait = pl.col("wait_ps") / 1e6
+    grouped = steps.group_by("node", "port", maintain_order=True).agg(
+        pl.col("hop").min(),
+        pl.len().alias("packets"),
+        wait.mean().alias("mean_wait_us"),
+        wait.max().alias("max_wait_us"),
+        wait.sum().alias("total_wait_us"),
+    )
+    return grouped.sort("hop", maintain_order=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a completion time."""
+
+    what: str
+    """One of "overhead" (of the hosts, as the spec has it for TCP), "host" (waiting there), "resend" (waiting there with bytes that had been sent before, and sending them again), "send"
+    (sending each byte once), "wait" (at a switch), "wire" (serialisation and propagation on the way), "after" (between the
+    last arrival and the completion)."""
+    where: str
+    """The host, or the port of a switch; empty where it is of the whole way."""
+    ps: int
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the completion time of a traced message is made of: its parts add up to it exactly.
+
+    They are those of the message's packets at their host, one after the other, up to the one that arrived as the message was
+    complete, and then those of this last packet on its way.
+    """
+
+    message: str
+    flow: dict[str, object]
+    """Its row in the table of flows."""
+    last: int
+    """The last packet, by its number in `waits`."""
+    packets: int
+    resent: int
+    """Packets whose bytes had been sent before."""
+    lost: int
+    """Packets that arrived nowhere."""
+    completion_ps: int | None
+    """None if it had not arrived; the parts then add up to the last arrival that there was."""
+    ideal_ps: int | None
+    """What its slowdown is a multiple of."""
+    parts: list[Part]
+
+    @property
+    def total_ps(self) -> int:
+        """What the parts add up to."""
+        return sum(part.ps for part in self.parts)
+
+    def worst(self) -> Part | None:
+        """Where most time was lost: the longest part that is none of sending and travelling."""
+        return max((part for part in self.parts if part.what not in ("send", "wire")), key=lambda p: p.ps, default=None)
+
+
+def account(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Account:
+    """Takes the completion time of a traced message apart. `steps` is what `waits` said of it, if that is known already."""
+    name = pick(result, message)
+    table = waits(result, name) if steps is None else steps
+    flow = flow_row(result, name)
+    start = int(str(flow["start_ps"]))
+    took = flow["completion_ps"]
+    completion = None if took is None else int(str(took))
+    slowdown = flow["slowdown"]
+    ideal = round(completion / float(str(slowdown))) if completion is not None and slowdown is not None else None
+    # At its host if its last known step ended there: only the host that a message is for is no node with a further step.
+    ends = table.group_by("packet", maintain_order=True).agg(pl.col("end_ps").last(), pl.col("copy").first())
+    arrived = ends.drop_nulls("end_ps")
+    if completion is not None:
+        arrived = arrived.filter(pl.col("end_ps") <= start + completion)
+    resent = ends.filter(pl.col("copy") > 0).height
+    lost = ends["end_ps"].null_count()
+    counts = (ends.height, resent, lost, completion, ideal)
+    if arrived.is_empty():
+        return Account(name, flow, -1, *counts, [])
+    last = arrived.row(int(arrived["end_ps"].arg_max() or 0), named=True)
+    return Account(
+        name,
+        flow,
+        int(last["packet"]),
+        *counts,
+        parts_of(table, last, completion, overhead_ps(result, str(flow["traffic"]))),
+    )
+
+
+def overhead_ps(result: Result, traffic: str) -> int:
+    """What the spec has hosts take for each message of a traffic before it is sent."""
+    spec = next((one for one in traffics(result.spec) if one.get("name") == traffic), {})
+    return time_ps(str(section(spec, "tcp")["overhead"])) if spec.get("transport") == "tcp" else 0
+
+
+def parts_of(table: pl.DataFrame, last: dict[str, int], completion: int | None, overhead: int) -> list[Part]:
+    """See `Account`."""
+    at_host = table.filter((pl.col("hop") == 0) & (pl.col("packet") <= last["packet"]))
+    again = pl.col("copy") > 0
+    first, second = at_host.filter(~again), at_host.filter(again)
+    host = str(at_host["node"][0])
+    way = table.filter(pl.col("packet") == last["packet"])
+    overhead = min(overhead, int(at_host["wait_ps"][0]))
+    parts = [
+        Part("overhead", host, overhead),
+        Part("host", host, int(first["wait_ps"].sum()) - overhead),
+        Part("resend", host, int(second["wait_ps"].sum()) + int(second["serialisation_ps"].sum())),
+        Part("send", host, int(first["serialisation_ps"].sum())),
+    ]
+    beyond = way.filter(pl.col("hop") > 0)
+    parts += [Part("wait", str(port), int(wait)) for port, wait in beyond.select("port", "wait_ps").iter_rows()]
+    parts.append(Part("wire", "", int(way["propagation_ps"].sum()) + int(beyond["serialisation_ps"].sum())))
+    if completion is not None:
+        parts.append(Part("after", "", completion - sum(part.ps for part in parts)))
+    return [part for part in parts if part.ps != 0 or part.what in ("send", "wait", "wire")]
+
+
+def headline(run: Result, parts: Account) -> str:
+    """Two lines: which message, and how long it took and where most of it went."""
+    from fanin.table import time
+
+    flow = parts.flow
+    names = f"{parts.message} under {flow['scheme']}: {size_text(int(str(flow['bytes'])))}"
+    took = (
+        f"{time(parts.completion_ps / 1e6)}" if parts.completion_ps is not None else "Not complete when the run stopped"
+    )
+    if parts.ideal_ps is not None and parts.completion_ps is not None:
+        took += (
+            f", {parts.completion_ps / parts.ideal_ps:.3g} times the {time(parts.ideal_ps / 1e6)} of an empty network"
+        )
+    sent = f"{parts.packets} packet{'s' if parts.packets != 1 else ''}"
+    if parts.resent:
+        sent += f", {parts.resent} sent again"
+    if parts.lost:
+        sent += f", {parts.lost} {'lost' if parts.completion_ps is not None else 'lost or under way'}"
+    return f"{run.name}: {names} in {sent}\n{took}. {verdict(parts)}"
+
+
+def verdict(parts: Account) -> str:
+    """Where most time was lost, as a sentence."""
+    from fanin.table import time
+
+    if not parts.parts:
+        return "None of its packets had arrived."
+    worst = parts.worst()
+    if worst is None or worst.ps == 0:
+        return "It waited nowhere."
+    share = f"{time(worst.ps / 1e6)} ({worst.ps / max(1, parts.total_ps):.0%})"
+    return {
+        "overhead": f"Most is the overhead of its host {worst.where} that the spec has: {share}.",
+        "host": f"Most was lost at its host {worst.where}, before packets left: {share}.",
+        "resend": f"Most was lost by sending again at {worst.where}: {share}.",
+        "wait": f"Most was lost by waiting at {worst.where}: {share}.",
+        "after": f"Most was lost after its last packet had arrived: {share}.",
+    }[worst.what]

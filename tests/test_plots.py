@@ -1,0 +1,430 @@
+"""The measures behind pictures against numbers known otherwise, and the pictures against the measures."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import fanin
+from fanin import measures, over_time, plot
+from fanin.looks import look
+from fanin.plot.base import peaks, shades, steps
+from fanin.result import Manifest, Summary, TableName
+
+SPEC = """
+spec_version = 1
+name = "plotted"
+seed = 1
+
+[network]
+topology = { kind = "leaf-spine", leaves = 2, hosts = 3, spines = 1, link = "10 Gbps", delay = "1 us" }
+packet = { payload = "1000 B", header = "48 B" }
+buffer = { per_port = "60 KB", policy = "lossless" }
+
+[[traffic]]
+name = "queries"
+scheme = "none"
+start = "50 us"
+pattern = { kind = "incast", degree = 4, every = "30 us", senders = ["h1", "h2", "h3", "h4"], receivers = ["h0"] }
+size = { uniform_of = ["2 KB", "8 KB", "30 KB"] }
+
+[[traffic]]
+name = "long"
+scheme = "none"
+pattern = { kind = "long", count = 1, senders = ["h5"], receivers = ["h2"] }
+
+[measure]
+window = "400 us"
+"""
+
+ALL = """
+series = [
+  { what = "queue", where = "last-hop", every = "5 us" },
+  { what = "flow", where = ["long:0", "queries:0", "queries:1"], every = "5 us" },
+  { what = "traffic", where = ["queries"], every = "5 us" },
+  { what = "port", where = ["h1>leaf0", "h5>leaf1"], every = "5 us" },
+]
+trace = ["queries:3"]
+"""
+
+
+def run(tail: str, *changes: str, scheme: str | None = None) -> fanin.Result:
+    return fanin.run(write(tail), scheme=scheme, set=changes, progress=False)
+
+
+_folder: list[Path] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    _folder[:] = [tmp_path_factory.mktemp("plotted")]
+
+
+def write(tail: str) -> Path:
+    path = _folder[0] / "plotted.toml"
+    path.write_text(SPEC + tail, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def seen(folder: None) -> fanin.Result:  # noqa: ARG001
+    """A run in which everything is watched."""
+    return run(ALL)
+
+
+@pytest.fixture(scope="module")
+def blind(folder: None) -> fanin.Result:  # noqa: ARG001
+    """The same with nothing watched."""
+    return run("")
+
+
+def made(flows: Sequence[tuple[int, int | None, float | None]], scheme: str = "none") -> fanin.Result:
+    """A result with measured messages of these sizes, completion times and slowdowns alone."""
+    table = pl.DataFrame(
+        flows,
+        schema={"bytes": pl.UInt64, "completion_ps": pl.UInt64, "slowdown": pl.Float64},
+        orient="row",
+    ).with_columns(measured=pl.lit(value=True))
+    sizes = {"min": 0, "max": measures.ALL_SIZES}
+    summary = cast("Summary", {"traffics": [{"traffic": "t", "scheme": scheme, "sizes": sizes}]})
+
+    def tables(name: TableName) -> pl.DataFrame:
+        assert name == "flows"
+        return table
+
+    manifest = cast("Manifest", {"name": "made", "cancelled": False, "simulated_ps": 0})
+    return fanin.Result("made", manifest, {"network": {}}, summary, tables, None)
+
+
+# Measures.
+
+
+def test_few_sizes_have_a_bin_each_and_percentiles_are_by_nearest_rank() -> None:
+    ones = [(1000, 10, float(place)) for place in range(1, 101)]
+    twos: list[tuple[int, int | None, float | None]] = [(2000, 10, 7.0), (2000, None, None), (2000, 10, None)]
+    table = measures.slowdown_by_size([made(ones), made(twos)])
+    assert table.rows() == [(1000, 1000, 100, 0, 50.0, 95.0, 99.0), (2000, 2000, 2, 1, 7.0, 7.0, 7.0)]
+    rare = [(500, 10, 1.0), (700, 10, 1.0)]
+    assert measures.size_bins([made(ones), made(rare)]) == [(500, 500), (700, 700), (1000, 1000)]
+
+
+def test_many_sizes_are_cut_into_bins_of_equal_counts() -> None:
+    flows = [(size, 10, 1.0) for size in range(1, 101)]
+    bins = measures.size_bins([made(flows)])
+    assert bins == [(10 * k + 1, 10 * k + 10) for k in range(10)]
+    assert measures.slowdown_by_size([made(flows)], bins)["count"].to_list() == [10] * 10
+    # One size that half of the messages have is in one bin, whatever that holds then.
+    lumpy = [(size, 10, 1.0) for size in range(1, 51)] + [(50, 10, 1.0)] * 50
+    parted = measures.slowdown_by_size([made(lumpy)])
+    assert parted["upper_bytes"].to_list() == [10, 20, 30, 40, 50]
+    assert parted["lower_bytes"].to_list() == [1, 11, 21, 31, 41]
+    assert parted["count"].to_list() == [10, 10, 10, 10, 60]
+
+
+def test_without_messages_there_are_no_bins() -> None:
+    assert measures.size_bins([made([])]) == []
+    assert measures.slowdown_by_size([made([])]).is_empty()
+    assert measures.slowdown_by_size([made([(5, None, None)])]).rows() == [(5, 5, 0, 1, None, None, None)]
+
+
+def test_completion_cdf_rises_to_one() -> None:
+    times, shares = measures.completion_cdf([made([(5, 3_000_000, 1.0), (5, 1_000_000, 1.0), (5, None, None)])])
+    assert (times.tolist(), shares.tolist()) == ([1.0, 3.0], [0.5, 1.0])
+
+
+def test_jain_is_one_for_equals_and_one_nth_for_one_of_n() -> None:
+    assert measures.jain([3.0, 3.0, 3.0]) == 1.0
+    assert measures.jain([5.0, 0.0, 0.0, 0.0]) == 0.25
+    assert measures.jain([1.0, 3.0]) == pytest.approx(16 / 20)
+    assert measures.jain([]) is None
+    assert measures.jain([0.0, 0.0]) is None
+
+
+def test_queues_that_were_left_out_are_empty(seen: fanin.Result) -> None:
+    sparse = over_time.queue_over_time(seen)
+    kept = run('series = [{ what = "queue", where = "last-hop", every = "5 us", zeros = true }]')
+    assert kept.series().height == 6 * 80 > seen.series().height
+    assert sparse.equals(over_time.queue_over_time(kept))
+    assert sparse["time_us"].to_list() == [5.0 * k for k in range(80)]
+    assert sparse["longest_bytes"].min() == 0 < int(cast("int", sparse["longest_bytes"].max()))
+    assert (sparse["total_bytes"] >= sparse["longest_bytes"]).all()
+    alone = over_time.queue_over_time(seen, "leaf0>h0")
+    assert alone["longest_bytes"].max() == sparse["longest_bytes"].max()
+    assert over_time.queue_over_time(seen, "leaf1>h5")["total_bytes"].sum() == 0
+    with pytest.raises(fanin.RunError, match=r'where = \["leaf0>spine0"\]'):
+        over_time.queue_over_time(seen, "leaf0>spine0")
+
+
+def test_queues_of_a_second_series_do_not_count_in_the_first() -> None:
+    two = '{ what = "queue", where = ["leaf0>h1"], every = "10 us" }, { what = "queue", where = ["leaf0>h0"], every = "5 us" }'
+    both = run(f"series = [{two}]")
+    assert over_time.queue_over_time(both)["time_us"].to_list() == [10.0 * k for k in range(40)]
+    assert over_time.queue_over_time(both)["total_bytes"].sum() == 0
+    assert int(over_time.queue_over_time(both, "leaf0>h0")["total_bytes"].sum()) > 0
+
+
+def test_goodput_of_a_lone_flow_is_the_payloads_share_of_the_line() -> None:
+    watch = 'series = [{ what = "flow", where = ["long:0"], every = "50 us" }, { what = "traffic", where = ["long"], every = "50 us" }]'
+    alone = run(watch, "traffic.queries.start='390 us'")
+    table = over_time.goodput_over_time(alone)
+    assert table["begin_us"].to_list() == [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0] * 2
+    assert set(zip(table["what"], table["where"], table["traffic"], strict=True)) == {
+        ("flow", "long:0", "long"),
+        ("traffic", "long", "long"),
+    }
+    # After the first interval, in which it starts; within one packet.
+    later = table.filter(pl.col("begin_us") > 0)["gbps"].to_numpy()
+    assert np.abs(later - 10 * 1000 / 1048).max() <= 1000 * 8 / 50e3
+    assert later.mean() == pytest.approx(10 * 1000 / 1048, rel=2e-3)
+
+
+def test_goodput_of_messages_adds_up_to_their_bytes(seen: fanin.Result) -> None:
+    table = over_time.goodput_over_time(seen)
+    flows = seen.flows().filter(pl.col("traffic") == "queries")
+    for name in ("queries:0", "queries:1"):
+        row = flows.row(int(name[-1]), named=True)
+        mine = table.filter(pl.col("where") == name)
+        bits = (mine["gbps"] * (mine["end_us"] - mine["begin_us"]) * 1e3).sum()
+        assert bits == pytest.approx(row["bytes"] * 8)
+        # From the interval of its post to that of its end.
+        begin, end = row["start_ps"] / 1e6, (row["start_ps"] + row["completion_ps"]) / 1e6
+        assert begin - 5 < float(cast("float", mine["begin_us"].min())) <= begin
+        assert end <= float(cast("float", mine["end_us"].max())) < end + 5
+    whole = table.filter(pl.col("where") == "queries")
+    bits = (whole["gbps"] * (whole["end_us"] - whole["begin_us"]) * 1e3).sum()
+    done = flows.filter(pl.col("start_ps") + pl.col("completion_ps") <= 395_000_000)["bytes"].sum()
+    assert done * 8 <= bits <= flows["bytes"].sum() * 8
+
+
+def test_flows_that_share_nothing_are_fair_and_one_that_is_over_counts_no_more() -> None:
+    watch = 'series = [{ what = "flow", where = ["long:0", "long:1", "queries:0"], every = "20 us" }]'
+    two = "{ kind = 'long', count = 2, senders = ['h4', 'h5'], receivers = ['h1', 'h2'], spread = '0 us' }"
+    pair = run(watch, f"traffic.long.pattern={two}", "traffic.queries.pattern.every='10 ms'")
+    table = over_time.fairness_over_time(pair)
+    posted, end = (
+        pair.flows().filter(pl.col("traffic") == "queries").row(0, named=True)[c] for c in ("start_ps", "completion_ps")
+    )
+    with_query = table.filter((pl.col("end_us") > posted / 1e6) & (pl.col("begin_us") < (posted + end) / 1e6))
+    assert set(with_query["flows"].to_list()) == {3}
+    others = table.filter((pl.col("begin_us") > 20) & ~pl.col("begin_us").is_in(with_query["begin_us"].to_list()))
+    assert others.height > 5
+    assert set(others["flows"].to_list()) == {2}
+
+
+def test_rates_are_those_of_the_table(seen: fanin.Result) -> None:
+    table = over_time.rates_over_time(seen)
+    assert table.columns == ["time_us", "where", "traffic", "rate_bps", "window_bytes"]
+    long = table.filter(pl.col("where") == "long:0")
+    assert long["rate_bps"].unique().to_list() == [10e9]
+    assert long["window_bytes"].null_count() == long.height, "no control has no window"
+    windows = over_time.rates_over_time(run(ALL, scheme="dctcp"))["window_bytes"].drop_nulls()
+    assert 1000 <= float(cast("float", windows.min())) <= float(cast("float", windows.max())) < 1e6
+
+
+def test_time_paused_is_that_of_the_ports(seen: fanin.Result) -> None:
+    table = over_time.pauses_over_time(seen)
+    watched = pl.col("port").is_in(["h1>leaf0", "h5>leaf1"])
+    whole_us = float(seen.ports().filter(watched)["paused_ps"].to_numpy().sum()) / 1e6
+    # All but what came after the last sample, 5 us before the end of the window and the draining.
+    within = float((table["paused"] * (table["end_us"] - table["begin_us"])).sum())
+    after = (seen.simulated_ms * 1e3 - 395) * 2
+    assert 0 < within <= whole_us * (1 + 1e-9) <= within + after
+    counts = over_time.pause_counts(seen, 40)
+    assert counts["pauses"].sum() == seen.summary()["network"]["pauses"] > 0
+    assert (counts["begin_us"][0], counts["end_us"][-1]) == (0.0, pytest.approx(seen.simulated_ms * 1e3))
+
+
+def test_utilisation_is_grouped_by_tier_in_the_order_of_the_way(seen: fanin.Result) -> None:
+    table = measures.utilisation_by_tier(seen)
+    assert table["tier"].to_list() == ["host-uplink", "tor-uplink", "tor-downlink", "last-hop"]
+    assert table["ports"].to_list() == [6, 2, 2, 6]
+    last = seen.ports().filter(pl.col("tier").cast(pl.String) == "last-hop")
+    by_hand = last["bytes"] * 8 / (10e9 * seen.manifest["simulated_ps"] / 1e12)
+    assert table["utilisation"][3].to_list() == pytest.approx(by_hand.to_list())
+    assert table["mean"][3] == pytest.approx(by_hand.mean())
+    assert table["max"][3] == pytest.approx(by_hand.max())
+
+
+# Pictures.
+
+
+def curves(figure: Figure) -> list[dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """The data of the labelled curves of each panel."""
+    return [
+        {
+            str(line.get_label()): (np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
+            for line in axes.get_lines()
+            if not str(line.get_label()).startswith("_")
+        }
+        for axes in figure.axes
+    ]
+
+
+def test_every_kind_draws_one_run_and_a_comparison(seen: fanin.Result) -> None:
+    other = run(ALL, scheme="dcqcn")
+    for kind, draw in plot.KINDS.items():
+        single, several = draw(seen), draw(fanin.Comparison([seen, other], cancelled=False))
+        assert [len(axes.lines) for axes in draw([seen, other]).axes] == [len(axes.lines) for axes in several.axes]
+        assert sum(len(axes.lines) for axes in several.axes) > sum(len(axes.lines) for axes in single.axes)
+        for figure in (single, several):
+            assert "plotted: leaf-spine" in figure.get_suptitle()
+            assert figure.axes[0].get_ylabel()
+        assert plot.about(kind).endswith(".")
+
+
+def test_the_ending_of_the_file_chooses_its_format(seen: fanin.Result, tmp_path: Path) -> None:
+    plot.completion(seen, tmp_path / "completion.svg")
+    assert (tmp_path / "completion.svg").read_bytes().startswith(b"<?xml")
+    plot.completion(seen, str(tmp_path / "completion.pdf"))
+    assert (tmp_path / "completion.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(ValueError, match="no run"):
+        plot.completion([])
+
+
+def test_curves_are_the_measures_in_the_colours_of_schemes(seen: fanin.Result) -> None:
+    other = run(ALL, scheme="dcqcn")
+    figure = plot.queue_over_time([seen, other])
+    (drawn,) = curves(figure)
+    for name, of in (("none", seen), ("dcqcn", other)):
+        table = over_time.queue_over_time(of)
+        assert np.allclose(drawn[name][0] * 1e3, table["time_us"].to_numpy())
+        assert np.allclose(drawn[name][1] * 1e3, table["longest_bytes"].to_numpy())
+    assert [line.get_color() for line in figure.axes[0].get_lines()] == [look("none").colour, look("dcqcn").colour]
+
+
+def test_slowdowns_of_each_scheme_are_drawn_over_the_same_bins() -> None:
+    slow = made([(2000, 10, float(place)) for place in range(1, 101)], "dcqcn")
+    fast = made([(2000, 10, 1.0), (8000, 10, 2.0)], "hpcc")
+    figure = plot.slowdown_by_size([slow, fast])
+    assert [axes.get_title() for axes in figure.axes] == ["Slowdown p50", "Slowdown p95", "Slowdown p99"]
+    for drawn, value in zip(curves(figure), (50.0, 95.0, 99.0), strict=True):
+        assert drawn["hpcc"][1].tolist() == [1.0, 2.0]
+        assert drawn["dcqcn"][1][0] == value
+        assert np.isnan(drawn["dcqcn"][1][1]), "it has none of 8 KB"
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["2 KB", "8 KB"]
+
+
+def test_goodput_has_a_panel_per_scheme_and_fairness_below(seen: fanin.Result) -> None:
+    other = run(ALL, scheme="dcqcn")
+    figure = plot.goodput([seen, other])
+    wholes, first, wholes_too, second, fair = curves(figure)
+    assert list(wholes) == list(wholes_too) == ["queries"]
+    assert list(first) == list(second) == ["long:0", "queries:0", "queries:1"]
+    assert list(fair) == ["none", "dcqcn"]
+    table = over_time.goodput_over_time(seen).filter(pl.col("where") == "queries:1")
+    across, up = first["queries:1"]
+    assert np.array_equal(up[::2], table["gbps"].to_numpy())
+    assert np.allclose(across[::2] * 1e3, table["begin_us"].to_numpy())
+    assert figure.axes[1].get_ylim() == figure.axes[3].get_ylim()
+
+
+def test_seeds_of_a_scheme_are_pooled_or_the_first_is_named(seen: fanin.Result) -> None:
+    (drawn,) = curves(plot.queue_over_time([seen, seen]))
+    assert list(drawn) == ["none (first of 2 runs)"]
+    (pooled,) = curves(plot.completion([seen, seen]))
+    assert len(pooled) == 1
+
+
+LINE = re.compile(r"add to measure\.series: (\{.*\})$")
+
+
+@pytest.mark.parametrize("kind", ["queues", "queue-over-time", "goodput", "rates"])
+def test_what_was_not_measured_is_said_with_the_line_that_measures_it(blind: fanin.Result, kind: str) -> None:
+    with pytest.raises(fanin.RunError) as refused:
+        plot.KINDS[kind](blind)
+    told = LINE.search(str(refused.value))
+    assert told is not None, str(refused.value)
+    assert "\n" not in str(refused.value)
+    plot.KINDS[kind](run(f"series = [{told[1]}]"))
+
+
+def test_pauses_are_counted_where_ports_were_not_watched(blind: fanin.Result, seen: fanin.Result) -> None:
+    figure = plot.pauses(blind)
+    assert "pauses in" in figure.axes[0].get_ylabel()
+    assert "at once" in plot.pauses(seen).axes[0].get_ylabel()
+    with pytest.raises(fanin.RunError) as refused:
+        over_time.pauses_over_time(blind)
+    told = LINE.search(str(refused.value))
+    assert told is not None
+    assert not over_time.pauses_over_time(run(f"series = [{told[1]}]")).is_empty()
+
+
+def test_pauses_beyond_those_kept_are_told(blind: fanin.Result) -> None:
+    network = {**blind.summary()["network"], "events_left_out": {"pause": 5}}
+    summary = cast("Summary", {**blind.summary(), "network": network})
+    short = fanin.Result(blind.label, blind.manifest, blind.spec, summary, blind._arrow, None)
+    last_us = int(cast("int", blind.events().filter(pl.col("kind") == "pause")["time_ps"].max())) / 1e6
+    counts = over_time.pause_counts(short)
+    assert counts["end_us"][-1] == pytest.approx(last_us)
+    assert "5 later pauses were not kept" in texts(plot.pauses(short).axes[0])
+
+
+def texts(axes: Axes) -> str:
+    return " ".join(text.get_text() for text in axes.texts)
+
+
+def test_a_run_without_a_finished_message_is_drawn() -> None:
+    cut = run(ALL, "measure.window='52 us'", "measure.drain=false", "measure.trace=['queries:0']")
+    assert cut.flows().filter("measured")["completion_ps"].count() == 0
+    for kind, draw in plot.KINDS.items():
+        assert draw(cut).axes, kind
+    legend = plot.slowdown_by_size(cut).axes[0].get_legend()
+    assert legend is not None
+    assert "unfinished" in legend.get_texts()[0].get_text()
+    assert "none finished" in texts(plot.slowdown_by_size(cut).axes[0])
+    assert "Not complete when the run stopped. None of its packets had arrived." in plot.timeline(cut).get_suptitle()
+
+
+def test_a_cancelled_run_says_so() -> None:
+    stopped = fanin.run(write(ALL), set=["measure.window='2 s'"], progress=lambda state: state.simulated_s < 1e-4)
+    assert stopped.cancelled
+    for draw in plot.KINDS.values():
+        assert "cancelled at" in draw(stopped).get_suptitle()
+
+
+def test_the_methods_of_a_run_draw_the_same(seen: fanin.Result, tmp_path: Path) -> None:
+    draws = {name: getattr(seen, name) for name in dir(seen) if name.startswith("plot_")}
+    assert len(draws) == len(plot.KINDS) - 1 + 1, "all but the comparison, and the timeline"
+    for name, draw in draws.items():
+        draw(path=tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000, name
+
+
+def test_pictures_are_loaded_when_they_are_asked_for() -> None:
+    code = "import sys, fanin; assert 'matplotlib' not in sys.modules; fanin.plot.completion; assert 'matplotlib' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    with pytest.raises(AttributeError, match="nonesuch"):
+        _ = fanin.nonesuch
+
+
+def test_no_peak_is_lost_where_curves_are_thinned() -> None:
+    values = np.zeros(100_000)
+    values[[0, 51_234, 99_999]] = 7, 9, 8
+    times, kept = peaks(np.arange(100_000.0), values, 500)
+    assert len(times) == len(kept) == 500
+    assert sorted(kept)[-3:] == [7, 8, 9]
+    assert (np.diff(times) > 0).all()
+
+
+def test_steps_leave_gaps_open() -> None:
+    across, up = steps([0.0, 1.0, 5.0], [1.0, 2.0, 6.0], [3.0, 4.0, 5.0])
+    assert across == [0.0, 1.0, 1.0, 2.0, 5.0, 5.0, 6.0]
+    assert up[:4] == [3.0, 3.0, 4.0, 4.0]
+    assert np.isnan(up[4])
+    assert up[5:] == [5.0, 5.0]
+
+
+def test_shades_go_from_the_colour_to_pale() -> None:
+    assert shades("#0072b2", 1) == ["#0072b2"]
+    first, second, third = shades("#000000", 3)
+    assert (first, first < second < third) == ("#000000", True)
