@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CASES_TEST := 500
 CASES_SOAK := 10000
 # Programs beyond the lock files; tests that use them say so when they are missing.
-APT_PACKAGES := valgrind tshark
+APT_PACKAGES := valgrind tshark chromium
 
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
 

@@ -13,6 +13,7 @@ from rich.console import Console
 import fanin
 from conftest import Command
 from fanin.comparison import numbers
+from fanin.looks import look
 
 LINES = (
     "messages started",
@@ -143,7 +144,8 @@ def test_the_command_leaves_a_picture_and_a_folder_per_run(command: Command, tin
     colours = {
         tuple(colour) for colour in np.unique((picture[..., :3] * 255).round().astype(int).reshape(-1, 3), axis=0)
     }
-    assert {(0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)} <= colours, "a curve per scheme"
+    for scheme in ("dcqcn", "none"):
+        assert tuple(bytes.fromhex(look(scheme).colour[1:])) in colours, "a curve per scheme"
     again = command("show", folder)
     assert again.stdout in done.stdout
     assert command("compare", tiny).returncode == 0, "the folder under runs/ is replaced"

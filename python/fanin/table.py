@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -21,44 +22,89 @@ NONE = "-"
 """Shown where there is no number."""
 
 
-def comparison(compared: Comparison) -> RenderableType:
-    """One column per scheme, one line per number."""
+UNFINISHED = "messages unfinished"
+DROPS = "drops"
+
+LOW: Literal["low"] = "low"
+HIGH: Literal["high"] = "high"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of a comparison under all its schemes."""
+
+    name: str
+    values: list[float | None]
+    """One per scheme; None where there is no number."""
+    cells: list[str]
+    """The values as they are shown, with their unit."""
+    better: Literal["low", "high"] | None
+    """Which values are good; None where neither is."""
+    of_finished: bool
+    """It is over finished messages only, so that it flatters a scheme that left messages unfinished."""
+
+
+def lines(compared: Comparison) -> list[list[Line]]:
+    """The numbers of a comparison, in sections; the terminal and the report show the same."""
     rows = compared.rows
-    first = compared.results[0]
-    size = sizes_text(first) or "all sizes"
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for row in rows:
-        table.add_column(row.scheme, justify="right")
+    size = sizes_text(compared.results[0]) or "all sizes"
+    sections: list[list[Line]] = []
 
-    def line(name: str, field: str, show: Callable[[float | None], str]) -> None:
-        table.add_row(name, *(with_interval(row, field, show) for row in rows))
+    def section() -> None:
+        sections.append([])
 
+    def line(
+        name: str,
+        field: str,
+        show: Callable[[float | None], str],
+        better: Literal["low", "high"] | None = None,
+        *,
+        of_finished: bool = False,
+    ) -> None:
+        values: list[float | None] = [getattr(row, field) for row in rows]
+        cells = [with_interval(row, field, show) for row in rows]
+        sections[-1].append(Line(name, values, cells, better, of_finished))
+
+    section()
     line("messages started", "started", count)
     line("messages finished", "finished", count)
-    line("messages unfinished", "unfinished", count)
-    table.add_section()
+    line(UNFINISHED, "unfinished", count, LOW)
+    section()
     line(f"{size}: finished", "reported", count)
-    line(f"{size}: completion p50", "fct_p50_us", time)
-    line(f"{size}: completion p99", "fct_p99_us", time)
-    line(f"{size}: completion p99.9", "fct_p999_us", time)
-    line(f"{size}: slowdown p50", "slowdown_p50", number)
-    line(f"{size}: slowdown p99", "slowdown_p99", number)
-    line(f"{size}: slowdown p99.9", "slowdown_p999", number)
+    line(f"{size}: completion p50", "fct_p50_us", time, LOW, of_finished=True)
+    line(f"{size}: completion p99", "fct_p99_us", time, LOW, of_finished=True)
+    line(f"{size}: completion p99.9", "fct_p999_us", time, LOW, of_finished=True)
+    line(f"{size}: slowdown p50", "slowdown_p50", number, LOW, of_finished=True)
+    line(f"{size}: slowdown p99", "slowdown_p99", number, LOW, of_finished=True)
+    line(f"{size}: slowdown p99.9", "slowdown_p999", number, LOW, of_finished=True)
     if any(row.queries for row in rows):
-        table.add_section()
+        section()
         line("queries: finished", "queries", count)
-        line("queries: completion p50", "query_p50_us", time)
-        line("queries: completion p99", "query_p99_us", time)
-        line("queries: with a timeout", "query_timeout_share", share)
-    table.add_section()
+        line("queries: completion p50", "query_p50_us", time, LOW, of_finished=True)
+        line("queries: completion p99", "query_p99_us", time, LOW, of_finished=True)
+        line("queries: with a timeout", "query_timeout_share", share, LOW)
+    section()
     line("long flows", "endless", count)
-    line("long-flow goodput, sum", "long_goodput_gbps", gbps)
+    line("long-flow goodput, sum", "long_goodput_gbps", gbps, HIGH)
     line("ECN-marked packets of messages", "marked_share", share)
-    line("retransmission timeouts", "timeouts", count)
-    line("drops", "drops", count)
-    line("PFC pause time", "paused_us", time)
+    line("retransmission timeouts", "timeouts", count, LOW)
+    line(DROPS, "drops", count, LOW)
+    line("PFC pause time", "paused_us", time, LOW)
     line("CNPs", "cnps", count)
+    return sections
+
+
+def comparison(compared: Comparison) -> RenderableType:
+    """One column per scheme, one line per number."""
+    first = compared.results[0]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for row in compared.rows:
+        table.add_column(row.scheme, justify="right")
+    for section in lines(compared):
+        for line in section:
+            table.add_row(line.name, *line.cells)
+        table.add_section()
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
     return Group(title, table, Text(caption(compared)))
 

@@ -1,0 +1,86 @@
+"""Reports: one HTML file about a run or a comparison, that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from fanin.comparison import Comparison, load_comparison
+from fanin.reporting import charts, page
+from fanin.result import Result, is_run_folder, load
+
+NAME = "report.html"
+"""What the report of a folder is called in it."""
+
+
+def report(runs: Result | Comparison | str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
+    """Writes an HTML report of a run or a comparison and returns where it lies.
+
+    `runs` is one of both, or a folder that one of both was saved to. The default of `path` is `report.html` in that
+    folder. The file holds its charts' library and asks nothing of the network; an earlier report is replaced.
+
+    Raises `RunError` for a folder that is neither, or is damaged, `ValueError` for runs in memory without a path, and
+    `OSError` for a path that cannot be written.
+    """
+    folder = None if isinstance(runs, Result | Comparison) else Path(runs)
+    if path is None:
+        if folder is None:
+            raise ValueError("these runs are in no folder: give the path of the report")
+        path = folder / NAME
+    if isinstance(runs, Comparison):
+        compared, places = runs, None
+    elif isinstance(runs, Result):
+        compared, places = Comparison([runs], runs.cancelled), None
+    elif folder is not None and is_run_folder(folder):
+        result = load(folder)
+        compared, places = Comparison([result], result.cancelled), [folder]
+    else:
+        compared = load_comparison(runs)
+        places = [Path(runs) / result.label for result in compared.results]
+    return _write(Path(path), html(compared, places))
+
+
+def html(compared: Comparison, places: list[Path] | None = None) -> str:
+    """The report as text. `places` are the folders of the runs, where they have some."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
+    made = charts.charts(compared.results)
+    scripts = {"plotly": get_plotlyjs(), "page": _text("page.js")}
+    if any("</script" in text.lower() for text in scripts.values()):
+        raise AssertionError("a script that ends itself early")
+    environment = Environment(
+        loader=PackageLoader("fanin.reporting", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("page.html").render(
+        page=page.page(compared, places),
+        charts=[chart for chart in made if chart.figure is not None],
+        missing=[chart for chart in made if chart.figure is None],
+        figures={chart.id: chart.figure for chart in made if chart.figure is not None},
+        style=_text("page.css"),
+        scripts=scripts,
+        # Only these two scripts may run, so that nothing a spec says can become one.
+        hashes=" ".join(f"'sha256-{_hash(text)}'" for text in scripts.values()),
+    )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _text(name: str) -> str:
+    return resources.files("fanin.reporting").joinpath(name).read_text(encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> Path:
+    """Whole or not at all: a full disk leaves an earlier report as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
+        made = Path(scratch) / "made"
+        made.write_text(text, encoding="utf-8")
+        made.replace(path)
+    return path

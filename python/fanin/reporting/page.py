@@ -1,0 +1,258 @@
+"""What a report says in words and tables, as its template takes it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+import fanin
+from fanin import spec, table
+from fanin.comparison import Comparison
+from fanin.looks import look
+from fanin.measures import by_scheme, messages, scheme_name, size_text
+from fanin.result import Machine, Result
+
+SLOWEST = 20
+"""How many of the slowest messages of a run are listed."""
+
+STROKES = {
+    "solid": "none",
+    "dash": "6 4",
+    "dashdot": "6 3 2 3",
+    "dot": "2 3",
+    "longdash": "10 4",
+    "longdashdot": "10 3 2 3",
+}
+"""How the samples of curves beside the names of schemes are dashed, by the names of `fanin.looks.DASHES`."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme of the report and how its curves look."""
+
+    name: str
+    colour: str
+    stroke: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value of the comparison."""
+
+    text: str
+    mark: Literal["", "best", "unfinished", "lost"]
+    """`lost` where a class that must lose nothing did."""
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The slowest messages of one run."""
+
+    label: str
+    scheme: str
+    command: str
+    head: list[str]
+    rows: list[list[str]]
+    unfinished: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything but the charts."""
+
+    title: str
+    kind: Literal["Run", "Comparison"]
+    facts: list[tuple[str, str]]
+    errors: list[str]
+    cautions: list[str]
+    schemes: list[Scheme]
+    sections: list[list[tuple[str, list[Cell]]]]
+    caption: list[str]
+    slowest: list[Slowest]
+    actions_head: list[tuple[str, str]]
+    """Title and scheme of each column."""
+    actions: list[tuple[str, list[str]]]
+    runs_head: list[str]
+    runs: list[tuple[str, list[str]]]
+    """Scheme and cells of each run."""
+    documents: list[tuple[str, str, str, str]]
+    """Label and scheme of each run, its spec and its summary."""
+
+
+def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
+    """Collects it."""
+    first = compared.results[0]
+    actions_head, actions = _actions(compared.results)
+    several = len(compared.results) > 1
+    return Page(
+        title=first.name,
+        kind="Comparison" if several else "Run",
+        facts=_facts(compared, several),
+        errors=compared.errors,
+        cautions=[*([table.cancelled_note(compared)] if compared.cancelled else []), *_warnings(compared.results)],
+        schemes=[_scheme(name) for name in by_scheme(compared.results)],
+        sections=[[(line.name, _cells(line, compared)) for line in section] for section in table.lines(compared)],
+        caption=table.caption(compared).splitlines(),
+        slowest=[_slowest(result, places[index] if places else None) for index, result in enumerate(compared.results)],
+        actions_head=actions_head,
+        actions=actions,
+        runs_head=["run", "seed", "state", "simulated", "packet-hops", "wall time", "packet-hops/s", "event hash"],
+        runs=[(scheme_name(result), _run(result)) for result in compared.results],
+        documents=[
+            (result.label, scheme_name(result), _json(result.spec), _json(result.summary()))
+            for result in compared.results
+        ],
+    )
+
+
+def _warnings(results: Sequence[Result]) -> list[str]:
+    """What runs warn of, each thing once, with the runs that say it unless all do."""
+    told: dict[str, list[str]] = {}
+    for result in results:
+        for detail in dict.fromkeys(result.events().filter(pl.col("kind") == "warning")["detail"]):
+            told.setdefault(detail, []).append(result.label)
+    return [
+        detail if len(labels) == len(results) else f"{detail} ({', '.join(labels)})" for detail, labels in told.items()
+    ]
+
+
+def _json(document: Mapping[str, object]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _scheme(name: str) -> Scheme:
+    style = look(name)
+    return Scheme(name, style.colour, STROKES[style.dash])
+
+
+def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
+    first = compared.results[0]
+    manifests = [result.manifest for result in compared.results]
+    measure = spec.section(first.spec, "measure")
+    hops = sum(manifest["packet_hops"] for manifest in manifests)
+    wall_s = sum(manifest["wall_s"] for manifest in manifests)
+    return [
+        ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
+        ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
+        ("Measured", f"{measure['window']} after {measure['warm_up']} of warm-up"),
+        # Several schemes have their names beside the checkboxes.
+        *([] if several else [("Scheme", scheme_name(first))]),
+        ("Seeds", ", ".join(str(seed) for seed in dict.fromkeys(manifest["seed"] for manifest in manifests))),
+        ("Fanin", ", ".join(dict.fromkeys(manifest["version"] for manifest in manifests))),
+        ("Machine", "; ".join(dict.fromkeys(_machine(manifest["machine"]) for manifest in manifests))),
+        ("Cost", f"{hops:,} packet-hops in {wall_s:.2f} s of wall time: {_speed(hops, wall_s)}"),
+    ]
+
+
+def _traffic(traffic: spec.Spec) -> str:
+    """For example `queries (incast, 16 % of tor-uplinks)`."""
+    parts = [spec.kind(traffic.get("pattern")), spec.describe_load({"traffic": [traffic]}).removeprefix("load ")]
+    return f"{traffic['name']} ({', '.join(filter(None, parts))})"
+
+
+def _machine(machine: Machine) -> str:
+    return f"{machine['cpu'] or machine['arch']}, {machine['cores']} cores, {machine['os']}"
+
+
+def _speed(hops: int, wall_s: float) -> str:
+    return f"{table.number(hops / wall_s / 1e6)} million a second" if wall_s > 0 else table.NONE
+
+
+def _cells(line: table.Line, compared: Comparison) -> list[Cell]:
+    groups = by_scheme(compared.results)
+    lossless = [
+        sum(result.summary()["network"]["drops"]["lossless"] for result in groups[row.scheme]) for row in compared.rows
+    ]
+    fair = [
+        None if line.of_finished and row.unfinished else value
+        for value, row in zip(line.values, compared.rows, strict=True)
+    ]
+    known = {value for value in fair if value is not None}
+    best = None
+    # A value that all share tells nobody apart.
+    if line.better is not None and len(known) > 1:
+        best = min(known) if line.better == "low" else max(known)
+    cells = []
+    for index, (text, value) in enumerate(zip(line.cells, line.values, strict=True)):
+        mark: Literal["", "best", "unfinished", "lost"] = ""
+        if line.name == table.DROPS and lossless[index]:
+            mark = "lost"
+        elif line.name == table.UNFINISHED and value:
+            mark = "unfinished"
+        elif best is not None and fair[index] == best:
+            mark = "best"
+        cells.append(Cell(text, mark))
+    return cells
+
+
+def _slowest(result: Result, place: Path | None) -> Slowest:
+    posted = messages(result)
+    slow = posted.filter(pl.col("slowdown").is_not_null()).sort(["slowdown", "flow_id"], descending=[True, False])
+    rows = slow.head(SLOWEST).rows(named=True)
+    folder = shlex.quote(str(place)) if place else "FOLDER"
+    return Slowest(
+        label=result.label,
+        scheme=scheme_name(result),
+        command=f"fanin why {folder} --flow {rows[0]['flow_id'] if rows else 'ID'}",
+        head=["flow", "traffic", "from", "to", "size", "completion", "slowdown", "timeouts", "resent"],
+        rows=[
+            [
+                f"{row['flow_id']}",
+                row["traffic"],
+                f"h{row['src']}",
+                f"h{row['dst']}",
+                size_text(row["bytes"]),
+                table.time(row["completion_ps"] / 1e6),
+                table.number(row["slowdown"]),
+                f"{row['timeouts']:,}",
+                f"{row['packets_resent']:,}",
+            ]
+            for row in rows
+        ],
+        unfinished=posted["completion_ps"].null_count(),
+    )
+
+
+def _actions(results: Sequence[Result]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
+    """How often each scheme did what, over all its runs; actions that nobody took are left out."""
+    columns: dict[tuple[str, str], dict[str, int]] = {}
+    for result in results:
+        # Traffics of one scheme and set of parameters share their counts.
+        shared: dict[tuple[str, str], list[str]] = {}
+        for traffic in result.summary()["traffics"]:
+            shared.setdefault((traffic["scheme"], json.dumps(traffic["actions"])), []).append(traffic["traffic"])
+        names = [scheme for scheme, _ in shared]
+        for (scheme, actions), of in shared.items():
+            title = scheme if names.count(scheme) == 1 else f"{scheme} ({', '.join(of)})"
+            into = columns.setdefault((title, scheme_name(result)), {})
+            for action, times in json.loads(actions).items():
+                into[action] = into.get(action, 0) + times
+    taken = sorted({action for column in columns.values() for action, times in column.items() if times})
+    rows = [
+        (action.replace("_", " "), [f"{column[action]:,}" if column.get(action) else "" for column in columns.values()])
+        for action in taken
+    ]
+    return list(columns), rows
+
+
+def _run(result: Result) -> list[str]:
+    manifest = result.manifest
+    return [
+        result.label,
+        str(manifest["seed"]),
+        "cancelled" if result.cancelled else "complete",
+        f"{result.simulated_ms:,.3f} ms",
+        f"{manifest['packet_hops']:,}",
+        f"{manifest['wall_s']:.2f} s",
+        f"{manifest['packet_hops_per_second']:,.0f}",
+        manifest["event_hash"],
+    ]
+
+
+WRITTEN_BY = f"Fanin {fanin.__version__}"
