@@ -1,18 +1,20 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, final, type_check_only
 
 __version__: str
 
 class SpecError(ValueError):
     """A spec that cannot run. The message has one line per fault: `file:line: key: what is wrong; what would be right`."""
 
+@final
 class ArrowTable:
     """Columns that leave through the Arrow PyCapsule interface without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+@final
 class Progress:
     """How far a run is."""
 
@@ -29,6 +31,7 @@ class Progress:
     @property
     def finished(self) -> int: ...
 
+@final
 class RunResult:
     """What a run leaves."""
 
@@ -51,6 +54,7 @@ class RunResult:
     def write(self, folder: str, overwrite: bool) -> None:
         """Writes the run folder whole or not at all; raises `OSError`."""
 
+@type_check_only
 class Scheme(TypedDict):
     """One preset of a scheme."""
 
