@@ -174,13 +174,16 @@ def map_jobs(
 
         # Runs are in threads of their own even if there is one: Python gives Ctrl-C to the main thread, which waits.
         with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-            futures = [pool.submit(one, index) for index in range(len(jobs))]
+            futures: list[Future[T]] = []
             try:
+                futures.extend(pool.submit(one, index) for index in range(len(jobs)))
                 # Looks up now and then: a signal that another thread caught does not wake a thread that waits.
                 while not _settled(futures):
                     wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)
             except KeyboardInterrupt:
                 _stop(futures, stop)
+                if len(futures) < len(jobs):
+                    raise  # so early that a run may be under way whose future never came back
                 display.say("stopping: the runs under way keep what they have")
                 wait(futures)
             except BaseException:
