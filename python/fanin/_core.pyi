@@ -19,17 +19,23 @@ class Progress:
     """How far a run is."""
 
     @property
-    def simulated_s(self) -> float: ...
+    def simulated_s(self) -> float:
+        """Simulated time, in seconds."""
     @property
-    def end_s(self) -> float: ...
+    def end_s(self) -> float:
+        """When the measured window ends, in simulated seconds. A run that drains goes on, one that is done stops sooner."""
     @property
-    def packet_hops(self) -> int: ...
+    def packet_hops(self) -> int:
+        """Packets sent over one link each."""
     @property
-    def wall_s(self) -> float: ...
+    def wall_s(self) -> float:
+        """Time that the run has taken, in seconds."""
     @property
-    def started(self) -> int: ...
+    def started(self) -> int:
+        """Messages posted."""
     @property
-    def finished(self) -> int: ...
+    def finished(self) -> int:
+        """Of those, messages whose last byte has arrived."""
 
 @final
 class RunResult:

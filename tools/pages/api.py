@@ -24,7 +24,7 @@ TYPES = ["fanin.run.SpecLike", "fanin.run.Watcher", "fanin.result.TableName"]
 INTERNAL = {"Result": ("of",)}
 """Public members that only the package itself can use."""
 
-MODULES = ["plot", "report", "explain", "timeline", "measures", "looks", "hpcc_plot"]
+MODULES = ["plot", "report", "explain", "measures", "looks", "hpcc"]
 """Modules for a person to import, besides the package itself; those that there are."""
 
 

@@ -1,8 +1,13 @@
-"""What a run leaves, from the code: columns of tables, and the keys of the JSON documents."""
+"""What a run leaves, from the code: columns of tables, and the keys of the JSON documents.
+
+The types of keys are those of `fanin.result`; what they mean stands in the comments of the Rust structures that are written.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import cast
 
 import griffe
@@ -29,7 +34,8 @@ def manifest() -> str:
 
 def summary() -> str:
     """The keys of `summary.json`."""
-    return fields("result", [name for name in typed_dicts() if name not in ("Manifest", "Machine")][::-1])
+    inside_out = [name for name in typed_dicts() if name not in ("Manifest", "Machine")]
+    return fields("result", inside_out[::-1])
 
 
 def comparison() -> str:
@@ -48,13 +54,22 @@ def fields(module: str, names: list[str]) -> str:
     parts = []
     for name in names:
         found = cast("griffe.Class", api.package()[f"{module}.{name}"])
-        rows = [
-            [f"`{key}`", f"`{one.annotation}`", api.text(one)]
-            for key, one in found.attributes.items()
-            if "property" not in one.labels
-        ]
-        if not any(row[2] for row in rows):
-            rows = [row[:2] for row in rows]
-        headers = ["key", "type", "meaning"]
-        parts += [f"### {name}", api.text(found), table(headers[: len(rows[0])], rows)]
+        keys = {key: one for key, one in found.attributes.items() if "property" not in one.labels}
+        meant = comments().get(frozenset(keys), {})
+        rows = [[f"`{key}`", f"`{one.annotation}`", api.text(one) or meant.get(key, "")] for key, one in keys.items()]
+        parts += [f"### {name}", api.text(found), table(["key", "type", "meaning"], rows)]
     return "\n\n".join(parts)
+
+
+@cache
+def comments() -> dict[frozenset[str], dict[str, str]]:
+    """What each field of a structure of the crate `record` means; structures are known by their fields."""
+    found = {}
+    for path in sorted((api.ROOT / "crates" / "record" / "src").rglob("*.rs")):
+        for body in re.findall(
+            r"^pub struct \w+ \{\n(.*?)^\}", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        ):
+            fields = re.findall(r"((?: *///.*\n)+)(?: *#.*\n)* *pub (\w+):", body)
+            meant = {name: " ".join(re.sub(r" */// ?", " ", text).split()) for text, name in fields}
+            found[frozenset(meant)] = {name: text.replace("`None`", "null") for name, text in meant.items()}
+    return found

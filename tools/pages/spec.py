@@ -30,7 +30,7 @@ ORDER = (
 EXAMPLE_OF_TYPE = {"Bytes": "64 KB", "Rate": "10 Gbps", "Time": "5 us"}
 
 INVENTED: Mapping[str, object] = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
-"""Examples of keys that no spec in the tree sets and that have no default."""
+"""Examples that are better than what a spec in the tree sets, or than the default."""
 
 Found = dict[str, list[object]]
 """Values of keys by their path, the shortest first."""
@@ -142,12 +142,13 @@ class Reference:
         kind = properties(node).get("kind", {}).get("const")
         if kind is not None:
             title = f'### {path}: kind = "{kind}"'
-        elif len(properties(node)) == 1 and not has_tables(next(iter(properties(node).values()))):
+        elif len(properties(node)) == 1:
             (only, inner) = next(iter(properties(node).items()))
             example = toml({only: self.example(f"{path}.{only}", inner)})
-            return f"`{key} = {example}`: {about}"
+            more = f" Its keys: {self.sort(f'{path}.{only}', inner)[0]}." if has_tables(inner) else ""
+            return f"`{key} = {example}`: {about}{more}"
         else:
-            title = f"### {path} with {' and '.join(key for key in required(node) if key not in shared or len(shared) == 1)}"
+            title = f"### {path} with {' and '.join(k for k in required(node) if k not in shared)}"
         return "\n\n".join([title, about, self.keys(path, node, kind)])
 
     def keys(self, path: str, node: Schema, kind: object = None) -> str:
@@ -175,7 +176,7 @@ class Reference:
             shown = "" if has_tables(inner_of(inner)) else f"`{toml(example)}`"
             rows.append([f"`{key}`", sort, default, shown, f"{meaning} {options}"])
         grid = table(["key", "type", "default", "example", "meaning"], rows) if rows else "No keys besides."
-        if kind is None or not rows:
+        if kind is None:
             return grid
         return f"{grid}\n\nThe least of it: `{path.rpartition('.')[2]} = {toml(smallest)}`"
 
@@ -225,16 +226,16 @@ class Reference:
         return value
 
     def find_example(self, path: str, node: Schema, kind: object) -> object:
-        """What a spec in the tree says there, or the default, or one made up."""
+        """One that was chosen, or what a spec in the tree says there, or the default, or one made up."""
+        for key in (f"{path}@{kind}", path):
+            if key in INVENTED:
+                return INVENTED[key]
         for key in (f"{path}@{kind}", path):
             for value in self.set_somewhere.get(key, []):
                 if fits(value, node):
                     return value
         if node.get("default") not in (None, [], {}):
             return node["default"]
-        for key in (f"{path}@{kind}", path):
-            if key in INVENTED:
-                return INVENTED[key]
         return self.made_up(node)
 
     def made_up(self, node: Schema) -> object:
