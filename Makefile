@@ -10,11 +10,12 @@ CASES_SOAK := 10000
 APT_PACKAGES := valgrind tshark chromium
 
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
+PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc')
 
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate wheel docs
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -43,6 +44,17 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
+# Cargo's folder is that of the native module, so this links and packs, and compiles nothing twice.
+$(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
+	rm -rf dist
+	$(BIN)/maturin build --quiet --release --out dist
+	@touch $@
+
+wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
+
+docs: setup ## renew the pages of docs that are made from the code
+	PYTHONPATH=tools $(BIN)/python -m pages
+
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare examples/incast.toml
 
@@ -51,14 +63,14 @@ test: setup lint test-rust test-python ## the whole test suite
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests tools
+	$(BIN)/ruff check python tests tools
 	$(BIN)/mypy
 
 test-rust: setup
 	FANIN_CASES=$(CASES_TEST) cargo test --locked --workspace --quiet
 
-test-python: setup
+test-python: setup wheel
 	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest
 
 soak: setup ## the property tests with many more random cases
@@ -71,8 +83,8 @@ fuzz: ## broken files against every reader until Ctrl-C, or for SECONDS=60
 
 fmt: $(BIN)/.packages ## format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests tools
+	$(BIN)/ruff check --fix python tests tools
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
@@ -86,6 +98,6 @@ papers: setup ## the papers' experiments: pictures, and our numbers beside their
 	$(BIN)/fanin paper all --out docs/papers
 
 clean: ## remove everything that can be made again
-	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf target dist $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so

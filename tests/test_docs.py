@@ -1,5 +1,6 @@
-"""The documents' Python examples run as they stand."""
+"""The documents: their Python examples run as they stand, their links lead somewhere, and what is made is up to date."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,13 +8,22 @@ from pathlib import Path
 
 import pytest
 
+import fanin
+from fanin import _core
+from pages import spec
+from pages.build import stale
+from pages.markdown import slug
+
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "ns3-hpcc.md"
 """Its examples build on each other; `test_tutorial.py` runs them."""
-DOCUMENTS = [path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if path != TUTORIAL]
+QUICK_START = ROOT / "docs" / "quick-start.md"
+"""So do these; `test_quick_start.py` runs them."""
+ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START)]
 EXAMPLES = [
     pytest.param(code, id=f"{document.relative_to(ROOT)}-{number}")
-    for document in sorted(DOCUMENTS)
+    for document in DOCUMENTS
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL))
 ]
 
@@ -30,3 +40,60 @@ def test_example_runs(code: str, tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_pages_that_are_made_from_the_code_are_up_to_date() -> None:
+    pages = stale()
+    assert not pages, f"renew {', '.join(pages)} with: make docs"
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = without_code(page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        aim = (page.parent / path).resolve() if path else page
+        assert aim.exists(), f"{page.name}: nothing is at {target}"
+        if anchor:
+            assert anchor in anchors(aim), f"{page.name}: no heading for {target}"
+
+
+def without_code(text: str) -> str:
+    """The text without blocks and spans of code, in which brackets mean something else."""
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors(page: Path) -> set[str]:
+    """What can follow # in a link to the page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.*"):
+        if page.suffix in (".md", ".ipynb") and page.name != "README.md":
+            assert f"]({page.name})" in index, page.name
+
+
+def test_references_in_the_schema_lead_somewhere() -> None:
+    text = _core.schema()
+    assert set(re.findall(r"#/\$defs/(\w+)", text)) == set(json.loads(text)["$defs"])
+
+
+def test_examples_in_the_spec_reference_fit_the_schema() -> None:
+    reference = spec.Reference()
+    reference.write()
+    assert len(reference.examples) > 100
+    for path, (value, node) in reference.examples.items():
+        assert spec.fits(value, node), f"{path} = {value}; give an example in tools/pages/examples.toml"
+
+
+def test_the_smallest_spec_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    found = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    (tmp_path / "smallest.toml").write_text(found[1], encoding="utf-8")
+    assert fanin.run(tmp_path / "smallest.toml", progress=False).flows().height == 3

@@ -4,7 +4,11 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import fanin
 
@@ -55,6 +59,25 @@ def test_runs_that_had_not_begun_are_left_out(tiny: Path, tmp_path: Path) -> Non
     assert code == 130
     assert "dcqcn cancelled at " in out
     assert not (tmp_path / "runs" / "tiny-incast" / "none").exists()
+
+
+def test_ctrl_c_while_runs_are_handed_over_stops_them(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*arguments: Any) -> None:
+        submit(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    looks: list[float] = []
+
+    def watch(state: fanin._core.Progress) -> bool:
+        looks.append(state.simulated_s)
+        return len(looks) < 20
+
+    with pytest.raises(KeyboardInterrupt):
+        fanin.run(tiny, set=["measure.window=100 s"], progress=watch)
+    assert len(looks) < 20, "it went on with nobody to stop it"
 
 
 def test_a_progress_function_sees_the_run_and_can_stop_it(tiny: Path) -> None:

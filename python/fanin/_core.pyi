@@ -1,34 +1,43 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, final, type_check_only
 
 __version__: str
 
 class SpecError(ValueError):
     """A spec that cannot run. The message has one line per fault: `file:line: key: what is wrong; what would be right`."""
 
+@final
 class ArrowTable:
     """Columns that leave through the Arrow PyCapsule interface without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+@final
 class Progress:
     """How far a run is."""
 
     @property
-    def simulated_s(self) -> float: ...
+    def simulated_s(self) -> float:
+        """Simulated time, in seconds."""
     @property
-    def end_s(self) -> float: ...
+    def end_s(self) -> float:
+        """When the measured window ends, in simulated seconds. A run that drains goes on, one that is done stops sooner."""
     @property
-    def packet_hops(self) -> int: ...
+    def packet_hops(self) -> int:
+        """Packets sent over one link each."""
     @property
-    def wall_s(self) -> float: ...
+    def wall_s(self) -> float:
+        """Time that the run has taken, in seconds."""
     @property
-    def started(self) -> int: ...
+    def started(self) -> int:
+        """Messages posted."""
     @property
-    def finished(self) -> int: ...
+    def finished(self) -> int:
+        """Of those, messages whose last byte has arrived."""
 
+@final
 class RunResult:
     """What a run leaves."""
 
@@ -51,6 +60,7 @@ class RunResult:
     def write(self, folder: str, overwrite: bool) -> None:
         """Writes the run folder whole or not at all; raises `OSError`."""
 
+@type_check_only
 class Scheme(TypedDict):
     """One preset of a scheme."""
 

@@ -1,4 +1,7 @@
-"""What a person sees while runs are under way, on stderr: a bar per run, or now and then a line where no terminal is."""
+"""What a person sees while runs are under way: a bar per run on stderr, or now and then a line where no terminal is.
+
+In a notebook a line per run stands in the output of the cell and is renewed in place.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,24 @@ import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from fanin import _core
 
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle
+
 LINE_EVERY_S = 10.0
 """How often a run says where it is when stderr is no terminal."""
 
 MOST_BARS = 8
 """More runs than this share one bar."""
+
+BAR = 16
+"""Characters of a bar."""
 
 
 class ProgressDisplay:
@@ -33,11 +43,14 @@ class ProgressDisplay:
         self._done = [0.0] * len(labels)
         self._hops = [0] * len(labels)
         self._bars: Progress | None = None
+        self._cell: _Cell | None = None
         self._tasks: list[TaskID] = []
-        if visible and self._console.is_terminal:
+        if visible and self._console.is_jupyter:
+            self._cell = _Cell([f"{len(labels)} runs"] if self._together else labels)
+        elif visible and self._console.is_terminal:
             self._bars = Progress(
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=16),
+                BarColumn(bar_width=BAR),
                 TextColumn("{task.fields[state]}"),
                 console=self._console,
             )
@@ -47,6 +60,8 @@ class ProgressDisplay:
     def __enter__(self) -> ProgressDisplay:
         if self._bars is not None:
             self._bars.start()
+        elif self._cell is not None:
+            self._cell.show()
         else:
             self.say(f"running {len(self._labels)} runs" if self._together else f"running {', '.join(self._labels)}")
         return self
@@ -68,11 +83,16 @@ class ProgressDisplay:
         self._done[index] = 1.0
         if self._together:
             self._show(0, self._describe_all())
+        elif self._cell is not None:
+            self._cell.set(index, 1.0)
 
     def _show(self, line: int, text: str) -> None:
+        done = sum(self._done) / len(self._done) if self._together else self._done[line]
         if self._bars is not None:
-            done = sum(self._done) / len(self._done) if self._together else self._done[line]
             self._bars.update(self._tasks[line], completed=done, state=text)
+            return
+        if self._cell is not None:
+            self._cell.set(line, done, text)
             return
         if not self._visible:
             return
@@ -97,8 +117,54 @@ class ProgressDisplay:
 
     def say(self, text: str) -> None:
         """One line above the bars."""
-        if self._visible:
+        if self._cell is not None:
+            self._cell.say(text)
+        elif self._visible:
             self._console.print(text, soft_wrap=True, markup=False)
+
+
+class _Cell:
+    """A line per run in the output of a notebook's cell."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._labels = labels
+        self._done = [0.0] * len(labels)
+        self._texts = ["waiting"] * len(labels)
+        self._said: list[str] = []
+        self._lock = threading.Lock()
+        self._shown: DisplayHandle | None = None
+
+    def show(self) -> None:
+        """Puts the lines into the output of the cell that runs now."""
+        from IPython.display import display
+
+        # As text: what the cell shows is the same in every notebook program, without widgets.
+        self._shown = display(self._content(), raw=True, display_id=True)
+
+    def set(self, line: int, done: float, text: str | None = None) -> None:
+        """How much of a run is done, and what is told of it."""
+        with self._lock:
+            self._done[line] = done
+            self._texts[line] = text or self._texts[line]
+            self._renew()
+
+    def say(self, text: str) -> None:
+        """A line below those of the runs."""
+        with self._lock:
+            self._said.append(text)
+            self._renew()
+
+    def _renew(self) -> None:
+        if self._shown is not None:
+            self._shown.update(self._content(), raw=True)
+
+    def _content(self) -> dict[str, str]:
+        width = max(len(label) for label in self._labels)
+        lines = [
+            f"{label:{width}} {'█' * round(done * BAR):░<{BAR}} {text}"
+            for label, done, text in zip(self._labels, self._done, self._texts, strict=True)
+        ]
+        return {"text/plain": "\n".join([*lines, *self._said])}
 
 
 def describe(state: _core.Progress) -> str:

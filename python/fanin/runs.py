@@ -199,11 +199,14 @@ def map_jobs(
                     display.finished(index)
                 return taken
 
-            futures = [pool.submit(one, index) for index in range(len(jobs))]
+            futures: list[Future[T]] = []
             try:
+                futures.extend(pool.submit(one, index) for index in range(len(jobs)))
                 _wait(futures)
             except KeyboardInterrupt:
                 _stop(futures, stop)
+                if len(futures) < len(jobs):
+                    raise  # so early that a run may be under way whose future never came back
                 display.say("stopping: the runs under way keep what they have")
                 # One whose network is still being set up has nothing to keep and cannot hear.
                 _wait([future for index, future in enumerate(futures) if begun[index]])

@@ -126,7 +126,7 @@ impl RateOrShare {
 /// Its parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "spec", serde(deny_unknown_fields), schemars(rename = "Dcqcn"))]
 pub struct Params {
     /// When the receiver sends the CNP of a window.
     pub cnp: CnpTiming,

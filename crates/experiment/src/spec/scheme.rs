@@ -68,9 +68,22 @@ impl JsonSchema for SchemeChoice {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut branches = vec![generator.subschema_for::<SchemeId>().to_value()];
-        for (presets, reference) in fanin_cc::schemas(generator) {
-            let full = definition(generator, &reference);
+        let parameters = fanin_cc::schemas(generator);
+        for (presets, reference) in &parameters {
+            let full = definition(generator, reference);
             branches.extend(presets.iter().map(|id| changes(id, &full)));
+        }
+        // Their definitions are in the branches now. One stays if a branch refers to it, as Dart's does to DCQCN's; there, too, any
+        // parameter may be left out.
+        let text = Value::from(branches.clone()).to_string();
+        for name in parameters.iter().filter_map(|(_, reference)| defined(reference)) {
+            if text.contains(&format!("\"#/$defs/{name}\"")) {
+                if let Some(kept) = generator.definitions_mut().get_mut(name).and_then(Value::as_object_mut) {
+                    kept.remove("required");
+                }
+            } else {
+                generator.definitions_mut().remove(name);
+            }
         }
         json_schema!({
             "description": "A scheme: its id, or a table with its id and the parameters that are to differ.",
@@ -99,11 +112,15 @@ fn changes(id: &str, full: &Value) -> Value {
     })
 }
 
-/// What a reference refers to, taken out of the definitions: nothing else refers to it.
-fn definition(generator: &mut SchemaGenerator, reference: &Schema) -> Value {
-    let Some(path) = reference.get("$ref").and_then(Value::as_str) else {
-        return reference.clone().to_value();
-    };
-    let name = path.rsplit('/').next().unwrap_or_default();
-    generator.definitions_mut().remove(name).unwrap_or_default()
+/// The name of the definition that a schema refers to.
+fn defined(reference: &Schema) -> Option<&str> {
+    reference.get("$ref").and_then(Value::as_str)?.rsplit('/').next()
+}
+
+/// What a reference refers to.
+fn definition(generator: &SchemaGenerator, reference: &Schema) -> Value {
+    match defined(reference) {
+        Some(name) => generator.definitions().get(name).cloned().unwrap_or_default(),
+        None => reference.clone().to_value(),
+    }
 }

@@ -1,0 +1,135 @@
+"""The wheel works where nothing of the source tree is: in a bare virtual environment, from another folder."""
+
+import ast
+import email
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+SUFFIXES_OF_THE_TREE = {".so", ".pyc"}
+"""What lies in the package's folder but is made there."""
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that `make wheel` left, or one built now if the sources are newer."""
+    sources = [*packaged(root), *(root / "crates").rglob("*.rs"), root / "pyproject.toml", root / "README.md"]
+    newest = max(path.stat().st_mtime for path in sources)
+    for made in (root / "dist").glob("*.whl"):
+        if made.stat().st_mtime > newest:
+            return made
+    return build(root, "build", "--release", "--out", str(tmp_path_factory.mktemp("dist")))
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a virtual environment in which the wheel is all that was installed.
+
+    Its dependencies are seen where they lie already: to download 300 MB would test other people's packages.
+    """
+    folder = tmp_path_factory.mktemp("bare")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    programs = folder / "bin"
+    run(sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-deps", "--no-index", wheel)
+    (site,) = folder.glob("lib/python*/site-packages")
+    assert (site / "fanin").is_dir()
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return programs
+
+
+def packaged(root: Path) -> list[Path]:
+    """The files of the package that are sources."""
+    files = [path for path in (root / "python" / "fanin").rglob("*") if path.is_file()]
+    return [path for path in files if path.suffix not in SUFFIXES_OF_THE_TREE]
+
+
+def build(root: Path, *arguments: str) -> Path:
+    """Runs maturin, which shares cargo's folder with `make setup`, and returns what it wrote into `--out`."""
+    env = os.environ | {"PYO3_PYTHON": os.environ.get("PYO3_PYTHON", sys.executable)}
+    run(sys.executable, "-m", "maturin", *arguments, cwd=root, env=env)
+    (made,) = Path(arguments[-1]).iterdir()
+    return made
+
+
+def run(*line: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
+    """Runs a program that has to end well and returns what it printed."""
+    done = subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=1200)
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_one_wheel_serves_all_pythons_from_3_11(wheel: Path) -> None:
+    assert re.fullmatch(r"fanin-\d+\.\d+\.\d+-cp311-abi3-\w+\.whl", wheel.name)
+
+
+def test_it_holds_the_whole_package_and_nothing_else(wheel: Path, root: Path) -> None:
+    python = root / "python"
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if not name.startswith("fanin-")}
+    assert held == {str(path.relative_to(python)) for path in packaged(root)} | {"fanin/_core.abi3.so"}
+    assert {"fanin/py.typed", "fanin/_core.pyi"} <= held
+
+
+def test_the_declared_dependencies_are_what_it_imports(wheel: Path, root: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        required = email.message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
+    declared = {re.split(r"[^A-Za-z0-9_.-]", line)[0].lower() for line in required if "extra ==" not in line}
+    imported = {name for path in packaged(root) if path.suffix == ".py" for name in imports(path)}
+    owners = packages_distributions()
+    third = {owners[name][0].lower() for name in imported - sys.stdlib_module_names - {"fanin"}}
+    # IPython is there wherever a notebook runs; nothing else needs it.
+    assert declared == third - {"ipython"}
+
+
+def imports(path: Path) -> set[str]:
+    """The top packages that a module imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_it_runs_where_no_source_tree_is(bare: Path, tiny: Path, tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    spec = tmp_path / "tiny.toml"
+    spec.write_bytes(tiny.read_bytes())
+    where = run(bare / "python", "-c", "import fanin; print(fanin.__file__)", cwd=tmp_path, env=env)
+    assert Path(where.strip()).is_relative_to(bare.parent)
+    version = run(bare / "fanin", "version", cwd=tmp_path, env=env)
+    assert version.strip() == run(bare / "python", "-c", VERSION, cwd=tmp_path, env=env).strip()
+    assert "messages finished" in run(bare / "fanin", "run", spec, cwd=tmp_path, env=env)
+    loaded = "import fanin; print(fanin.load('runs/tiny-incast/as-written').flows().height)"
+    assert int(run(bare / "python", "-c", loaded, cwd=tmp_path, env=env)) > 100
+
+
+VERSION = "from importlib.metadata import version; print(version('fanin'))"
+
+
+def test_the_source_archive_holds_what_a_build_needs(root: Path, tmp_path: Path) -> None:
+    archive = build(root, "sdist", "--out", str(tmp_path / "sdist"))
+    with tarfile.open(archive) as files:
+        held = {name.partition("/")[2] for name in files.getnames()}
+        cargo = files.extractfile(f"{archive.name.removesuffix('.tar.gz')}/Cargo.toml")
+        assert cargo is not None
+        members = tomllib.loads(cargo.read().decode())["workspace"]["members"]
+    assert {"Cargo.lock", "pyproject.toml", "README.md", "LICENSE"} <= held
+    assert {f"{member}/Cargo.toml" for member in members} <= held
+    assert {str(path.relative_to(root)) for path in packaged(root)} <= held
+    # Everything that a crate's sources include at compile time lies inside that crate, so it is there too.
+    for member in members:
+        for path in (root / member / "src").rglob("*"):
+            if path.is_file():
+                assert str(path.relative_to(root)) in held

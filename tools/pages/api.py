@@ -1,0 +1,140 @@
+"""The Python API, from signatures and docstrings."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import griffe
+
+from pages.markdown import link, table
+
+ROOT = Path(__file__).parents[2]
+
+LINE = 110
+"""Signatures longer than this get a line per parameter."""
+
+CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable"]
+"""What the functions of the package hand over and nobody makes."""
+
+TYPES = ["fanin.run.SpecLike", "fanin.run.Watcher", "fanin.result.TableName"]
+"""Names in signatures that stand for something longer."""
+
+INTERNAL = {"Result": ("of",)}
+"""Public members that only the package itself can use."""
+
+MODULES = ["plot", "measures", "over_time", "waits", "looks", "hpcc"]
+"""Modules for a person to import, besides the package itself; those that there are."""
+
+
+@cache
+def package() -> griffe.Module:
+    """The package as its source has it."""
+    return cast("griffe.Module", griffe.load("fanin", search_paths=[ROOT / "python"], resolve_aliases=True))
+
+
+def reference() -> str:
+    """The part of `docs/python-api.md` that is made."""
+    names = [f"fanin.{name}" for name in sorted(package().exports or [], key=str) if not str(name).startswith("__")]
+    modules = {f"fanin.{name}": members(f"fanin.{name}") for name in MODULES if name in package().members}
+    parts = [
+        index(names),
+        *(entry(name, name) for name in [*names, *CLASSES]),
+        "## Types",
+        table(["name", "is", "meaning"], [kind(name) for name in TYPES]),
+    ]
+    for name, listed in modules.items():
+        parts += [f"## {name}", text(found(name)), *(entry(member, member, 3) for member in listed)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def found(name: str) -> griffe.Object:
+    """What has this name, wherever it is defined."""
+    path = name.removeprefix("fanin").lstrip(".")
+    thing: griffe.Object | griffe.Alias = package()[path] if path else package()
+    return thing.final_target if isinstance(thing, griffe.Alias) else thing
+
+
+def members(module: str) -> list[str]:
+    """What a module is for: what it exports, or else its own public functions and classes."""
+    there = found(module)
+    exports = [str(name) for name in there.exports or []]
+    own = [
+        name
+        for name, one in there.members.items()
+        if not name.startswith("_") and not one.is_alias and (one.is_function or one.is_class)
+    ]
+    return [f"{module}.{name}" for name in exports or own]
+
+
+def index(names: list[str]) -> str:
+    """A line for each."""
+    return table(["name", "what it is"], [[link(name), text(found(name)).partition("\n\n")[0]] for name in names])
+
+
+def kind(name: str) -> list[str]:
+    """A row about a type that has a name."""
+    one = found(name)
+    return [f"`{name.rpartition('.')[2]}`", f"`{getattr(one, 'value', '')}`", text(one)]
+
+
+def entry(name: str, heading: str, level: int = 2) -> str:
+    """A function or a class with its public members."""
+    one = found(name)
+    parts = [f"{'#' * level} {heading}"]
+    if isinstance(one, griffe.Function):
+        return "\n\n".join([*parts, code(signature(one)), text(one)])
+    if not isinstance(one, griffe.Class):
+        return "\n\n".join([*parts, text(one)])
+    parts.append(text(one))
+    public = {key: part for key, part in one.members.items() if not key.startswith("_") or key == "__arrow_c_stream__"}
+    for key in INTERNAL.get(one.name, ()):
+        public.pop(key)
+    rows = [
+        [f"`{key}`", f"`{part.annotation}`", text(part)]
+        for key, part in public.items()
+        if isinstance(part, griffe.Attribute)
+    ]
+    if rows:
+        parts.append(table(["attribute", "type", "meaning"], rows))
+    for part in public.values():
+        if isinstance(part, griffe.Function):
+            parts += [code(signature(part, owner=one.name)), text(part)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def signature(one: griffe.Function, owner: str = "") -> str:
+    """How it is called, on one line or with a line per parameter."""
+    listed: list[str] = []
+    starred = False
+    for parameter in one.parameters:
+        if owner and parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is griffe.ParameterKind.keyword_only and not starred:
+            starred = True
+            listed.append("*")
+        starred = starred or parameter.kind is griffe.ParameterKind.var_positional
+        star = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}
+        shown = star.get(parameter.kind or griffe.ParameterKind.positional_only, "") + parameter.name
+        if parameter.annotation is not None:
+            shown += f": {parameter.annotation}"
+        if parameter.default is not None and parameter.kind not in star:
+            shown += f" = {parameter.default}"
+        listed.append(shown)
+    name = f"{owner}.{one.name}" if owner else one.name
+    end = f" -> {one.returns}" if one.returns is not None else ""
+    line = f"{name}({', '.join(listed)}){end}"
+    if len(line) <= LINE:
+        return line
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in listed) + f"){end}"
+
+
+def code(line: str) -> str:
+    """A signature; not marked as Python that runs."""
+    return f"```py\n{line}\n```"
+
+
+def text(one: griffe.Object | griffe.Alias) -> str:
+    """Its docstring, which is Markdown."""
+    return one.docstring.value.strip() if one.docstring is not None else ""

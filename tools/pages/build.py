@@ -1,0 +1,52 @@
+"""Which page is made of what. Pages with prose have a made part between two marks, manuals are made whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pages import api, commands, manuals, results, spec
+
+ROOT = Path(__file__).parents[2]
+"""The repository."""
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "spec": ("docs/spec.md", spec.reference),
+    "commands": ("docs/commands.md", commands.reference),
+    "api": ("docs/python-api.md", api.reference),
+    "tables": ("docs/results.md", results.tables),
+    "manifest": ("docs/results.md", results.manifest),
+    "summary": ("docs/results.md", results.summary),
+    "comparison": ("docs/results.md", results.comparison),
+}
+"""The made parts of pages: the name of the marks, the page, what makes it."""
+
+
+def made() -> dict[str, str]:
+    """Every page with made parts, as it should be; by its path in the repository."""
+    pages = manuals.pages()
+    for name, (page, make) in PARTS.items():
+        text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
+        pages[page] = filled(text, name, make())
+    return pages
+
+
+def filled(text: str, name: str, part: str) -> str:
+    """The page with this between its marks; raises `ValueError` if it has no such marks."""
+    begin, end = f"<!-- made by `make docs`: {name} -->", f"<!-- end: {name} -->"
+    before, found_begin, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        raise ValueError(f"no marks for the part {name}: {begin} ... {end}")
+    return f"{before}{begin}\n\n{part.strip()}\n\n{end}{after}"
+
+
+def stale() -> list[str]:
+    """The pages that are not what they should be, by their path in the repository."""
+    wanted = made()
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "schemes").glob("*.md")}
+    differ = {name for name, text in wanted.items() if not is_text(ROOT / name, text)}
+    return sorted(differ | (there - wanted.keys()))
+
+
+def is_text(path: Path, text: str) -> bool:
+    """Whether a file says exactly this."""
+    return path.is_file() and path.read_text(encoding="utf-8") == text
