@@ -91,4 +91,4 @@ def test_numbers_are_shown_with_three_digits() -> None:
         "10 min",
         "2 h",
     ]
-    assert [percent(0.1615), percent(1)] == ["16.1 %", "100 %"]
+    assert [percent(0.16125), percent(1)] == ["16.1 %", "100 %"]

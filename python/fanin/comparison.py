@@ -29,22 +29,32 @@ class Row:
     """One scheme of a comparison. With several seeds each number is the mean over its runs."""
 
     scheme: str
+    """Its id; those of several traffics joined by `+`."""
     runs: int
+    """Seeds."""
     started: float
     """Messages posted in the measured window; flows that are meant to last as long as the run are not counted."""
     finished: float
+    """Of these, messages whose last byte arrived."""
     unfinished: float
+    """Of these, messages that had not arrived when the run stopped."""
     endless: float
     """Flows that are meant to last as long as the run."""
     reported: float
     """Finished messages of the reported sizes: what the percentiles are over."""
     fct_p50_us: float | None
-    """Of their completion times, each from its post to its last byte at the receiver. A number that some run lacks is None."""
+    """Median of their completion times, each from its post to its last byte at the receiver; a number that some run lacks is
+    None."""
     fct_p99_us: float | None
+    """99th percentile of the same."""
     fct_p999_us: float | None
+    """99.9th percentile of the same."""
     slowdown_p50: float | None
+    """Median of their slowdowns: completion time over its ideal, which the spec names."""
     slowdown_p99: float | None
+    """99th percentile of the same."""
     slowdown_p999: float | None
+    """99.9th percentile of the same."""
     long_goodput_gbps: float | None
     """Payload that endless flows delivered in the measured window, all together; None without any."""
     marked_share: float | None
@@ -54,14 +64,17 @@ class Row:
     queries: float
     """Finished queries: rounds of requests whose answers have all arrived. Zero where no traffic has the pattern."""
     query_p50_us: float | None
-    """From the first request of a query to its last answer."""
+    """Median of the times from the first request of a query to its last answer."""
     query_p99_us: float | None
+    """99th percentile of the same."""
     query_timeout_share: float | None
     """Share of the queries of which some message had a retransmission timeout."""
     drops: float
+    """Packets dropped in the whole run, whatever the cause."""
     paused_us: float
     """Time that ports spent paused by PFC, summed over ports and classes."""
     cnps: float
+    """Congestion notification packets that receivers sent."""
     ci95: dict[str, float]
     """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
 

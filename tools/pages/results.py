@@ -40,7 +40,7 @@ def summary() -> str:
 
 def comparison() -> str:
     """The keys of a row of `compare.json`."""
-    return fields("compare", ["Row"])
+    return fields("comparison", ["Row"])
 
 
 def typed_dicts() -> list[str]:
