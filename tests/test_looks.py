@@ -15,6 +15,8 @@ def test_families_share_a_colour_and_the_first_is_solid() -> None:
     assert look("dcqcn").colour == look("dcqcn-win").colour == FAMILIES["dcqcn"]
     assert look("dart").dash == look("dcqcn").dash == look("hpcc").dash == "solid"
     assert look("dcqcn") != look("dcqcn-win")
+    in_grey = [look(scheme).marker for scheme in ("dart", "dcqcn", "hpcc", "dctcp", "timely-ns3")]
+    assert len(set(in_grey)) == len(in_grey)
 
 
 def test_unknown_and_joined_schemes_have_a_look_that_stays() -> None:

@@ -1,7 +1,7 @@
 """How a scheme looks: one colour, dash and marker for each, the same in every picture.
 
 A family of schemes shares a colour of the palette of Okabe and Ito, which is told apart under every common colour
-blindness; its members differ by dash and marker, which also tell families apart in grey.
+blindness; where markers are drawn they tell families apart in grey, too. Its members differ by dash.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from typing import Any
 
 from fanin import _core
@@ -84,15 +83,14 @@ def look(scheme: str) -> Look:
 
 @cache
 def _looks() -> dict[str, Look]:
-    """Of every preset. Members of a family take dashes in the order of the registry; when those are used up, another marker."""
+    """Of every preset. Members of a family take dashes in the order of the registry; when those are used up, the next marker."""
     used: dict[str, int] = {}
     looks: dict[str, Look] = {}
-    styles = [(dash, marker) for marker, dash in product(MARKERS, DASHES)]
     for row in _core.schemes():
         colour = _colour(row["id"])
-        dash, marker = styles[used.get(colour, 0) % len(styles)]
+        turn, place = divmod(used.get(colour, 0), len(DASHES))
         used[colour] = used.get(colour, 0) + 1
-        looks[row["id"]] = Look(colour, dash, marker)
+        looks[row["id"]] = Look(colour, DASHES[place], MARKERS[(COLOURS.index(colour) + turn) % len(MARKERS)])
     return looks
 
 

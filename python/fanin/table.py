@@ -123,10 +123,17 @@ def caption(compared: Comparison) -> str:
 
 
 def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> str:
-    """A number of a row, and half of its 95 % interval where there are several runs."""
+    """A number of a row, and half of its 95 % interval in the same unit where there are several runs."""
     shown = show(getattr(row, field))
     width = row.ci95.get(field)
-    return shown if not width else f"{shown} \u00b1 {show(width)}"
+    if not width:
+        return shown
+    value, _, unit = shown.partition(" ")
+    if show is time:
+        width /= US_OF[unit]
+    elif show is share:
+        width *= 100
+    return f"{value} \u00b1 {number(width)} {unit}".rstrip()
 
 
 def cancelled_note(compared: Comparison) -> str:
@@ -155,8 +162,8 @@ def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
 
 
 def count(value: float | None) -> str:
-    """How many; a mean that is no whole number has one digit more."""
-    return NONE if value is None else f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    """How many; a small mean that is no whole number has one digit more."""
+    return NONE if value is None else f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
 
 
 def gbps(value: float | None) -> str:
@@ -173,16 +180,17 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
+US_OF = {"s": 1e6, "ms": 1e3, "us": 1.0}
+
+
 def time(us: float | None) -> str:
     """A time given in microseconds, in the unit that reads best."""
     if us is None:
         return NONE
     if us == 0:
         return "0"
-    for unit, scale in (("s", 1e6), ("ms", 1e3)):
-        if us >= scale:
-            return f"{number(us / scale)} {unit}"
-    return f"{number(us)} us"
+    unit = next((unit for unit, scale in US_OF.items() if us >= scale), "us")
+    return f"{number(us / US_OF[unit])} {unit}"
 
 
 def share(value: float | None) -> str:
