@@ -20,6 +20,9 @@ use std::collections::HashMap;
 const MAX_CLASSES: usize = 7;
 /// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
 const MAX_RATES: usize = 16;
+/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far from
+/// overflow.
+const LONGEST_WAY: Time = Time::from_s(864_000);
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports stay far from overflow.
@@ -54,6 +57,18 @@ pub fn check_network(
     needs.check_thresholds(&classes, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let mut graph = graph?;
+    // No way crosses a link twice, so no round-trip time is longer.
+    let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
+        let tx = link.rate.tx_time(wire).saturating_add(link.rate.tx_time(network.packet.ack.get()));
+        sum.saturating_add(tx).saturating_add(link.delay).saturating_add(link.delay)
+    };
+    let longest = graph.links.iter().fold(Time::ZERO, sum);
+    if longest > LONGEST_WAY {
+        let problem = "a packet and its ACK over each of its links, one after the other, take longer than any run";
+        let right = format!("together they take at most {LONGEST_WAY}; use faster links, or fewer");
+        checker.fail("network.topology", problem, right);
+        return None;
+    }
     let entries = fanin_fabric::route_entries(&graph);
     if entries > MAX_ROUTES {
         let problem = format!(
