@@ -38,12 +38,14 @@ def test_a_control_group_may_have_less(tmp_path: Path) -> None:
 
 
 def test_a_run_above_its_limit_is_refused_with_what_it_needs() -> None:
-    with pytest.raises(_core.LimitError, match=r"needs about .* of memory, above the limit of 1 MB.*--max-memory") as told:
+    with pytest.raises(
+        _core.LimitError, match=r"needs about .* of memory, above the limit of 1 MB.*--max-memory"
+    ) as told:
         fanin.run(INCAST, max_memory=10**6, progress=False)
     assert "\n" not in str(told.value)
     assert isinstance(told.value, fanin.SpecError)
     with pytest.raises(_core.LimitError, match=r"takes about .*, above the limit of .*--max-time"):
-        fanin.run(INCAST, set=["measure.window=20 s"], max_time=1.0, progress=False)
+        fanin.run(INCAST, set=["measure.window=2 s"], max_memory=10**12, max_time=1.0, progress=False)
 
 
 def test_a_run_below_its_limits_runs() -> None:

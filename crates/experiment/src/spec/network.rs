@@ -575,16 +575,21 @@ impl Room<'_> {
             _ => return,
         };
         let (mut worst, mut too_small) = ((0, 0), None);
-        let mut of_switch: HashMap<NodeId, u128> = HashMap::new();
+        let mut of_node = vec![0u128; self.graph.names.len()];
+        // Links are many, and of few kinds.
+        let mut kind = (Rate::ZERO, Time::NEVER, 0);
         for (i, link) in self.graph.links.iter().enumerate() {
-            let computed = pfc::headroom(link.rate, link.delay, self.wire, self.pause);
+            if (kind.0, kind.1) != (link.rate, link.delay) {
+                kind = (link.rate, link.delay, pfc::headroom(link.rate, link.delay, self.wire, self.pause));
+            }
+            let computed = kind.2;
             let needed = pfc.headroom.unwrap_or(computed);
             if needed < computed {
                 too_small.get_or_insert((needed, computed));
             }
             worst = worst.max((needed, i));
             for end in [link.a, link.b] {
-                *of_switch.entry(end).or_default() += u128::from(needed);
+                of_node[end.ix()] += u128::from(needed);
             }
         }
         if let Some((needed, computed)) = too_small {
@@ -620,8 +625,8 @@ impl Room<'_> {
                 }
                 Limit::Pool { pool, .. } => {
                     let (bytes, lossless) = self.plan.pools[pool];
-                    let switches = of_switch.iter().filter(|(node, _)| !self.graph.is_host(**node));
-                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), *node)).max();
+                    let switches = (0..).map(NodeId).zip(&of_node).filter(|(node, _)| !self.graph.is_host(*node));
+                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), node)).max();
                     if let Some((needed, node)) = all
                         && needed >= u128::from(bytes)
                     {

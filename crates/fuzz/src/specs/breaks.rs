@@ -231,7 +231,8 @@ fn put(root: &mut Value, path: &[Step], value: Value) {
 }
 
 fn quantity(mutator: &mut Mutator, unit: &str) -> Value {
-    let number = NUMBERS[mutator.below(if mutator.one_in(3) { NUMBERS.len() } else { 10 })];
+    let most = if mutator.one_in(3) { NUMBERS.len() } else { 10 };
+    let number = NUMBERS[mutator.below(most)];
     let unit = if mutator.one_in(4) { UNITS[mutator.below(UNITS.len())] } else { unit };
     Value::String(format!("{number} {unit}"))
 }
