@@ -78,7 +78,8 @@ soak: setup ## the property tests with many more random cases
 	FANIN_CASES=$(CASES_SOAK) $(BIN)/pytest
 
 # Debug assertions and overflow checks are on, as in the tests.
-fuzz: ## broken files against every reader until Ctrl-C, or for SECONDS=60
+fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60
+	cargo run --locked --quiet --profile test -p fanin-fuzz -- specs $(CASES_SOAK)
 	cargo run --locked --quiet --profile test -p fanin-fuzz -- $(SECONDS)
 
 fmt: $(BIN)/.packages ## format Rust and Python

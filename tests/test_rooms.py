@@ -20,7 +20,7 @@ USES: dict[str, set[str]] = {
     "ns3": {"formats", "cc", "units"},
     "experiment": {"record", "workload", "fabric", "engine", "endpoint", "cc", "wire", "units", "formats", "ns3"},
     "python": {"experiment", "record", "cc"},
-    "fuzz": {"formats", "units"},
+    "fuzz": {"experiment", "formats", "record", "units"},
 }
 PURE = ["units", "cc", "endpoint", "wire"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fanin._core import SpecError, __version__
+from fanin._core import LimitError, SpecError, __version__
 
 if TYPE_CHECKING:
     from fanin import plot
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "LimitError",
     "Result",
     "RunError",
     "SpecError",

@@ -8,6 +8,10 @@ __version__: str
 class SpecError(ValueError):
     """A spec that cannot run. The message has one line per fault: `file:line: key: what is wrong; what would be right`."""
 
+class LimitError(SpecError):
+    """A run that would take more memory or time than it may. The message says the estimate, the limit, what most of it is for, and
+    which flag allows it."""
+
 @final
 class ArrowTable:
     """Columns that leave through the Arrow PyCapsule interface without a copy."""
@@ -94,9 +98,16 @@ def explain(
     """What can be known of a spec before it runs, as JSON: `fanin.explain.Explanation`. Raises `SpecError`."""
 
 def run_hpcc(
-    config: str, folder: str, trace: bool, acks_first: bool, progress: Callable[[Progress], bool] | None
+    config: str,
+    folder: str,
+    trace: bool,
+    acks_first: bool,
+    progress: Callable[[Progress], bool] | None,
+    max_memory_bytes: int | None = None,
+    max_wall_s: float | None = None,
 ) -> RunResult:
-    """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Raises `SpecError`, `OSError`."""
+    """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Limits are as in `run`. Raises `SpecError`,
+    `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
@@ -105,8 +116,10 @@ def run_hpcc_under(
     overrides: list[str],
     seed: int | None,
     progress: Callable[[Progress], bool] | None,
+    max_memory_bytes: int | None = None,
+    max_wall_s: float | None = None,
 ) -> RunResult:
-    """Runs one under a scheme of the ordinary network. Raises `SpecError`, `OSError`."""
+    """Runs one under a scheme of the ordinary network. Limits are as in `run`. Raises `SpecError`, `LimitError`, `OSError`."""
 
 def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:
     """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed. Raises
@@ -147,9 +160,12 @@ def run(
     seed: int | None,
     flows: object | None,
     progress: Callable[[Progress], bool] | None,
+    max_memory_bytes: int | None = None,
+    max_wall_s: float | None = None,
 ) -> RunResult:
-    """Runs a spec without the GIL. `progress` is called about 10 times a second; when it returns False or raises, the
-    run stops and the result says `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us."""
+    """Runs a spec without the GIL; one above its limits by the estimate raises `LimitError` before anything is built.
+    `progress` is called about 10 times a second; when it returns False or raises, the run stops and the result says
+    `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us."""
 
 def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
     """The spec of htsim's files as JSON, and what they say that has no counterpart; raises `SpecError`."""

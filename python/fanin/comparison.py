@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from fanin import limits
+from fanin._core import LimitError
 from fanin.measures import by_scheme, completion_us, messages, percentile, queries, reported
 from fanin.result import Result, RunError, check_target, load
 from fanin.runs import Job, SpecLike, Watcher, run_jobs
@@ -155,12 +157,15 @@ def compare(
     flows: object | None = None,
     workers: int | None = None,
     progress: bool | Watcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
     Without `schemes`, the spec's `compare.schemes`. `seeds` is how many runs each scheme gets, from the spec's seed on, or
     the seeds themselves; without it there is one run, of the spec's seed. `workers` is how many runs go on at once, by
-    default one per processor. The other arguments are those of `fanin.run`.
+    default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for the runs that go on at once,
+    `max_time` for each.
 
     Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
     """
@@ -173,8 +178,16 @@ def compare(
     elif seeds:
         each_seed = seeds
     each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
-    jobs = [base.using(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
-    results = run_jobs(jobs, workers=workers or os.cpu_count() or 1, flows=flows, progress=progress)
+    wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
+    at_once = max(1, min(workers or os.cpu_count() or 1, len(wanted)))
+    memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
+    jobs = [base.using(scheme, seed).within(memory, max_time) for scheme, seed in wanted]
+    try:
+        results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
+    except LimitError as error:
+        if at_once == 1:
+            raise
+        raise LimitError(f"{error} for each of {at_once} runs at once, or one at a time: --workers 1") from None
     return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
 
 

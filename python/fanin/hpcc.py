@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from fanin import _core
+from fanin import _core, limits
 from fanin.result import Result
 from fanin.runs import Watcher, run_one
 
@@ -34,6 +34,10 @@ class HpccJob:
     """`key=value`, applied to the spec of the ordinary network."""
     seed: int | None = None
     """Of the ordinary network."""
+    max_memory: int | None = None
+    """Most memory in bytes by the estimate; `None` is no limit."""
+    max_time: float | None = None
+    """Most real time in seconds by the estimate; `None` is no limit."""
     acks_first: bool = False
     """Without a scheme: ACKs pass data at switches, which no configuration of that simulator can say."""
 
@@ -57,10 +61,28 @@ class HpccJob:
             raise ValueError("flows of a configuration come from its FLOW_FILE")
         if self.scheme is None:
             return Result.of(
-                _core.run_hpcc(self.config, self.folder, self.trace, self.acks_first, watcher), label=self.label
+                _core.run_hpcc(
+                    self.config,
+                    self.folder,
+                    self.trace,
+                    self.acks_first,
+                    watcher,
+                    self.max_memory,
+                    self.max_time,
+                ),
+                label=self.label,
             )
         return Result.of(
-            _core.run_hpcc_under(self.config, self.folder, self.scheme, list(self.overrides), self.seed, watcher),
+            _core.run_hpcc_under(
+                self.config,
+                self.folder,
+                self.scheme,
+                list(self.overrides),
+                self.seed,
+                watcher,
+                self.max_memory,
+                self.max_time,
+            ),
             label=self.label,
         )
 
@@ -74,6 +96,8 @@ def run_hpcc(
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     seed: int | None = None,
     progress: bool | Watcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
 
@@ -84,13 +108,16 @@ def run_hpcc(
     With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and `seed`
     change the spec that they become, and `fct.txt` is the one file beside the tables.
 
+    `max_memory` and `max_time` are those of `fanin.run`.
+
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
     if scheme is None and (set or seed is not None):
         raise ValueError("set and seed change a run under a scheme; a configuration by itself runs as it is")
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
-    job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed)
+    memory, time = limits.within(max_memory, max_time)
+    job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed, memory, time)
     return run_one(job, progress=progress)
 
 

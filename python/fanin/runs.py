@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from fanin import _core
+from fanin import _core, limits
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
 
@@ -58,6 +58,10 @@ class Job:
     seed: int | None = None
     title: str | None = None
     """What it is called among others, instead of its scheme and seed."""
+    max_memory: int | None = None
+    """Most memory in bytes by the estimate; `None` is no limit."""
+    max_time: float | None = None
+    """Most real time in seconds by the estimate; `None` is no limit."""
 
     @staticmethod
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
@@ -85,6 +89,11 @@ class Job:
     def using(self, scheme: str | None, seed: int | None) -> Job:
         """The same spec under another scheme or seed; `None` leaves the spec's own."""
         return replace(self, scheme=scheme, seed=seed)
+
+    def within(self, max_memory: int | None = None, max_time: float | None = None) -> Job:
+        """The same spec with limits in bytes and real seconds; `None` is the default of `fanin.limits`."""
+        memory, time = limits.within(max_memory, max_time)
+        return replace(self, max_memory=memory, max_time=time)
 
     @property
     def label(self) -> str:
@@ -114,6 +123,8 @@ class Job:
                 self.seed,
                 flows,
                 watcher,
+                self.max_memory,
+                self.max_time,
             ),
             label=self.label,
         )
@@ -127,6 +138,8 @@ def run(
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     flows: object | None = None,
     progress: bool | Watcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
 ) -> Result:
     """Runs one spec and returns what it left, in memory.
 
@@ -135,11 +148,15 @@ def run(
     frame. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
     by returning False.
 
+    `max_memory` (bytes) and `max_time` (real seconds) refuse a run that would take more by its estimate, before anything is
+    built; without them it may take 80 % of the memory that is free now, and a day. See `fanin.limits`.
+
     Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
 
-    Raises `SpecError` for a spec that cannot run and `OSError` for a file that cannot be read.
+    Raises `SpecError` for a spec that cannot run, `LimitError` (one of them) for one above its limits, and `OSError` for a file
+    that cannot be read.
     """
-    job = Job.of(spec, set).using(scheme, seed)
+    job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time)
     return run_one(job, flows=flows, progress=progress)
 
 

@@ -1,5 +1,6 @@
 //! What is wrong with a spec, where, and what would be right.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// One thing that is wrong.
@@ -19,19 +20,42 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&shown(&self.file))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
+            write!(f, ": {}", shown(&self.key))?;
         }
-        write!(f, ": {}", self.problem)?;
+        write!(f, ": {}", shown(&self.problem))?;
         if !self.right.is_empty() {
-            write!(f, "; {}", self.right)?;
+            write!(f, "; {}", shown(&self.right))?;
         }
         Ok(())
     }
+}
+
+/// Most characters of each part of a problem.
+const LONGEST: usize = 800;
+
+/// A text on one line, and not longer than somebody reads: parts of it may come from a file that is no spec at all.
+fn shown(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST && !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(LONGEST);
+    for (number, letter) in text.chars().enumerate() {
+        if number == LONGEST {
+            line.push_str("...");
+            break;
+        }
+        if letter.is_control() {
+            line.extend(letter.escape_default());
+        } else {
+            line.push(letter);
+        }
+    }
+    Cow::Owned(line)
 }
 
 /// Everything found wrong with a spec, in the order of its lines; never empty. Shown as one line per problem.
@@ -70,3 +94,25 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_one_line_whatever_the_file_says() {
+        let problem = |text: &str| Problem {
+            file: "x.toml".into(),
+            line: Some(3),
+            key: text.into(),
+            problem: format!("\"{text}\" is not known"),
+            right: "known: a, b".into(),
+        };
+        assert_eq!(
+            problem("k\n\r\0").to_string(),
+            "x.toml:3: k\\n\\r\\u{0}: \"k\\n\\r\\u{0}\" is not known; known: a, b"
+        );
+        assert!(problem(&"x".repeat(100_000)).to_string().len() < 3 * LONGEST);
+        assert_eq!(problem("über").to_string(), "x.toml:3: über: \"über\" is not known; known: a, b");
+    }
+}

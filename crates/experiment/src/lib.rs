@@ -11,6 +11,7 @@ mod error;
 pub mod explain;
 pub mod hpcc;
 pub mod htsim;
+mod limits;
 mod run;
 mod spec;
 
@@ -18,5 +19,6 @@ pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
 pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
+pub use limits::{Exceeded, Limits};
 pub use run::{Outcome, Progress, ports_of, run};
 pub use spec::{CheckedSpec, Spec, built, document, schema};

@@ -247,19 +247,24 @@ impl Routes {
 /// Entries of the route table that a network needs, 4 bytes each: nodes that choose, times groups of hosts with the same
 /// neighbours. Counted before anything is allocated for it.
 pub fn route_entries(graph: &Graph) -> u64 {
-    let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); graph.hosts as usize];
-    for link in &graph.links {
-        for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-            if let Some(of) = neighbours.get_mut(from.ix()) {
-                of.push(to);
+    let adjacency = graph.adjacency();
+    // Hosts with one link are many: what they hang on is marked, and only others are sorted.
+    let mut hangs_on = vec![false; graph.names.len()];
+    let (mut single, mut groups) = (0, 0);
+    let mut others: Vec<Vec<NodeId>> = Vec::new();
+    for host in 0..graph.hosts {
+        match adjacency.of(NodeId(host)) {
+            [(_, peer)] => {
+                single += 1;
+                groups += u64::from(!std::mem::replace(&mut hangs_on[peer.ix()], true));
             }
+            several => others.push(several.iter().map(|(_, peer)| *peer).collect()),
         }
     }
-    let single = neighbours.iter().filter(|n| n.len() == 1).count() as u64;
-    neighbours.iter_mut().for_each(|n| n.sort_unstable());
-    neighbours.sort_unstable();
-    neighbours.dedup();
-    (graph.names.len() as u64 - single) * neighbours.len() as u64
+    others.iter_mut().for_each(|n| n.sort_unstable());
+    others.sort_unstable();
+    others.dedup();
+    (graph.names.len() as u64 - single) * (groups + others.len() as u64)
 }
 
 /// The hash key of one direction of a flow.

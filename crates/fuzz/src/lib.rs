@@ -1,10 +1,11 @@
-//! Broken files for every reader. A reader may refuse them; it may not panic, hang, or take memory on their word.
+//! Broken files for every reader, and broken specs for the whole way from text to result ([`specs`]). A reader may refuse them; it may not panic, hang, or take memory on their word.
 //!
 //! A reader joins with one entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`), `make fuzz` runs
 //! on until something is found.
 
 pub mod memory;
 mod mutate;
+pub mod specs;
 mod targets;
 
 pub use mutate::Mutator;
@@ -30,6 +31,19 @@ thread_local! {
 /// # Errors
 /// The panic's message and place, or the memory that was taken.
 pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
+    let ((), peak) = guarded(|| (target.run)(input))?;
+    let most = MEMORY_AT_LEAST + MEMORY_PER_BYTE * input.len();
+    if peak > most {
+        return Err(format!("{peak} bytes of memory for a file of {} bytes; at most {most} are fair", input.len()));
+    }
+    Ok(())
+}
+
+/// Does something that may panic; what it returns, and the most memory that it had at once, in bytes.
+///
+/// # Errors
+/// The panic's message and place.
+pub fn guarded<T>(run: impl FnOnce() -> T) -> Result<(T, usize), String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let loud = std::panic::take_hook();
@@ -41,15 +55,11 @@ pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
             }
         }));
     });
-    let (outcome, peak) = memory::peak(|| catch_unwind(AssertUnwindSafe(|| (target.run)(input))));
-    if outcome.is_err() {
-        return Err(PANIC.with(|text| std::mem::take(&mut *text.borrow_mut())));
+    let (outcome, peak) = memory::peak(|| catch_unwind(AssertUnwindSafe(run)));
+    match outcome {
+        Ok(value) => Ok((value, peak)),
+        Err(_) => Err(PANIC.with(|text| std::mem::take(&mut *text.borrow_mut()))),
     }
-    let most = MEMORY_AT_LEAST + MEMORY_PER_BYTE * input.len();
-    if peak > most {
-        return Err(format!("{peak} bytes of memory for a file of {} bytes; at most {most} are fair", input.len()));
-    }
-    Ok(())
 }
 
 /// A name for an input: FNV-1a of its bytes.

@@ -1,6 +1,6 @@
-//! Breaks files for every reader until something is found, Ctrl-C, or a number of seconds.
+//! Breaks files for every reader until something is found, Ctrl-C, or a number of seconds; or a number of specs.
 
-use fanin_fuzz::{Mutator, TARGETS, Target, name, run};
+use fanin_fuzz::{Mutator, TARGETS, Target, name, run, specs};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,13 +22,75 @@ fn main() -> ExitCode {
     match &words[..] {
         [] => search(None),
         [seconds] if seconds.parse::<u64>().is_ok() => search(seconds.parse().ok().map(Duration::from_secs)),
+        [specs, count] if specs == "specs" && count.parse::<u64>().is_ok() => {
+            break_specs(0, count.parse().unwrap_or_default())
+        }
+        [specs, seed, count] if specs == "specs" => match (seed.parse(), count.parse()) {
+            (Ok(seed), Ok(count)) => break_specs(seed, count),
+            _ => usage(),
+        },
         [target, file] => again(target, file),
-        _ => {
-            let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-            eprintln!("usage: fanin-fuzz [SECONDS] | fanin-fuzz TARGET FILE\ntargets: {}", names.join(", "));
-            ExitCode::from(2)
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+    eprintln!(
+        "usage: fanin-fuzz [SECONDS] | fanin-fuzz TARGET FILE | fanin-fuzz specs [SEED] COUNT\ntargets: {}",
+        names.join(", ")
+    );
+    ExitCode::from(2)
+}
+
+/// Breaks so many specs, from a seed on; says what was found and goes on.
+fn break_specs(seed: u64, count: u64) -> ExitCode {
+    let folder = match specs::Folder::new() {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("no folder for the files of specs: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let (began, mut found, mut ends) = (Instant::now(), 0u64, [0u64; 3]);
+    let mut longest = Duration::ZERO;
+    for number in seed..seed.saturating_add(count) {
+        let case = specs::Case::new(number);
+        // Kept beforehand: a stack that overflows leaves nobody to tell.
+        let kept = keep_spec(&case, "now");
+        let one = Instant::now();
+        match specs::run(&case, &folder) {
+            Ok(end) => ends[end as usize] += 1,
+            Err(what) => {
+                found += 1;
+                let kept = keep_spec(&case, &number.to_string()).or(kept);
+                eprintln!("spec {number}: {what}\n  {}", kept.unwrap_or_else(|error| error.to_string()));
+            }
+        }
+        longest = longest.max(one.elapsed());
+        if (number - seed + 1).is_multiple_of(1000) || number - seed + 1 == count {
+            println!(
+                "{} specs in {:.0} s: {} refused, {} too large, {} run, {found} found; the longest took {longest:.1?}",
+                number - seed + 1,
+                began.elapsed().as_secs_f64(),
+                ends[0],
+                ends[1],
+                ends[2],
+            );
         }
     }
+    if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Writes a spec and its files to a folder, whose name it returns.
+fn keep_spec(case: &specs::Case, name: &str) -> std::io::Result<String> {
+    let folder = format!("{FOLDER}/spec-{name}");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(format!("{folder}/spec.toml"), &case.text)?;
+    for (name, bytes) in &case.files {
+        std::fs::write(format!("{folder}/{name}"), bytes)?;
+    }
+    Ok(folder)
 }
 
 /// Runs one input that was kept.

@@ -67,9 +67,25 @@ impl Mutator {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
         // Bias does no harm here.
         (self.0.next_u64() % n.max(1) as u64) as usize
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One input with a few things broken; words and endings come from `seeds`.
+    pub fn input_of(&mut self, good: &[u8], seeds: &[Vec<u8>]) -> Vec<u8> {
+        let mut input = good.to_vec();
+        for _ in 0..1 + self.below(4) {
+            self.breaks(&mut input, seeds);
+        }
+        input.truncate(MAX_BYTES);
+        input
     }
 
     /// An input: mostly one of `seeds` with a few things broken.

@@ -4,7 +4,7 @@
 mod arrow;
 
 use arrow::ArrowTable;
-use fanin_experiment::{ListedFlow, Outcome, Problems, Spec, bench, hpcc};
+use fanin_experiment::{Exceeded, Limits, ListedFlow, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,6 +12,12 @@ use pyo3::types::{PyDict, PyList};
 use std::path::{Path, PathBuf};
 
 pyo3::create_exception!(_core, SpecError, PyValueError, "A spec that cannot run.");
+
+pyo3::create_exception!(_core, LimitError, SpecError, "A run that would take more memory or time than it may.");
+
+fn too_much(exceeded: Box<Exceeded>) -> PyErr {
+    LimitError::new_err(exceeded.to_string())
+}
 
 fn refused(errors: Problems) -> PyErr {
     SpecError::new_err(errors.to_string())
@@ -171,6 +177,7 @@ fn explain(
 
 /// Runs a spec without the GIL.
 #[pyfunction]
+#[pyo3(signature = (text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -183,23 +190,29 @@ fn run(
     seed: Option<u64>,
     flows: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
+    max_memory_bytes: Option<u64>,
+    max_wall_s: Option<f64>,
 ) -> PyResult<RunResult> {
-    let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-    let listed: Option<Vec<ListedFlow>> = flows.map(arrow::listed_flows).transpose()?;
-    let checked = spec.check().map_err(refused)?;
-    let built = match listed {
-        Some(flows) => checked.build_with(flows).map_err(refused)?,
-        None => checked.build(),
-    };
-    let outcome = py.detach(|| fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state)));
+    let listed: Vec<ListedFlow> = flows.map(arrow::listed_flows).transpose()?.unwrap_or_default();
+    let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
+    let (checked, outcome) = py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        let checked = spec.check().map_err(refused)?;
+        limits.check(&checked, &listed).map_err(too_much)?;
+        let built = checked.build_with(listed).map_err(refused)?;
+        let outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
+        Ok::<_, PyErr>((checked, outcome))
+    })?;
     let measure = checked.measure();
     let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
     let document = checked.document();
-    Ok(left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
+    Ok(py.detach(|| left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())))
 }
 
 /// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
 #[pyfunction]
+#[pyo3(signature = (config, folder, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None))]
+#[allow(clippy::too_many_arguments)]
 fn run_hpcc(
     py: Python<'_>,
     config: &str,
@@ -207,16 +220,21 @@ fn run_hpcc(
     trace: bool,
     acks_first: bool,
     progress: Option<Py<PyAny>>,
+    max_memory_bytes: Option<u64>,
+    max_wall_s: Option<f64>,
 ) -> PyResult<RunResult> {
     let mut setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
     setup.acks_first = acks_first;
+    let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
+    py.detach(|| limits.check_hpcc(&setup)).map_err(too_much)?;
     let outcome = py.detach(|| hpcc::run(&setup, trace, &mut |state| look(progress.as_ref(), state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
-    Ok(left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()))
+    Ok(py.detach(|| left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document())))
 }
 
 /// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
 #[pyfunction]
+#[pyo3(signature = (config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc_under(
     py: Python<'_>,
@@ -226,17 +244,21 @@ fn run_hpcc_under(
     overrides: Vec<String>,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
+    max_memory_bytes: Option<u64>,
+    max_wall_s: Option<f64>,
 ) -> PyResult<RunResult> {
     let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
     let ordinary =
         hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
+    let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
+    py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?;
     let outcome = py.detach(|| ordinary.run(&mut |state| look(progress.as_ref(), state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     let checked = ordinary.checked();
     let measure = checked.measure();
     let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
     let document = checked.document();
-    Ok(left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
+    Ok(py.detach(|| left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())))
 }
 
 fn wrong(what: String) -> PyErr {
@@ -402,6 +424,7 @@ fn columns() -> String {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("LimitError", module.py().get_type::<LimitError>())?;
     module.add_class::<ArrowTable>()?;
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;

@@ -57,6 +57,22 @@ OneScheme = Annotated[
 AllowDrops = Annotated[
     bool, typer.Option("--allow-drops", help="A drop in a lossless class is no error: measure.allow_drops = true.")
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help='Refuse what would take more by its estimate, like "8 GB"; by default 80 % of what is free.',
+    ),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(
+        "--max-time",
+        metavar="TIME",
+        help='Refuse a run that would take longer by its estimate, like "2 h"; by default a day.',
+    ),
+]
 
 
 def emit(document: object) -> None:

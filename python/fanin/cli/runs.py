@@ -16,6 +16,8 @@ from fanin.cli.common import (
     AsJson,
     CommandError,
     Force,
+    MaxMemory,
+    MaxTime,
     OneScheme,
     Out,
     Parquet,
@@ -69,6 +71,8 @@ def run(
     show_finished: Annotated[
         bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
     ] = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
@@ -85,7 +89,7 @@ def run(
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
     """
     import fanin
-    from fanin import htsim
+    from fanin import htsim, limits
     from fanin.comparison import Comparison
     from fanin.hpcc import HpccJob, run_hpcc
     from fanin.result import check_target
@@ -96,6 +100,8 @@ def run(
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
     need(not (show_finished and as_json), "--finished and --json: choose one")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    memory = limits.memory(max_memory) if max_memory is not None else None
+    time = limits.time(max_time) if max_time is not None else None
     if from_hpcc:
         need(len(files) == 1, f"{files[-1]}: --hpcc runs one configuration")
         need(
@@ -108,7 +114,9 @@ def run(
         )
         folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
         check_target(folder, force=force or out is None)
-        result = run_hpcc(files[0], trace=trace, scheme=scheme, set=changes, seed=seed)
+        result = run_hpcc(
+            files[0], trace=trace, scheme=scheme, set=changes, seed=seed, max_memory=memory, max_time=time
+        )
         result.save(folder, parquet=parquet, force=force or out is None)
         report(Comparison([result], result.cancelled), folder, as_json=as_json)
         return
@@ -117,7 +125,7 @@ def run(
     job = Job.of(spec, changes).using(scheme, seed)
     folder = out or default_folder(job) / job.label
     check_target(folder, force=force or out is None)
-    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes)
+    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time)
     result.save(folder, parquet=parquet, force=force or out is None)
     if from_htsim:
         htsim.write_finished(result, folder)
@@ -145,6 +153,8 @@ def compare(
     force: Force = False,
     allow_drops: AllowDrops = False,
     workers: Workers = None,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
@@ -158,17 +168,22 @@ def compare(
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     import fanin
+    from fanin import limits
     from fanin.result import check_target
     from fanin.runs import Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    memory = limits.memory(max_memory) if max_memory is not None else None
+    time = limits.time(max_time) if max_time is not None else None
     each_scheme = names(schemes) if schemes is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None
     folder = out or default_folder(Job.of(spec, changes))
     if out is not None and not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
     check_target(folder / "a-run", force=force)
-    compared = fanin.compare(spec, each_scheme, each_seed, set=changes, workers=workers)
+    compared = fanin.compare(
+        spec, each_scheme, each_seed, set=changes, workers=workers, max_memory=memory, max_time=time
+    )
     if not compared.results:
         raise CommandError("stopped before anything had run", INTERRUPTED)
     compared.save(folder, parquet=parquet, force=True)

@@ -85,7 +85,7 @@ pub struct Share {
     pub amount: f64,
 }
 
-const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and lines that a \
+pub const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and lines that a \
                            scheme's control or ECMP leaves unused";
 
 /// Rates of messages that never end: max-min over the ports of one shortest path each, with what messages with an end leave.
@@ -323,4 +323,23 @@ pub fn grouped(count: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Bytes with a unit: 22.5 KB.
+pub fn bytes_text(bytes: f64) -> String {
+    scaled(bytes, &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
+}
+
+/// Seconds with a unit: 1.5 h.
+pub fn time_text(seconds: f64) -> String {
+    scaled(seconds, &[(3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us")])
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let found = units.iter().find(|(scale, _)| value >= *scale).or(units.last());
+    let (scale, unit) = found.copied().unwrap_or((1.0, ""));
+    let number = value / scale;
+    let text =
+        if number >= 100.0 { grouped(number) } else { format!("{number:.1}").trim_end_matches(".0").to_string() };
+    format!("{text} {unit}")
 }

@@ -95,7 +95,7 @@ impl<'a> Table<'a> {
     }
 
     /// The route between two hosts. Where there was no time to find it, one to another host that is as good a guess.
-    fn between(&mut self, src: u32, dst: u32) -> &Route {
+    pub fn between(&mut self, src: u32, dst: u32) -> &Route {
         let (from, to) = (self.paths.group_of[src as usize], self.paths.group_of[dst as usize]);
         let known = if self.find(to) {
             to

@@ -4,13 +4,15 @@
 //! whatever the spec asks for.
 
 mod cost;
+mod hpcc;
 mod load;
 mod network;
 mod paths;
 mod rules;
 mod trial;
 
-pub use cost::{Cost, Share, grouped};
+pub use cost::{Cost, Share, bytes_text, grouped, time_text};
+pub use hpcc::estimate_hpcc;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use paths::tier_name;
 pub use rules::{Class, Headroom, MarkingOf, Threshold};

@@ -3,7 +3,7 @@
 //! Hosts whose links are alike (same neighbours, rates and delays) have the same paths, so one of each group stands for all, and
 //! nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, as the routes of a run are.
 
-use fanin_fabric::topology::Graph;
+use fanin_fabric::topology::{Adjacency, Graph};
 use fanin_units::{NodeId, Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -67,8 +67,7 @@ pub fn tier_name(from: u32, to: u32) -> String {
 }
 
 /// Links from each node to its nearest host.
-fn levels(graph: &Graph) -> Vec<u32> {
-    let adjacency = graph.adjacency();
+fn levels(graph: &Graph, adjacency: &Adjacency) -> Vec<u32> {
     let mut level = vec![NONE; graph.names.len()];
     let mut queue: VecDeque<NodeId> = (0..graph.hosts).map(NodeId).collect();
     level[..graph.hosts as usize].fill(0);
@@ -86,7 +85,8 @@ fn levels(graph: &Graph) -> Vec<u32> {
 impl Paths {
     /// The paths of a network; a data packet has `wire` bytes and its ACK `ack`.
     pub fn new(graph: &Graph, wire: u64, ack: u64) -> Self {
-        let level = levels(graph);
+        let adjacency = graph.adjacency();
+        let level = levels(graph, &adjacency);
         let (mut tiers, mut tier_of): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::with_capacity(2 * graph.links.len()));
         let mut known: BTreeMap<(u32, u32), u8> = BTreeMap::new();
         for link in &graph.links {
@@ -103,26 +103,27 @@ impl Paths {
                 tier_of.push(tier);
             }
         }
-        let adjacency = graph.adjacency();
         let port = |number: usize| {
             let link = &graph.links[number / 2];
             (link.rate, link.delay)
         };
         let mut groups: BTreeMap<Vec<(NodeId, Rate, Time)>, u32> = BTreeMap::new();
         let (mut group_of, mut members, mut first) = (Vec::with_capacity(graph.hosts as usize), Vec::new(), Vec::new());
+        let mut alike = Vec::new();
         for host in (0..graph.hosts).map(NodeId) {
             let of = adjacency.of(host).iter().map(|(number, peer)| {
                 let (rate, delay) = port(number.ix());
                 (*peer, rate, delay)
             });
-            let mut alike: Vec<_> = of.collect();
+            alike.clear();
+            alike.extend(of);
             alike.sort_unstable();
-            let next = groups.len() as u32;
-            let group = *groups.entry(alike).or_insert(next);
-            if group == next {
+            let group = groups.get(alike.as_slice()).copied().unwrap_or_else(|| {
+                groups.insert(alike.clone(), members.len() as u32);
                 members.push(0);
                 first.push(host);
-            }
+                members.len() as u32 - 1
+            });
             members[group as usize] += 1;
             group_of.push(group);
         }

@@ -19,6 +19,8 @@ use std::collections::HashMap;
 const MAX_SAMPLES: f64 = 1e9;
 /// Most messages that are written down hop by hop.
 const MAX_TRACED: usize = 1000;
+/// Most nodes times traffics that one series watches.
+const MAX_WATCHED: usize = 100_000;
 /// Least bytes kept of a captured packet.
 const SHORTEST_SNAP: u64 = 64;
 /// Bounds of the bounds of traces' files.
@@ -315,8 +317,14 @@ fn nodes(
     path: &str,
     checker: &mut Checker<'_>,
 ) -> Vec<Watched> {
+    let count = names.len().saturating_mul(document.traffic.len());
+    if count > MAX_WATCHED {
+        let problem = format!("{} names for each of {} traffics", names.len(), document.traffic.len());
+        checker.fail(path, problem, format!("name fewer; together they are at most {MAX_WATCHED}"));
+        return Vec::new();
+    }
     let number_of: HashMap<&str, u32> = known.iter().map(String::as_str).zip(0..).collect();
-    let mut found = Vec::with_capacity(names.len() * document.traffic.len());
+    let mut found = Vec::with_capacity(count);
     for (i, name) in names.iter().enumerate() {
         let Some(number) = number_of.get(name.as_str()) else {
             let what = if part == Part::Switch { "switch" } else { "host" };

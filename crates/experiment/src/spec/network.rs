@@ -20,6 +20,9 @@ use std::collections::HashMap;
 const MAX_CLASSES: usize = 7;
 /// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
 const MAX_RATES: usize = 16;
+/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far from
+/// overflow.
+const LONGEST_WAY: Time = Time::from_s(864_000);
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports stay far from overflow.
@@ -54,6 +57,18 @@ pub fn check_network(
     needs.check_thresholds(&classes, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let mut graph = graph?;
+    // No way crosses a link twice, so no round-trip time is longer.
+    let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
+        let tx = link.rate.tx_time(wire).saturating_add(link.rate.tx_time(network.packet.ack.get()));
+        sum.saturating_add(tx).saturating_add(link.delay).saturating_add(link.delay)
+    };
+    let longest = graph.links.iter().fold(Time::ZERO, sum);
+    if longest > LONGEST_WAY {
+        let problem = "a packet and its ACK over each of its links, one after the other, take longer than any run";
+        let right = format!("together they take at most {LONGEST_WAY}; use faster links, or fewer");
+        checker.fail("network.topology", problem, right);
+        return None;
+    }
     let entries = fanin_fabric::route_entries(&graph);
     if entries > MAX_ROUTES {
         let problem = format!(
@@ -560,16 +575,21 @@ impl Room<'_> {
             _ => return,
         };
         let (mut worst, mut too_small) = ((0, 0), None);
-        let mut of_switch: HashMap<NodeId, u128> = HashMap::new();
+        let mut of_node = vec![0u128; self.graph.names.len()];
+        // Links are many, and of few kinds.
+        let mut kind = (Rate::ZERO, Time::NEVER, 0);
         for (i, link) in self.graph.links.iter().enumerate() {
-            let computed = pfc::headroom(link.rate, link.delay, self.wire, self.pause);
+            if (kind.0, kind.1) != (link.rate, link.delay) {
+                kind = (link.rate, link.delay, pfc::headroom(link.rate, link.delay, self.wire, self.pause));
+            }
+            let computed = kind.2;
             let needed = pfc.headroom.unwrap_or(computed);
             if needed < computed {
                 too_small.get_or_insert((needed, computed));
             }
             worst = worst.max((needed, i));
             for end in [link.a, link.b] {
-                *of_switch.entry(end).or_default() += u128::from(needed);
+                of_node[end.ix()] += u128::from(needed);
             }
         }
         if let Some((needed, computed)) = too_small {
@@ -605,8 +625,8 @@ impl Room<'_> {
                 }
                 Limit::Pool { pool, .. } => {
                     let (bytes, lossless) = self.plan.pools[pool];
-                    let switches = of_switch.iter().filter(|(node, _)| !self.graph.is_host(**node));
-                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), *node)).max();
+                    let switches = (0..).map(NodeId).zip(&of_node).filter(|(node, _)| !self.graph.is_host(*node));
+                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), node)).max();
                     if let Some((needed, node)) = all
                         && needed >= u128::from(bytes)
                     {

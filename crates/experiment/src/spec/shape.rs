@@ -23,10 +23,15 @@ pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
     walk.found
 }
 
+/// Most names that a wrong one is compared with.
+const MOST_COMPARED: usize = 10_000;
+
 /// "did you mean ...", where one of `known` is close to `word`; otherwise the list of all.
 pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
-    let near = known.iter().map(|k| (strsim::damerau_levenshtein(word, k), *k)).min();
+    // To compare takes both lengths multiplied; nobody means a short name by a long one.
+    let alike = |k: &&&str| k.len().abs_diff(word.len()) <= 1 + k.len() / 4;
+    let near = known.iter().filter(alike).take(MOST_COMPARED).map(|k| (strsim::damerau_levenshtein(word, k), *k)).min();
     if let Some((distance, name)) = near
         && distance <= 1 + name.chars().count() / 4
     {

@@ -15,11 +15,18 @@ use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, FlowList, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
+use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
 const MAX_MESSAGES: f64 = 3e7;
+
+/// Most traffics times hosts: each traffic looks at all hosts, also to find out whether it makes sense.
+const MOST_PLACES: usize = 20_000_000;
+
+/// Largest file that a spec may name, in bytes: as many flows as a run may have fit.
+const LARGEST_FILE: u64 = 1 << 30;
 
 /// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
 const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
@@ -53,6 +60,12 @@ pub fn check_traffics(
         checker.fail("traffic", format!("there are {count} traffics"), "write at least one [[traffic]], at most 65535");
     }
     let payload = document.network.packet.payload.get();
+    let hosts = network.map_or(0, |network| network.graph.hosts as usize);
+    if count.saturating_mul(hosts) > MOST_PLACES {
+        let problem = format!("{count} traffics on {hosts} hosts take too long to check");
+        checker.fail("traffic", problem, format!("traffics times hosts are at most {MOST_PLACES}"));
+        return None;
+    }
     let setting = network.map(Setting::new);
     let mut configs = Vec::with_capacity(count);
     let mut workloads = Vec::with_capacity(count);
@@ -108,19 +121,25 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
 }
 
 /// The network as far as traffics need it.
-struct Setting {
+struct Setting<'a> {
     places: Places,
     hosts: u32,
-    number_of: HashMap<String, u32>,
+    names: &'a [String],
+    number_of: OnceCell<HashMap<String, u32>>,
 }
 
-impl Setting {
-    fn new(network: &NetworkConfig) -> Self {
+impl<'a> Setting<'a> {
+    fn new(network: &'a NetworkConfig) -> Self {
         let graph = &network.graph;
         let (host_links, tor_uplinks) = graph.capacities();
         let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
-        let names = graph.names.iter().take(graph.hosts as usize);
-        Self { places, hosts: graph.hosts, number_of: names.cloned().zip(0..).collect() }
+        let names = &graph.names[..graph.hosts as usize];
+        Self { places, hosts: graph.hosts, names, number_of: OnceCell::new() }
+    }
+
+    /// The number of each host by its name; made only where a traffic names hosts.
+    fn number_of(&self) -> &HashMap<String, u32> {
+        self.number_of.get_or_init(|| self.names.iter().cloned().zip(0..).collect())
     }
 }
 
@@ -292,7 +311,12 @@ impl One<'_, '_> {
     }
 
     /// The workload's traffic, and how many messages it makes.
-    fn workload(&mut self, traffic: &mut Traffic, setting: &Setting, until: Time) -> Option<(workload::Traffic, f64)> {
+    fn workload(
+        &mut self,
+        traffic: &mut Traffic,
+        setting: &Setting<'_>,
+        until: Time,
+    ) -> Option<(workload::Traffic, f64)> {
         let pattern = self.pattern(traffic, setting)?;
         let built = workload::Traffic { start: traffic.start, pattern };
         match built.expected(&setting.places, until) {
@@ -326,7 +350,7 @@ impl One<'_, '_> {
         }
     }
 
-    fn pattern(&mut self, traffic: &mut Traffic, setting: &Setting) -> Option<workload::Pattern> {
+    fn pattern(&mut self, traffic: &mut Traffic, setting: &Setting<'_>) -> Option<workload::Pattern> {
         if matches!(traffic.pattern, Pattern::Long { .. }) {
             traffic.size.get_or_insert(Size::Endless);
         }
@@ -368,7 +392,7 @@ impl One<'_, '_> {
         traffic: &mut Traffic,
         size: SizeDistribution,
         load: Option<workload::Load>,
-        setting: &Setting,
+        setting: &Setting<'_>,
     ) -> Option<workload::Pattern> {
         Some(match &mut traffic.pattern {
             Pattern::Poisson { senders, receivers, inter_rack_only } => {
@@ -435,7 +459,7 @@ impl One<'_, '_> {
             }
             Pattern::Hpcc { file, dport, from } => {
                 let (text, path) = self.read_flows(file)?;
-                match ordinary::listed(&text, &path.display().to_string(), &setting.number_of, *dport, *from) {
+                match ordinary::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
                     Ok(list) => workload::Pattern::List(list),
                     Err(problem) => {
                         self.checker.problems.push(problem);
@@ -566,7 +590,7 @@ impl One<'_, '_> {
     /// The text of a file that the spec names, and its path; `None` after noting a problem.
     fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
         let path = self.checker.source.folder.join(name);
-        match std::fs::read_to_string(&path) {
+        match text_of(&path) {
             Ok(text) => Some((text, path)),
             Err(error) => {
                 let right = format!("name a file, relative to the spec's folder{or}");
@@ -591,7 +615,7 @@ impl One<'_, '_> {
         senders: &Option<Vec<String>>,
         receivers: &Option<Vec<String>>,
         inter_rack_only: Option<bool>,
-        setting: &Setting,
+        setting: &Setting<'_>,
     ) -> Option<Hosts> {
         let senders = self.hosts("pattern.senders", senders, setting);
         let receivers = self.hosts("pattern.receivers", receivers, setting);
@@ -599,18 +623,30 @@ impl One<'_, '_> {
     }
 
     /// The numbers of named hosts; the outer `None` after noting a problem.
-    fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting) -> Option<Option<Vec<u32>>> {
+    fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
         let mut numbers = Vec::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
-            match setting.number_of.get(name) {
+            match setting.number_of().get(name) {
                 Some(number) => numbers.push(*number),
                 None => {
-                    let right = advice(name, setting.number_of.keys().map(String::as_str));
+                    let right = advice(name, setting.number_of().keys().map(String::as_str));
                     self.fail(&format!("{key}[{i}]"), format!("there is no host \"{name}\""), right);
                 }
             }
         }
         (numbers.len() == names.len()).then_some(Some(numbers))
     }
+}
+
+/// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
+fn text_of(path: &Path) -> Result<String, String> {
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is no file".into());
+    }
+    if about.len() > LARGEST_FILE {
+        return Err(format!("it has {} bytes; at most {LARGEST_FILE} are possible", about.len()));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }

@@ -1,0 +1,184 @@
+//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each ends in a
+//! result or in problems of one line each; none panics, hangs, or takes memory without end.
+
+mod breaks;
+mod corpus;
+
+pub use corpus::{corpus, files};
+
+use crate::{Mutator, guarded};
+use fanin_experiment::{Limits, Problems, Spec, estimate};
+use fanin_record::{SizeRange, summarise, tables};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Real time that one spec may take, all steps together.
+pub const LONGEST: Duration = Duration::from_secs(2);
+/// Memory that one spec may take.
+pub const MOST_MEMORY: usize = 1_000_000_000;
+/// Real time of set-up by the estimate above which a spec is not run here, though people may.
+const LONGEST_SETUP: f64 = 0.5;
+/// A run is stopped after this time; it looks ten times a second.
+const RUN: Duration = Duration::from_millis(30);
+/// A speed for estimates, in packet-hops per second.
+const SPEED: f64 = 5e6;
+/// Most characters of a problem.
+const LONGEST_LINE: usize = 4000;
+
+/// One broken spec, and the files that it may name.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The text of the spec.
+    pub text: String,
+    /// Files beside it.
+    pub files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Case {
+    /// The same case for the same seed.
+    pub fn new(seed: u64) -> Self {
+        let mut mutator = Mutator::new(seed);
+        let text = breaks::text(&mut mutator);
+        let mut break_one = |(name, good): &(&'static str, &str)| {
+            let good = good.as_bytes().to_vec();
+            (*name, if mutator.one_in(4) { mutator.input(&[good]) } else { good })
+        };
+        let files = files().iter().map(&mut break_one).collect();
+        Self { text, files }
+    }
+}
+
+/// How a case ended, where nothing was wrong with how it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Problems of one line each.
+    Refused,
+    /// Above the limits, or with a set-up that takes too long for a test.
+    TooLarge,
+    /// It ran, at least for a moment.
+    Ran,
+}
+
+/// A folder for the files of cases, removed in the end.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new one.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new() -> std::io::Result<Self> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("fanin-fuzz-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs one case; how it ended.
+///
+/// # Errors
+/// What was wrong: a panic, too much time or memory, a problem that names nothing.
+pub fn run(case: &Case, folder: &Folder) -> Result<End, String> {
+    for (name, bytes) in &case.files {
+        std::fs::write(folder.0.join(name), bytes).map_err(|error| error.to_string())?;
+    }
+    let timed = || {
+        let began = Instant::now();
+        let (end, peak) = guarded(|| go(&case.text, &folder.0))?;
+        Ok::<_, String>((end?, peak, began.elapsed()))
+    };
+    let (end, peak, mut took) = timed()?;
+    // A machine that is busy with other things makes any spec slow, but hardly three times.
+    for _ in 0..2 {
+        if took > LONGEST {
+            took = took.min(timed()?.2);
+        }
+    }
+    if took > LONGEST {
+        return Err(format!("{took:.1?}; at most {LONGEST:?} are fair ({end:?})"));
+    }
+    if peak > MOST_MEMORY {
+        return Err(format!("{peak} bytes of memory; at most {MOST_MEMORY} are fair ({end:?})"));
+    }
+    Ok(end)
+}
+
+/// Reads, checks and estimates only; whether it was refused.
+///
+/// # Errors
+/// As [`run`].
+pub fn check(text: &str) -> Result<End, String> {
+    let refused = |problems: Problems| one_line_each(&problems).map(|()| End::Refused);
+    let (end, _) = guarded(|| {
+        let checked = match Spec::from_toml(text, "broken.toml", Path::new("")).and_then(|spec| spec.check()) {
+            Ok(checked) => checked,
+            Err(problems) => return refused(problems),
+        };
+        estimate(&checked, &[], Some(SPEED));
+        Ok(End::Ran)
+    })?;
+    end
+}
+
+fn go(text: &str, folder: &Path) -> Result<End, String> {
+    let refused = |problems: Problems| one_line_each(&problems).map(|()| End::Refused);
+    let checked = match Spec::from_toml(text, "broken.toml", folder).and_then(|spec| spec.check()) {
+        Ok(checked) => checked,
+        Err(problems) => return refused(problems),
+    };
+    let cost = estimate(&checked, &[], Some(SPEED));
+    if !cost.packet_hops.is_finite() || !cost.memory_bytes.is_finite() || !cost.wall_s.is_finite() {
+        return Err(format!("the estimate is no number: {cost:?}"));
+    }
+    let limits = Limits { memory_bytes: Some(MOST_MEMORY as u64 / 2), wall_s: None };
+    if let Err(exceeded) = limits.of(&cost, &checked.document().name) {
+        let text = exceeded.to_string();
+        return if text.contains("--max-memory") { Ok(End::TooLarge) } else { Err(format!("{text:?} names no flag")) };
+    }
+    if cost.setup_s > LONGEST_SETUP {
+        return Ok(End::TooLarge);
+    }
+    let began = Instant::now();
+    let outcome = fanin_experiment::run(checked.build(), &mut |_| began.elapsed() < RUN);
+    let measure = checked.measure();
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    let summary = summarise(&outcome.run, sizes, measure.allow_drops);
+    serde_json::to_string(&summary).map_err(|error| format!("the summary is no JSON: {error}"))?;
+    let all = [tables::flows, tables::ports, tables::classes, tables::series, tables::histograms, tables::events];
+    for table in all.iter().chain(&[tables::watch, tables::hops]) {
+        table(&outcome.run).map_err(|error| format!("no table: {error}"))?;
+    }
+    Ok(End::Ran)
+}
+
+/// Whether each problem is one line that says where it is.
+fn one_line_each(problems: &Problems) -> Result<(), String> {
+    for problem in problems.iter() {
+        let line = problem.to_string();
+        if line.contains(['\n', '\r']) {
+            return Err(format!("a problem of several lines: {line:?}"));
+        }
+        if problem.file.is_empty() || problem.problem.trim().is_empty() {
+            return Err(format!("a problem that does not say where or what: {line:?}"));
+        }
+        if line.chars().count() > LONGEST_LINE {
+            return Err(format!("a problem of {} characters: {:?}...", line.len(), line.get(..200)));
+        }
+    }
+    Ok(())
+}
