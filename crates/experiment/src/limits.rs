@@ -71,7 +71,7 @@ impl Limits {
         let wall = self.wall_s.map(|limit| (false, cost.wall_s, limit, &cost.packet_hops_of));
         for (memory, estimate, limit, parts) in [memory, wall].into_iter().flatten() {
             // An estimate that is no number is none that fits.
-            if !(estimate <= limit) {
+            if estimate.is_nan() || estimate > limit {
                 let mut most = parts.first().cloned();
                 if !memory && cost.setup_s > cost.wall_s / 2.0 {
                     most = Some(Share { what: "set-up: routes and tables".into(), amount: cost.setup_s });

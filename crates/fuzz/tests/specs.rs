@@ -130,6 +130,12 @@ fn hostile_specs_are_refused_or_bounded() {
         ("the largest fat tree under Dart", spec("kind = \"fat-tree\", k = 110", &dart), None),
         ("a rack per host", spec("kind = \"leaf-spine\", leaves = 16000, hosts = 1, spines = 2", &burst), None),
         ("10^10 pairs", spec(&star(100_000), &all), Some(End::Refused)),
+        // A way over all of them takes longer than a time can be.
+        (
+            "slow links",
+            spec("kind = \"parking-lot\", switches = 2000, hosts = 1", &burst).replace("10 Gbps", "1 bps"),
+            Some(End::Refused),
+        ),
         ("rounds", spec(&star(100), &asks), Some(End::Refused)),
         ("a million queries", spec(&star(4), &few_asks), None),
         ("a group each ps", spec(&star(4), &often), Some(End::Refused)),

@@ -41,7 +41,7 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     for flow in setup.flows.iter().filter(|flow| flow.start <= setup.config.stop) {
         let packets = (f64::from(flow.bytes) / payload).ceil().max(1.0);
         let links = table.between(place[flow.src as usize], place[flow.dst as usize]).links;
-        // One ACK for each packet, or for each chunk where that is asked for.
+        // As if each packet had an ACK of its own; fewer come where chunks are acknowledged.
         hops += 2.0 * packets * f64::from(links);
         messages += 1;
         last = last.max(flow.start);

@@ -123,3 +123,15 @@ fn sizes_have_the_names_of_their_files_and_of_ours() {
     let two = Hosts::new(Some(2), None).unwrap();
     assert!(two.poisson(&generate::sizes("websearch").unwrap(), 0.5, Some("1Gbps"), "1ms", "2s", 1).is_ok());
 }
+
+#[test]
+fn its_packet_hops_are_known_before_it_runs() {
+    let flows = "3\n1 0 3 200 900000 2\n1 3 3 100 500 2\n2 0 3 100 70000 2\n";
+    let files = Files::new("estimate", flows);
+    let setup = Setup::read("c.txt", &files.0).unwrap();
+    let real = run(&setup, false, &mut |_| true).unwrap().run.totals.packet_hops as f64;
+    let cost = crate::explain::estimate_hpcc(&setup, Some(1e6));
+    assert!((cost.packet_hops / real - 1.0).abs() < 0.05, "{} of {real}", cost.packet_hops);
+    let limits = crate::Limits { memory_bytes: None, wall_s: Some(1e-9) };
+    assert!(limits.check_hpcc(&setup).unwrap_err().to_string().contains("--max-time"));
+}

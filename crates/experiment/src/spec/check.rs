@@ -19,6 +19,8 @@ use std::collections::HashMap;
 const MAX_SAMPLES: f64 = 1e9;
 /// Most messages that are written down hop by hop.
 const MAX_TRACED: usize = 1000;
+/// Problems after which lists of names are left.
+const ENOUGH_PROBLEMS: usize = 50;
 /// Most nodes times traffics that one series watches.
 const MAX_WATCHED: usize = 100_000;
 /// Least bytes kept of a captured packet.
@@ -40,6 +42,11 @@ impl Checker<'_> {
     /// Notes a problem.
     pub fn fail(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
         self.problems.push(self.source.problem(path, problem, right));
+    }
+
+    /// Whether so much is wrong that nobody reads more: long lists of names are not looked through any further.
+    pub fn has_enough(&self) -> bool {
+        self.problems.len() >= ENOUGH_PROBLEMS
     }
 }
 
@@ -273,6 +280,9 @@ fn first_message(document: &Document) -> String {
 fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
     let mut found = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
+        if checker.has_enough() {
+            break;
+        }
         let path = format!("{path}[{i}]");
         let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
         let Some((traffic, number)) = parts else {
@@ -326,6 +336,9 @@ fn nodes(
     let number_of: HashMap<&str, u32> = known.iter().map(String::as_str).zip(0..).collect();
     let mut found = Vec::with_capacity(count);
     for (i, name) in names.iter().enumerate() {
+        if checker.has_enough() {
+            break;
+        }
         let Some(number) = number_of.get(name.as_str()) else {
             let what = if part == Part::Switch { "switch" } else { "host" };
             let right = advice(name, known.iter().map(String::as_str));
@@ -363,6 +376,9 @@ fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) ->
             let number_of: HashMap<&str, u32> = all.iter().map(String::as_str).zip(0..).collect();
             let mut ports = Vec::with_capacity(names.len());
             for (i, name) in names.iter().enumerate() {
+                if checker.has_enough() {
+                    break;
+                }
                 match number_of.get(name.as_str()) {
                     Some(port) => ports.push(PortId(*port)),
                     None => {

@@ -509,6 +509,9 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
     let node_of: HashMap<String, NodeId> = graph.names.iter().cloned().zip((0..).map(NodeId)).collect();
     let mut seen = HashMap::new();
     for (i, change) in changes.iter().enumerate() {
+        if checker.has_enough() {
+            break;
+        }
         let path = format!("network.links[{i}]");
         if !(0.0..1.0).contains(&change.error_rate) {
             let problem = format!("{} is no probability of a loss", change.error_rate);

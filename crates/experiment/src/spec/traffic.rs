@@ -627,6 +627,9 @@ impl One<'_, '_> {
         let Some(names) = names else { return Some(None) };
         let mut numbers = Vec::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
+            if self.checker.has_enough() {
+                break;
+            }
             match setting.number_of().get(name) {
                 Some(number) => numbers.push(*number),
                 None => {
