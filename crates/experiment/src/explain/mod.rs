@@ -14,7 +14,6 @@ mod trial;
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
 pub use hpcc::estimate_hpcc;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
-pub use paths::tier_name;
 pub use rules::{Class, Headroom, MarkingOf, Threshold};
 
 use crate::CheckedSpec;

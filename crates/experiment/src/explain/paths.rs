@@ -3,9 +3,9 @@
 //! Hosts whose links are alike (same neighbours, rates and delays) have the same paths, so one of each group stands for all, and
 //! nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, as the routes of a run are.
 
-use fanin_fabric::topology::{Adjacency, Graph};
+use fanin_fabric::topology::{Graph, Tier};
 use fanin_units::{NodeId, Rate, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// No such node, level or distance.
 const NONE: u32 = u32::MAX;
@@ -49,59 +49,17 @@ pub struct Route {
     pub crossed: Vec<f32>,
 }
 
-/// The tier of a port by the level of its two ends: 0 for hosts, 1 for switches with hosts, and so on.
-pub fn tier_name(from: u32, to: u32) -> String {
-    let of = |level: u32| match level {
-        1 => "tor".to_string(),
-        2 => "agg".to_string(),
-        NONE => "unused".to_string(),
-        other => format!("level-{other}"),
-    };
-    match (from, to) {
-        (0, _) => "host-uplink".to_string(),
-        (_, 0) => "last-hop".to_string(),
-        (from, to) if from < to => format!("{}-uplink", of(from)),
-        (from, to) if from > to => format!("{}-downlink", of(to)),
-        (level, _) => format!("{}-across", of(level)),
-    }
-}
-
-/// Links from each node to its nearest host.
-fn levels(graph: &Graph, adjacency: &Adjacency) -> Vec<u32> {
-    let mut level = vec![NONE; graph.names.len()];
-    let mut queue: VecDeque<NodeId> = (0..graph.hosts).map(NodeId).collect();
-    level[..graph.hosts as usize].fill(0);
-    while let Some(node) = queue.pop_front() {
-        for &(_, peer) in adjacency.of(node) {
-            if level[peer.ix()] == NONE {
-                level[peer.ix()] = level[node.ix()] + 1;
-                queue.push_back(peer);
-            }
-        }
-    }
-    level
-}
-
 impl Paths {
     /// The paths of a network; a data packet has `wire` bytes and its ACK `ack`.
     pub fn new(graph: &Graph, wire: u64, ack: u64) -> Self {
         let adjacency = graph.adjacency();
-        let level = levels(graph, &adjacency);
         let (mut tiers, mut tier_of): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::with_capacity(2 * graph.links.len()));
-        let mut known: BTreeMap<(u32, u32), u8> = BTreeMap::new();
-        for link in &graph.links {
-            for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-                let pair = (level[from.ix()], level[to.ix()]);
-                let tier = *known.entry(pair).or_insert_with(|| {
-                    let name = tier_name(pair.0, pair.1);
-                    let at = tiers.iter().position(|other| *other == name).unwrap_or_else(|| {
-                        tiers.push(name);
-                        tiers.len() - 1
-                    });
-                    at.min(usize::from(u8::MAX)) as u8
-                });
-                tier_of.push(tier);
-            }
+        let mut known: BTreeMap<Tier, u8> = BTreeMap::new();
+        for tier in graph.tiers() {
+            tier_of.push(*known.entry(tier).or_insert_with(|| {
+                tiers.push(tier.to_string());
+                (tiers.len() - 1).min(usize::from(u8::MAX)) as u8
+            }));
         }
         let port = |number: usize| {
             let link = &graph.links[number / 2];
@@ -327,9 +285,5 @@ mod tests {
         let graph = Dumbbell { left: 2, right: 2, host_link: cable, bottleneck: cable }.build().unwrap();
         let paths = Paths::new(&graph, 1000, 100);
         assert_eq!(crossed(&paths, &paths.to(1)[0])["tor-across"], 1.0);
-        assert_eq!(
-            [tier_name(3, 4), tier_name(4, 3), tier_name(1, 1)],
-            ["level-3-uplink", "level-3-downlink", "tor-across"]
-        );
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 /// Whether a link leads away from hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
     /// To a node farther from hosts.
     Up,
@@ -18,7 +18,7 @@ pub enum Way {
 
 /// Where in a network a direction of a link lies. Its name is that of its lower end: "tor-uplink" leads from a switch with
 /// hosts to one without, "tor-downlink" is the same link the other way, and "last-hop" is a host's link towards the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tier {
     /// Links from its lower end to the nearest host: 0 is a host, 1 a switch with hosts (ToR), 2 one above those (agg).
     pub level: u32,
