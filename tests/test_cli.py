@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,15 @@ def test_each_command_has_help(command: Command, name: str) -> None:
     assert f"fanin {name}" in done.stdout
     if name != "version":
         assert f"Examples:\n    fanin {name}" in done.stdout
+
+
+def test_help_of_gen_goes_from_files_to_a_run(command: Command, tmp_path: Path) -> None:
+    told = command("gen", "--help").stdout
+    for line in told[told.index("Examples:") :].splitlines()[1:]:
+        if line.strip().startswith("fanin "):
+            done = command(*line.split()[1:])
+            assert done.returncode == 0, (line, done.stderr)
+    assert (tmp_path / "runs" / "config" / "fct.txt").stat().st_size > 0
 
 
 def test_help_lists_every_command(command: Command) -> None:
@@ -176,3 +187,31 @@ def test_a_warning_of_the_spec_is_told_once(command: Command, root: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning: traffic[0].tcp: an ACK may wait for ack_delay = 20 ms") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("fanin ", {"run", "compare", "explain", "report", "why", "gen"}),
+        ("fanin run --scheme dcq", {"dcqcn", "dcqcn-win"}),
+        ("fanin compare my.toml --schemes dart,hp", {"dart,hpcc"}),
+        ("fanin explain dar", {"dart"}),
+        ("fanin new --like ", {"incast", "web-search", "fairness"}),
+        ("fanin plot ", {"slowdown", "goodput"}),
+        ("fanin run --max", {"--max-memory", "--max-time"}),
+    ],
+)
+def test_the_shell_completes(tmp_path: Path, line: str, offers: set[str]) -> None:
+    words = line.split(" ")
+    asked = {"_FANIN_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    script = "import sys; sys.argv = ['fanin']; from fanin.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert offers <= set(done.stdout.split()), done.stderr

@@ -11,7 +11,15 @@ import typer
 from fanin import _core
 
 app = typer.Typer(
-    help="Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.",
+    help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
+
+    \b
+    Examples:
+      fanin gen topology fat-tree --k 8 -o topology.txt
+      fanin gen flows --topology topology.txt --cdf websearch --load 0.3 --time 2ms -o flow.txt
+      fanin gen config --cc hpcc --topology topology.txt --flows flow.txt -o config.txt
+      fanin run --hpcc config.txt
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
