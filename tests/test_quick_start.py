@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "quick-start.md"
 
 def test_it_goes_from_a_spec_to_a_picture(tmp_path: Path) -> None:
     blocks = re.findall(r"```(sh|python)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert [language for language, _ in blocks] == ["sh", "sh", "sh", "sh", "python"]
+    assert [language for language, _ in blocks] == [*5 * ["sh"], "python", "sh", "sh"]
     # `fanin` is this one, wherever it is installed.
     prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\n'
     printed = ""
@@ -22,6 +22,9 @@ def test_it_goes_from_a_spec_to_a_picture(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
         printed += done.stdout
     assert (tmp_path / "runs" / "first" / "compare.png").stat().st_size > 20_000
+    assert (tmp_path / "runs" / "first" / "report.html").stat().st_size > 1_000_000
+    assert list((tmp_path / "runs" / "first" / "dcqcn").glob("why-answers-*.png"))
+    assert "base RTT" in printed
     # What the page says about it: under `none` the two long flows make PFC pause, and nothing is dropped.
     pauses = re.findall(r"PFC pause time +(.*)", printed)[-1].split("  ")
     assert pauses[-1].strip() not in ("", "0")
