@@ -13,6 +13,7 @@ import pytest
 
 import fanin
 from conftest import Command
+from fanin import cli
 
 
 def fanin_process(
@@ -130,3 +131,28 @@ def test_a_comparison_is_one_only_when_all_of_it_is_written(
         compared.save(tmp_path / "both", force=True)
     with pytest.raises(fanin.RunError, match="not a comparison; the runs in it are dcqcn, none"):
         fanin.load_comparison(tmp_path / "both")
+
+
+class PanicException(BaseException):
+    """Named as what the native module raises where the simulator finds itself wrong."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "says"),
+    [
+        (PanicException("index out of bounds"), 1, "a fault in the simulator: index out of bounds"),
+        (MemoryError(), 1, "not enough memory"),
+        (OSError(28, "No space left on device", "x/flows.arrow"), 1, "x/flows.arrow"),
+        (PermissionError(13, "Permission denied", "sealed"), 2, "sealed: Permission denied"),
+    ],
+)
+def test_every_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, fault: BaseException, code: int, says: str) -> None:
+    def fails(**_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(cli, "app", fails)
+    failure = cli._failure()
+    assert failure is not None
+    assert failure.code == code
+    assert says in str(failure)
+    assert "\n" not in str(failure)
