@@ -13,6 +13,7 @@ pub mod ecn;
 pub mod failure;
 mod host;
 mod nic;
+mod opening;
 mod packet;
 pub mod pfc;
 pub mod port;

@@ -1,0 +1,226 @@
+//! Messages set out: their channels and senders, and what is known of their paths.
+
+use crate::config::Message;
+use crate::host::{NO_SLOT, SendFlow, Turn};
+use crate::routing::key;
+use crate::sim::{Simulation, kind};
+use fanin_cc::{Extra, PathInfo};
+use fanin_endpoint::Pacer;
+use fanin_engine::EventQueue;
+use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+
+/// The argument of a START event: the application posts, or the host's overhead is over.
+const START_POSTED: u32 = 0;
+const START_AFTER_OVERHEAD: u32 = 1;
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// The application posts a message; the endpoint has it at once, or after the host's overhead.
+    pub(crate) fn start_message(&mut self, number: u32, step: u32) {
+        if step == START_POSTED {
+            let request = self.will_be_answered(number);
+            let record = &mut self.records[number as usize];
+            record.start = self.now;
+            record.request = request;
+            let ends = record.bytes < Message::ENDLESS;
+            let traffic = &mut self.traffics[record.traffic as usize];
+            traffic.counters.started += 1;
+            let overhead = traffic.config.overhead;
+            if self.tap.messages {
+                self.see_message(number, false);
+            }
+            // One that waited for others was counted when its gate opened, so that a run does not end in between.
+            if !self.slots[number as usize].waited {
+                self.open_messages += ends as u64;
+            }
+            if overhead > Time::ZERO {
+                self.schedule(self.now.saturating_add(overhead), kind::START, number, START_AFTER_OVERHEAD);
+                return;
+            }
+        }
+        self.open_channel(number);
+    }
+
+    /// Gives a posted message a channel: one of its own, or the one of its connection.
+    pub(crate) fn open_channel(&mut self, number: u32) {
+        let record = self.records[number as usize];
+        if self.traffics[record.traffic as usize].config.tcp.is_some() {
+            self.open_stream(number);
+            return;
+        }
+        let id = FlowId(number);
+        let traffic = record.traffic as usize;
+        let (from, to) = (NodeId(record.src), NodeId(record.dst));
+        let connection = self.traffics[traffic].config.endpoint.connection;
+        if connection
+            && let Some(&first) = self.connections.get(&(record.traffic, record.src, record.dst))
+            && self.slots[first as usize].send != NO_SLOT
+        {
+            let slot = self.slots[first as usize].send;
+            self.slots[number as usize].send = slot;
+            self.slots[number as usize].recv = self.slots[first as usize].recv;
+            let flow = &mut self.senders[slot as usize];
+            flow.half.post(id, record.bytes);
+            self.set_out(slot);
+            let flow = &mut self.senders[slot as usize];
+            let flow_key = flow.key;
+            let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, self.extra[traffic].data);
+            self.records[number as usize].ideal = ideal;
+            self.records[number as usize].hops = hops;
+            self.activate(slot);
+            return;
+        }
+        if connection {
+            self.connections.insert((record.traffic, record.src, record.dst), number);
+        }
+        let flow_key = match connection {
+            true => key(self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
+            false => key(self.streams.seed(), self.slots[number as usize].name),
+        };
+        let Some(port) = self.routes.next(&self.ports, from, to, flow_key) else {
+            // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.
+            self.stranded.push(number);
+            return;
+        };
+        let extra = self.extra[traffic];
+        let path = self.path(from, to, flow_key, extra);
+        let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, extra.data);
+        self.records[number as usize].ideal = ideal;
+        self.records[number as usize].hops = hops;
+        let slot = self.open_sender(id, record.traffic, from, to, flow_key, port, &path);
+        self.senders[slot as usize].half.post(id, record.bytes);
+        self.set_out(slot);
+        self.slots[number as usize].send = slot;
+        self.activate(slot);
+    }
+
+    /// Looks at which message a flow sends next, and how that sets out.
+    pub(crate) fn set_out(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        let message = flow.half.next_message();
+        if message == flow.message || message == FlowId::NONE {
+            return;
+        }
+        flow.message = message;
+        let traffic = &self.traffics[flow.traffic as usize].config;
+        let senders = self.slots[message.ix()].senders.as_ref().map_or(0, |s| s.len());
+        flow.launch = traffic.scheme.launch(self.records[message.ix()].bytes, senders);
+        let class = match (flow.launch.lane, traffic.lane_class) {
+            (0, _) | (_, 0) => traffic.class,
+            (_, lane_class) => lane_class,
+        };
+        let (old, port) = (core::mem::replace(&mut flow.class, class), flow.port);
+        if class != old && flow.turn == Turn::Ready {
+            // It stands in the ring of a class that it does not send in any more; whoever made it turn back looks again.
+            flow.turn = Turn::Idle;
+            let nic = self.ports[port.ix()].nic as usize;
+            let ring = &mut self.nics[nic].ready[old as usize];
+            ring.remove(&mut self.senders, slot);
+            if ring.is_empty() {
+                self.nics[nic].ready_mask &= !(1 << old);
+            }
+        }
+    }
+
+    /// A sender of its traffic's scheme, with nothing to send yet. Returns its slot.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn open_sender(
+        &mut self,
+        flow: FlowId,
+        traffic: u16,
+        from: NodeId,
+        to: NodeId,
+        key: u32,
+        port: PortId,
+        path: &PathInfo,
+    ) -> u32 {
+        let scheme = self.traffics[traffic as usize].scheme;
+        let pair = if self.schemes[scheme as usize].shares() {
+            let pairs = self.pairs.len() as u32;
+            *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs)
+        } else {
+            0
+        };
+        let opened = self.schemes[scheme as usize].open(pair, path, self.now);
+        let slot = match self.free_senders.pop() {
+            Some(slot) => slot,
+            None => {
+                self.senders.push(SendFlow::free());
+                self.senders.len() as u32 - 1
+            }
+        };
+        let mut half = core::mem::take(&mut self.senders[slot as usize].half);
+        half.reset();
+        let at_host = self.hosts[from.ix()].flows.len() as u32;
+        self.hosts[from.ix()].flows.push(slot);
+        self.senders[slot as usize] = SendFlow {
+            flow,
+            half,
+            pacer: Pacer::new(&opened.control),
+            cc: opened.slot,
+            class: self.traffics[traffic as usize].config.class,
+            scheme,
+            traffic,
+            port,
+            to,
+            key,
+            pair,
+            at_host,
+            ..SendFlow::free()
+        };
+        self.arm_flow(slot, opened.control.wake_at);
+        slot
+    }
+
+    /// What a sender is told of its way.
+    pub(crate) fn path(&self, from: NodeId, to: NodeId, key: u32, extra: Extra) -> PathInfo {
+        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + extra.data as u32;
+        let ack = self.config.packet.ack as u32 + extra.ack as u32;
+        let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
+        self.routes.walk(&self.ports, from, to, key, |_, port| {
+            rtt += port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
+            if first == Rate::ZERO {
+                first = port.rate;
+            }
+            last = port.rate;
+        });
+        PathInfo {
+            line_rate: first.min(last),
+            nic_rate: first,
+            base_rtt: rtt,
+            payload: self.config.packet.payload as u32,
+            wire,
+            network_bdp: self.routes.network_bdp,
+            network_rtt: self.routes.network_rtt,
+        }
+    }
+
+    /// Completion time of a message alone on its path, store-and-forward, and the number of links.
+    pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64, extra: u16) -> (Time, u16) {
+        if bytes >= Message::ENDLESS {
+            let mut hops = 0;
+            self.routes.walk(&self.ports, from, to, key, |_, _| hops += 1);
+            return (Time::NEVER, hops);
+        }
+        let payload = self.config.packet.payload as u64;
+        let header = self.config.packet.header as u64 + extra as u64;
+        let full = (payload + header) as u32;
+        let before_last = (bytes - 1) / payload;
+        let last = (bytes - before_last * payload + header) as u32;
+        // The k full packets go through like equal jobs: at each link the last of them is done after one of each
+        // link so far and k-1 more of the slowest; then the last packet follows.
+        let (mut sum, mut slowest, mut done, mut delays, mut hops) = (0u64, 0u64, 0u64, 0u64, 0u16);
+        self.routes.walk(&self.ports, from, to, key, |_, port| {
+            let packet = port.tx_time(full).as_ps();
+            sum += packet;
+            slowest = slowest.max(packet);
+            let full_done = if before_last == 0 { 0 } else { sum + (before_last - 1).saturating_mul(slowest) };
+            done = done.max(full_done) + port.tx_time(last).as_ps();
+            delays += port.delay.as_ps();
+            hops += 1;
+        });
+        if hops == 0 {
+            return (Time::NEVER, 0);
+        }
+        (Time::from_ps(done.saturating_add(delays)), hops)
+    }
+}
