@@ -44,6 +44,7 @@ fn packet_hops_are_those_of_runs() {
         ("long", spec(&star(10, long))),
     ] {
         let ratio = ratio(&checked);
+        println!("{name}: {ratio:.3} of the packet-hops of the run");
         assert!((0.75..1.25).contains(&ratio), "{name}: {ratio:.3} of the packet-hops of the run");
     }
 }
@@ -55,6 +56,7 @@ fn closed_loops_do_as_many_rounds_as_the_window_has_room_for() {
                 rounds = 100, request = \"1 KB\", pause = \"100 us\" }\nsize = { fixed = \"2 KB\" }\ntcp = { persistent = true }\n";
     let checked = spec(&star(8, asks));
     let ratio = ratio(&checked);
+    println!("queries: {ratio:.3} of the packet-hops of the run");
     assert!((0.75..1.35).contains(&ratio), "{ratio:.3}");
     let explained = explain(&checked);
     assert_eq!((explained.traffics[0].messages, explained.cost.extrapolated), (800.0, false));
