@@ -1,7 +1,7 @@
 """One look per scheme."""
 
 from fanin import _core
-from fanin.looks import COLOURS, DASHES, FAMILIES, MARKERS, look
+from fanin.looks import BLUE, COLOURS, DASHES, FAMILIES, GREEN, MARKERS, PURPLE, VERMILLION, colours, look
 
 
 def test_no_two_schemes_look_alike() -> None:
@@ -32,3 +32,8 @@ def test_each_look_is_known_to_matplotlib() -> None:
         assert shown.dash in DASHES
         assert shown.marker in MARKERS
         Line2D([0], [0], marker=shown.marker_for_matplotlib(), **shown.for_matplotlib())
+
+
+def test_other_names_take_the_colours_that_are_left() -> None:
+    assert colours(["theirs", "DCQCN", "dart", "ours"]) == [GREEN, VERMILLION, BLUE, PURPLE]
+    assert len(colours([f"run {number}" for number in range(20)])) == 20

@@ -195,7 +195,7 @@ def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
 
 
 def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *, bins: int = 20) -> Axes:
-    """Draws slowdown p50, p95 and p99 by flow size, one colour for each of the named frames of `read_fct`.
+    """Draws slowdown p50, p95 and p99 by flow size, one colour for each of the named frames of `read_fct`; a scheme has its own.
 
     Sizes are cut as `slowdown_by_size` does. Without `ax` there is a figure of its own: `ax.figure.savefig(path)`.
     """

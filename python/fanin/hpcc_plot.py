@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fanin.hpcc import PERCENTILES, slowdown_by_size
-from fanin.looks import COLOURS
+from fanin.looks import colours
 from fanin.plot import dress
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
     if ax is None:
         ax = Figure(figsize=(7.6, 4.8), layout="constrained").subplots()
     largest = 1.0
+    colour_of = colours(list(frames))
     cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
     for index, cut in enumerate(cuts):
         if cut.is_empty():
@@ -39,7 +40,7 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
             ax.plot(
                 cut["largest_bytes"].to_numpy(),
                 slowdowns,
-                color=COLOURS[index % len(COLOURS)],
+                color=colour_of[index],
                 linestyle=STYLES[percent],
                 linewidth=5.0 if covered else 1.7,
                 alpha=0.5 if covered else 1.0,
@@ -58,7 +59,7 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
     ax.margins(x=0.02)
     dress(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
     shown = [
-        Line2D([], [], color=COLOURS[index % len(COLOURS)], linewidth=3, label=f"{name} ({len(flows)} flows)")
+        Line2D([], [], color=colour_of[index], linewidth=3, label=f"{name} ({len(flows)} flows)")
         for index, (name, flows) in enumerate(frames.items())
     ]
     how = [Line2D([], [], color="#444444", linestyle=STYLES[p], linewidth=1.6, label=f"p{p}") for p in PERCENTILES]

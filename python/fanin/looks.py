@@ -6,9 +6,12 @@ blindness; where markers are drawn they tell families apart in grey, too. Its me
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle
 from typing import Any
 
 from fanin import _core
@@ -34,7 +37,7 @@ FAMILIES = {
     "none": BLACK,
     "fixed": BLACK,
 }
-"""By the first word of a scheme's id. A family that is not here gets a colour by its name."""
+"""By the first word of a scheme's name. A family that is not here gets a colour by its name."""
 
 DASHES = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
 """As Plotly calls them."""
@@ -78,7 +81,16 @@ def look(scheme: str) -> Look:
     known = _looks()
     if scheme in known:
         return known[scheme]
-    return Look(_colour(scheme), DASHES[zlib.crc32(scheme.encode()) % len(DASHES)], MARKERS[-1])
+    dashes = DASHES[1:]  # solid is for the first of a family
+    return Look(_colour(scheme), dashes[zlib.crc32(scheme.encode()) % len(dashes)], MARKERS[-1])
+
+
+def colours(names: Sequence[str]) -> list[str]:
+    """A colour for each name: that of the scheme if it is the id of one, in any case, and else the next one left."""
+    looks = _looks()
+    known = [looks[name.lower()].colour if name.lower() in looks else None for name in names]
+    left = cycle([colour for colour in COLOURS if colour not in known] or COLOURS)
+    return [colour or next(left) for colour in known]
 
 
 @cache
@@ -95,5 +107,5 @@ def _looks() -> dict[str, Look]:
 
 
 def _colour(scheme: str) -> str:
-    family = scheme.split("-")[0]
+    family = re.split(r"[^a-z0-9]", scheme)[0]
     return FAMILIES.get(family) or COLOURS[zlib.crc32(family.encode()) % len(COLOURS)]

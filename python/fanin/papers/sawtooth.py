@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-from fanin.plot import dress, nth
+from fanin.plot import dress, nth, stroke
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -332,10 +332,10 @@ def draw_13(measures: Measures) -> Figure:
     """The queue over time."""
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
-        for place, name in enumerate(VARIANTS):
+        for name in VARIANTS:
             queue = pooled({key: run for key, run in measures.items() if key[2] == 1}, (name, n), "queue")
             rate = np.mean(pooled(measures, (name, n), "wire_gbps"))
-            shown = nth(place) | {"linewidth": 1.0, "linestyle": "-"}
+            shown = stroke(name) | {"linewidth": 1.0, "linestyle": "-"}
             axes.plot(np.arange(len(queue)) * 0.048, queue, label=f"{name} ({rate:.2f} Gb/s)", **shown)
         axes.set_ylim(0, 135)
         dress(axes, f"{n} long flows", "time (ms)", "queue (packets)")
