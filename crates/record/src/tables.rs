@@ -76,15 +76,14 @@ fn labels_or_null(
     keys: impl Iterator<Item = Option<usize>>,
 ) -> Result<ArrayRef, RecordError> {
     let mut different: Vec<&str> = Vec::new();
+    let mut known: HashMap<&str, i32> = HashMap::new();
     let place_of: Vec<i32> = texts
         .iter()
         .map(|text| {
-            let text = text.as_ref();
-            let place = different.iter().position(|other| *other == text).unwrap_or_else(|| {
-                different.push(text);
-                different.len() - 1
-            });
-            place as i32
+            *known.entry(text.as_ref()).or_insert_with(|| {
+                different.push(text.as_ref());
+                different.len() as i32 - 1
+            })
         })
         .collect();
     let keys = Int32Array::from_iter(keys.map(|key| key.map(|key| place_of[key])));
