@@ -119,6 +119,35 @@ def test_show_wants_a_run_folder(command: Command, tmp_path: Path) -> None:
     assert f"{tmp_path}: not a run folder" in wrong(command, "show", tmp_path, code=1)
 
 
+def test_why_wants_one_run(command: Command, compared: fanin.Comparison, tmp_path: Path) -> None:
+    compared.save(tmp_path / "both")
+    assert "both: a comparison; choose one of its runs: dcqcn, none" in wrong(command, "why", "both")
+    assert f"{tmp_path}: not a run folder" in wrong(command, "why", tmp_path, code=1)
+    assert "a picture is a .png, .svg or .pdf file" in wrong(command, "why", "both/none", "-o", "why.txt")
+    done = command("why", "both/none", "--json", "-o", "why.svg")
+    told = json.loads(done.stdout)
+    assert told["repeated"], done.stderr
+    assert told["picture"] == "why.svg"
+    assert (tmp_path / "why.svg").stat().st_size > 1000
+
+
+def test_a_picture_and_a_report_are_written(command: Command, compared: fanin.Comparison, tmp_path: Path) -> None:
+    compared.save(tmp_path / "both")
+    assert command("plot", "queues", "both").stdout == "written: both/queues.png\n"
+    assert json.loads(command("plot", "slowdown", "both/none", "both/dcqcn", "--json").stdout)["runs"] == [
+        "none",
+        "dcqcn",
+    ]
+    assert "the pictures are" in wrong(command, "plot", "nonesuch", "both")
+    assert "of which run?" in wrong(command, "plot", "queues")
+    message = wrong(command, "plot", "goodput", "both", code=1)
+    assert "add to measure.series" in message
+    told = json.loads(command("report", "both", "--json").stdout)
+    assert told["report"] == "both/report.html"
+    assert (tmp_path / "both" / "report.html").stat().st_size == told["bytes"]
+    assert f"{tmp_path}: not a run folder" in wrong(command, "report", tmp_path, code=1)
+
+
 def test_explain_shows_the_manual(command: Command) -> None:
     manual = command("explain", "dcqcn").stdout
     for heading in ("Idea", "Signals", "Control law", "Parameters", "References"):

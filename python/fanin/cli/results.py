@@ -108,10 +108,14 @@ def why(
     """
     from fanin import load
     from fanin import why as asked
+    from fanin.result import is_run_folder
 
-    result = load(folder)
     if out is not None:
         _check_image(out)
+    if not is_run_folder(folder):
+        runs = [result.label for result in read(folder).results]
+        raise CommandError(f"{folder}: a comparison; choose one of its runs: {', '.join(runs)}", WRONG_SPEC)
+    result = load(folder)
     answer = asked(result, flow)
     path = out or folder / f"why-{answer.message.replace(':', '-').replace('/', '-')}.png"
     answer.plot(path)
