@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin.looks import look
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
 from fanin.papers.dctcp import for_people
 from fanin.plot import dress, fill, nth, stroke
+from fanin.plot.base import shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -553,10 +555,12 @@ def measure_causes(result: Result) -> Measured:
 
 
 def filled(scheme: str) -> dict[str, Any]:
-    """The bars of a scheme; those of Dart with an option are Dart's, hatched."""
-    return (
-        fill("dart") | {"hatch": {WITH_WINDOW: "ooo", ONE_LANE: "---"}[scheme]} if scheme in OPTIONS else fill(scheme)
-    )
+    """The bars of a scheme; those of Dart's family are shades of its colour, the whole Dart in the full one."""
+    family = [name for name in SCHEMES_CAUSES if name.startswith("dart")]
+    if scheme not in family:
+        return fill(scheme)
+    ordered = sorted(family, key=lambda name: name != "dart")
+    return {"facecolor": shades(look("dart").colour, len(family))[ordered.index(scheme)], "edgecolor": "white"}
 
 
 def draw_causes(measures: Measures) -> Figure:
