@@ -14,6 +14,7 @@ import pytest
 import fanin
 from conftest import Command
 from fanin import cli
+from fanin.result import check_target
 
 
 def fanin_process(
@@ -72,6 +73,14 @@ def test_a_read_only_folder_is_an_error(tiny: Path, tmp_path: Path) -> None:
     assert done.returncode in (1, 2)
     assert "Traceback" not in done.stderr
     assert "sealed" in done.stderr
+
+
+def test_a_folder_that_may_not_be_written_is_told_before_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Also where the tests run as the superuser, who may write anywhere.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(PermissionError, match="you may not write into") as told:
+        check_target(tmp_path / "new" / "run", force=False)
+    assert told.value.filename == str(tmp_path / "new" / "run")
 
 
 def children(pid: int) -> list[int]:

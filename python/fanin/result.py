@@ -267,16 +267,18 @@ class Result:
         return self._table("events")
 
     def watch(self) -> pl.DataFrame:
-        """What the spec's `measure.series` of the quantities flow, receiver and switch saw, one row per value.
+        """What the spec's `measure.series` of all quantities but queues saw, one row per value.
 
-        `name` is what the scheme calls the value, with its unit: `rate_bps`, `window_bytes`.
+        `what` is the quantity (flow, receiver, switch, port, traffic), `where` the message, node, port or traffic, and `name`
+        the value with its unit: `rate_bps`, `delivered_bytes`, `paused_us`.
         """
         return self._table("watch")
 
     def hops(self) -> pl.DataFrame:
         """The packets of the messages that `measure.trace` names: one row per packet and node, in order of time.
 
-        `port` is where the packet leaves, null at its host; `flow_id` is the message's row in `flows`.
+        The first row of a packet is its own host, at the time when its first bit left. `port` is where the packet leaves, null
+        at the host that it is for; `flow_id` is the message's row in `flows`.
         """
         return self._table("hops")
 
