@@ -38,7 +38,7 @@ PANEL = 2.3
 def queue_over_time(runs: Runs, path: Path | None = None, *, port: str | None = None) -> Figure:
     """The longest of the sampled queues over time, or that of one port."""
     results = as_results(runs)
-    figure = Figure(figsize=(9, 4.4), layout="constrained")
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     axes = figure.subplots()
     for name, run in one_of_each(results).items():
         table = measured.queue_over_time(run, port)
@@ -46,6 +46,7 @@ def queue_over_time(runs: Runs, path: Path | None = None, *, port: str | None = 
         axes.plot(times / 1e3, lengths / 1e3, label=name, **(stroke(name) | {"linewidth": 1.1}))
     axes.set_ylim(bottom=0)
     dress(axes, f"Queue of {port}" if port else "Longest of the sampled queues", "time (ms)", "queue (KB)")
+    legend_beside(axes)
     return finish(figure, results, path)
 
 
@@ -145,7 +146,7 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
 def pauses(runs: Runs, path: Path | None = None) -> Figure:
     """PFC over time: how many queues were held paused at once, or, where ports were not watched, how many pauses began."""
     results = as_results(runs)
-    figure = Figure(figsize=(9, 4.4), layout="constrained")
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     axes = figure.subplots()
     each = one_of_each(results)
     held = {name: _held(run) for name, run in each.items()}
@@ -166,6 +167,7 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
         say(axes, "PFC paused none of the watched ports" if watched else "PFC paused nothing")
     title = "Queues held by PFC (watched ports)" if watched else "Pauses (PFC) as they begin"
     dress(axes, title, "time (ms)", "queues paused at once" if watched else "pauses in 1 % of the run")
+    legend_beside(axes)
     if stopped:
         axes.annotate("\n".join(stopped), (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=9, color="#aa0000")
     return finish(figure, results, path)
@@ -183,5 +185,10 @@ def dress_panel(axes: Axes, title: str, y: str) -> None:
     """Dresses one of several panels, with the legend beside it."""
     dress(axes, "", "", y)
     axes.set_title(title, fontsize=11, loc="left")
+    legend_beside(axes)
+
+
+def legend_beside(axes: Axes) -> None:
+    """Curves over time fill their panel, so that no place inside it is free."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
