@@ -1,57 +1,49 @@
 //! The calendar queue: buckets of equal width for the near future, a heap for the far one.
 
-use crate::{Event, EventQueue, Order, prefetch};
+use crate::{Event, EventQueue, Order};
 use core::cmp::Reverse;
 use fanin_units::Time;
 use std::collections::BinaryHeap;
 
-const NIL: u32 = u32::MAX;
-/// Most buckets of a calendar: 2^16 heads are 256 KiB, which still fits a second-level cache.
-const MOST_BUCKETS: usize = 1 << 16;
-/// Events per bucket when every link is busy.
-const EVENTS_PER_BUCKET: u64 = 2;
-/// Events in line after a refill.
-const LINE: usize = 16;
-/// Events between asking for a bucket's memory and writing to it.
-const STAGED: usize = 8;
-/// Events in line before one.
+/// Most buckets of a calendar: 2^14 of them take 400 KB before they hold anything.
+const MOST_BUCKETS: usize = 1 << 14;
+/// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is little to sort.
+const EVENTS_PER_BUCKET: u64 = 32;
+/// Events that a bucket keeps the memory of when it is emptied.
+const KEPT: usize = 1024;
+/// Events in line before a refill, so that a model may look ahead.
 const LOOK_AHEAD: usize = 4;
+/// Events in line after it.
+const LINE: usize = 6;
 /// The line spans at most this many buckets for looking's sake.
-const SPAN: u64 = 64;
-
-/// Events of one bucket that lie together, one cache line.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Chunk {
-    events: [Event; 3],
-    used: u32,
-    next: u32,
-}
+const SPAN: u64 = 32;
+/// Events that have left the line before what follows moves to its start.
+const SPENT: usize = 256;
+/// Most events of a bucket that are sorted by counting.
+const FEW: usize = 64;
+/// Keys that are compared together.
+const WIDE: usize = 8;
 
 /// The next events stand sorted in a short line, refilled a few buckets at a time so that a model may look ahead; those
-/// of later buckets in unsorted lists; those beyond the last bucket in a heap. A two-level bitmap finds the next bucket
-/// that holds anything.
+/// of later buckets in unsorted arrays, each of which is written and read in order; those beyond the last bucket in a heap. A
+/// two-level bitmap finds the next bucket that holds anything.
 pub struct CalendarQueue {
     order: Order,
     /// Bucket width is 2^shift picoseconds.
     shift: u32,
     /// Number (time >> shift) of the last bucket that was moved to the line.
     day: u64,
-    /// The line, sorted: everything in bucket `day` or earlier, each event with its key.
-    line: Vec<(u128, Event)>,
+    /// The line, sorted: everything in bucket `day` or earlier.
+    line: Vec<Event>,
     /// Where the line begins.
     first: usize,
-    heads: Vec<u32>,
-    /// Events on their way into their buckets, whose memory was asked for: a ring of the last [`STAGED`].
-    staged: [Event; STAGED],
-    /// How many of them there are, and where the oldest stands.
-    staging: usize,
-    oldest: usize,
-    chunks: Vec<Chunk>,
-    free: u32,
+    /// A power of two of them.
+    buckets: Vec<Vec<Event>>,
     words: Vec<u64>,
     summary: Vec<u64>,
     far: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// The bucket of the first event in the heap.
+    far_day: u64,
     len: usize,
 }
 
@@ -59,12 +51,12 @@ impl CalendarQueue {
     /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a network:
     /// the time of a packet on the fastest link, over the number of links).
     pub fn new(seed: u64, spacing: Time, horizon: Time) -> Self {
-        // A few events a bucket on a busy network: fewer wastes scans, more wastes sorting.
-        let mut shift = (spacing.as_ps().max(1) * EVENTS_PER_BUCKET).ilog2();
+        let mut shift = spacing.as_ps().max(1).saturating_mul(EVENTS_PER_BUCKET).ilog2();
         let mut buckets;
         loop {
-            buckets = ((horizon.as_ps() >> shift) as usize + 2).next_power_of_two().max(64);
+            buckets = ((horizon.as_ps() >> shift) as usize).saturating_add(2);
             if buckets <= MOST_BUCKETS {
+                buckets = buckets.next_power_of_two().max(64);
                 break;
             }
             shift += 1;
@@ -75,15 +67,11 @@ impl CalendarQueue {
             day: 0,
             line: Vec::new(),
             first: 0,
-            heads: vec![NIL; buckets],
-            staged: [Event { at: Time::ZERO, source: 0, arg: 0 }; STAGED],
-            staging: 0,
-            oldest: 0,
-            chunks: Vec::new(),
-            free: NIL,
+            buckets: vec![Vec::new(); buckets],
             words: vec![0; buckets / 64],
             summary: vec![0; (buckets / 64).div_ceil(64)],
             far: BinaryHeap::new(),
+            far_day: u64::MAX,
             len: 0,
         }
     }
@@ -93,71 +81,42 @@ impl CalendarQueue {
         at.as_ps() >> self.shift
     }
 
+    #[inline(never)]
     fn insert_in_line(&mut self, event: Event) {
         let key = self.order.key(&event);
-        let at = self.first + self.line[self.first..].partition_point(|e| e.0 < key);
-        self.line.insert(at, (key, event));
-    }
-
-    /// Puts an event on its way into its bucket: the bucket's memory is asked for now and written a few events later.
-    #[inline(always)]
-    fn stage(&mut self, day: u64, event: Event) {
-        if self.staging == STAGED {
-            self.insert_oldest();
-        }
-        let head = self.heads[day as usize & (self.heads.len() - 1)];
-        if let Some(chunk) = self.chunks.get(head as usize) {
-            prefetch(chunk);
-        }
-        self.staged[(self.oldest + self.staging) % STAGED] = event;
-        self.staging += 1;
-    }
-
-    #[inline(always)]
-    fn insert_oldest(&mut self) {
-        let event = self.staged[self.oldest % STAGED];
-        self.oldest = (self.oldest + 1) % STAGED;
-        self.staging -= 1;
-        self.insert_bucket(self.day_of(event.at), event);
+        let at = self.first + self.line[self.first..].partition_point(|e| self.order.key(e) < key);
+        self.line.insert(at, event);
     }
 
     #[inline(always)]
     fn insert_bucket(&mut self, day: u64, event: Event) {
-        let bucket = day as usize & (self.heads.len() - 1);
-        let head = self.heads[bucket];
-        if head != NIL {
-            let chunk = &mut self.chunks[head as usize];
-            if let Some(free) = chunk.events.get_mut(chunk.used as usize) {
-                *free = event;
-                chunk.used += 1;
-                return;
-            }
-        } else {
-            self.words[bucket / 64] |= 1 << (bucket % 64);
-            self.summary[bucket / 4096] |= 1 << (bucket / 64 % 64);
+        let at = day as usize & (self.buckets.len() - 1);
+        let bucket = &mut self.buckets[at];
+        if bucket.is_empty() {
+            self.words[at / 64] |= 1 << (at % 64);
+            self.summary[at / 4096] |= 1 << (at / 64 % 64);
         }
-        let chunk = Chunk { events: [event; 3], used: 1, next: head };
-        self.heads[bucket] = if self.free != NIL {
-            let index = self.free;
-            self.free = self.chunks[index as usize].next;
-            self.chunks[index as usize] = chunk;
-            index
-        } else {
-            self.chunks.push(chunk);
-            self.chunks.len() as u32 - 1
-        };
+        bucket.push(event);
     }
 
     /// Days from now to the next bucket that holds anything, at least 1.
+    #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
-        let buckets = self.heads.len();
+        let start = (self.day as usize + 1) & (self.buckets.len() - 1);
+        let rest = self.words[start / 64] >> (start % 64);
+        if rest != 0 {
+            return Some(1 + rest.trailing_zeros() as u64);
+        }
+        self.next_word()
+    }
+
+    /// The same where the rest of the word is empty.
+    #[inline(never)]
+    fn next_word(&self) -> Option<u64> {
+        let buckets = self.buckets.len();
         let start = (self.day as usize + 1) & (buckets - 1);
         let distance = |bucket: usize| 1 + ((bucket.wrapping_sub(start)) & (buckets - 1)) as u64;
         let word = start / 64;
-        let rest = self.words[word] & (u64::MAX << (start % 64));
-        if rest != 0 {
-            return Some(distance(word * 64 + rest.trailing_zeros() as usize));
-        }
         // Whole words after this one, round the calendar; the start word comes last for its lower bits.
         let groups = self.summary.len();
         let (group, bit) = (word / 64, word % 64);
@@ -182,85 +141,134 @@ impl CalendarQueue {
     /// ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into it.
     #[inline(never)]
     fn refill(&mut self, limit: Time) {
-        while self.staging > 0 {
-            self.insert_oldest();
+        if self.first >= SPENT {
+            self.line.drain(..self.first);
+            self.first = 0;
         }
-        self.line.drain(..self.first);
-        self.first = 0;
-        let sorted = self.line.len();
         let last = self.day_of(limit);
-        while self.line.len() < LINE {
-            let near = self.line.first().map_or(last, |e| last.min(self.day_of(e.1.at) + SPAN));
-            if !self.take_bucket(near) {
+        while self.line.len() - self.first < LINE {
+            let near = self.line.get(self.first).map_or(last, |e| last.min(self.day_of(e.at) + SPAN));
+            let mut day = self.next_occupied().map_or(u64::MAX, |days| self.day + days);
+            if self.far_day <= day {
+                day = self.far_day;
+            }
+            if day > near || day == u64::MAX {
                 break;
             }
+            self.day = day;
+            if self.far_day < day.saturating_add(self.buckets.len() as u64) {
+                self.near_future();
+            }
+            self.take_bucket();
         }
-        self.line[sorted..].sort_unstable_by_key(|e| e.0);
     }
 
-    /// Moves the next bucket that holds anything to the end of the line, unsorted. False when there is none up to `last`.
-    fn take_bucket(&mut self, last: u64) -> bool {
-        let near = self.next_occupied().map(|d| self.day + d);
-        let far = self.far.peek().map(|Reverse((at, _, _))| self.day_of(*at));
-        let day = match (near, far) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) => a,
-            (None, Some(b)) => b,
-            (None, None) => return false,
-        };
-        if day > last {
-            return false;
+    /// Moves the events of bucket `day` to the end of the line, in order.
+    #[inline(always)]
+    fn take_bucket(&mut self) {
+        let at = self.day as usize & (self.buckets.len() - 1);
+        self.words[at / 64] &= !(1 << (at % 64));
+        if self.words[at / 64] == 0 {
+            self.summary[at / 4096] &= !(1 << (at / 64 % 64));
         }
-        self.day = day;
-        let end = day.saturating_add(self.heads.len() as u64);
+        let bucket = &mut self.buckets[at];
+        match bucket[..] {
+            [only] => self.line.push(only),
+            [a, b] => {
+                let swapped = self.order.before(&b, &a);
+                self.line.extend_from_slice(&if swapped { [b, a] } else { [a, b] });
+            }
+            _ => sort(self.order, self.shift, bucket, &mut self.line),
+        }
+        bucket.clear();
+        if bucket.capacity() > KEPT {
+            *bucket = Vec::new();
+        }
+    }
+
+    /// Moves what the calendar has come to reach from the heap into its buckets.
+    #[inline(never)]
+    fn near_future(&mut self) {
+        let end = self.day.saturating_add(self.buckets.len() as u64);
+        self.far_day = u64::MAX;
         while let Some(&Reverse((at, source, arg))) = self.far.peek() {
             let its = self.day_of(at);
             if its >= end {
+                self.far_day = its;
                 break;
             }
             self.far.pop();
             self.insert_bucket(its, Event { at, source, arg });
         }
-        let bucket = day as usize & (self.heads.len() - 1);
-        let mut index = self.heads[bucket];
-        self.heads[bucket] = NIL;
-        self.words[bucket / 64] &= !(1 << (bucket % 64));
-        if self.words[bucket / 64] == 0 {
-            self.summary[bucket / 4096] &= !(1 << (bucket / 64 % 64));
+    }
+
+    #[inline(never)]
+    fn push_far(&mut self, event: Event) {
+        self.far.push(Reverse((event.at, event.source, event.arg)));
+        self.far_day = self.far_day.min(self.day_of(event.at));
+    }
+}
+
+/// Appends the events of a bucket to the line in order: few by counting, for each, how many come before it. All are compared
+/// with all, which has no branch that depends on the order, and eight at a time. A key is the time within the bucket and as
+/// much of the hash as half a word has room for; where that does not tell all apart, or of many, they are sorted in the
+/// ordinary way.
+#[inline(always)]
+fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>) {
+    let start = line.len();
+    line.extend_from_slice(bucket);
+    let line = &mut line[start..];
+    if bucket.len() > FEW {
+        line.sort_unstable_by_key(|e| order.key(e));
+        return;
+    }
+    let mut keys = [i32::MAX; FEW];
+    for (key, event) in keys.iter_mut().zip(bucket) {
+        // Signed comparisons are the ones that a processor makes several of at once.
+        *key = ((order.key(event) >> shift >> 32) as u32 ^ 1 << 31) as i32;
+    }
+    let wide = bucket.len().div_ceil(WIDE);
+    let (keys, mut ranks) = (keys.as_chunks::<WIDE>().0, [[0i32; WIDE]; FEW / WIDE]);
+    for one in &keys.as_flattened()[..bucket.len()] {
+        for (keys, ranks) in keys[..wide].iter().zip(&mut ranks[..wide]) {
+            for (key, rank) in keys.iter().zip(ranks) {
+                *rank += (one < key) as i32;
+            }
         }
-        while index != NIL {
-            let chunk = &mut self.chunks[index as usize];
-            let order = self.order;
-            self.line.extend(chunk.events.iter().take(chunk.used as usize).map(|e| (order.key(e), *e)));
-            let next = chunk.next;
-            chunk.next = self.free;
-            self.free = index;
-            index = next;
-        }
-        true
+    }
+    let ranks = &ranks.as_flattened()[..bucket.len()];
+    let mut taken = 0u64;
+    for (event, rank) in bucket.iter().zip(ranks) {
+        line[*rank as usize] = *event;
+        taken |= 1 << rank;
+    }
+    if taken.count_ones() as usize != bucket.len() {
+        line.copy_from_slice(bucket);
+        line.sort_unstable_by_key(|e| order.key(e));
     }
 }
 
 impl EventQueue for CalendarQueue {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, event: Event) {
         self.len += 1;
         let day = self.day_of(event.at);
-        if day <= self.day {
+        // Wraps for what is due now.
+        if day.wrapping_sub(self.day + 1) < self.buckets.len() as u64 - 1 {
+            self.insert_bucket(day, event);
+        } else if day <= self.day {
             self.insert_in_line(event);
-        } else if day - self.day < self.heads.len() as u64 {
-            self.stage(day, event);
         } else {
-            self.far.push(Reverse((event.at, event.source, event.arg)));
+            self.push_far(event);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
-        if self.line.len() - self.first <= LOOK_AHEAD {
+        if self.line.len() - self.first < LOOK_AHEAD {
             self.refill(limit);
         }
-        let &(_, event) = self.line.get(self.first)?;
+        let &event = self.line.get(self.first)?;
         if event.at >= limit {
             return None;
         }
@@ -271,7 +279,7 @@ impl EventQueue for CalendarQueue {
 
     #[inline(always)]
     fn ahead(&self, n: usize) -> Option<&Event> {
-        self.line.get(self.first + n).map(|e| &e.1)
+        self.line.get(self.first + n)
     }
 
     fn len(&self) -> usize {

@@ -29,6 +29,12 @@ impl Order {
         Self { seed }
     }
 
+    /// Whether one event comes before another. The hash is only asked where times are equal.
+    #[inline(always)]
+    pub fn before(&self, a: &Event, b: &Event) -> bool {
+        if a.at != b.at { a.at < b.at } else { self.key(a) < self.key(b) }
+    }
+
     /// The number by which events are ordered: the time above, the keyed hash below. For one seed and time the hash is a
     /// bijection of the source, so the source itself is never needed to break a tie.
     #[inline(always)]

@@ -6,6 +6,16 @@ use fanin_cc::aqm::{Aqm, Pi, Red};
 use fanin_engine::Stream;
 use fanin_units::Rate;
 
+/// The classes, as bits from 1, of which some queue looks at packets at this moment. There are rows of `classes` markings.
+pub fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
+    let at = |marking: &Marking| match marking {
+        Marking::Off => false,
+        Marking::Step { at, .. } | Marking::Red { at, .. } => *at == when,
+        Marking::RedAverage(_) | Marking::Pi(_) => when == MarkAt::Enqueue,
+    };
+    markings.iter().enumerate().filter(|(_, m)| at(m)).fold(0, |bits, (i, _)| bits | 2 << (i % classes.max(1)))
+}
+
 /// Whether a packet is marked that sees `queue` bytes of its class at the port, itself not counted.
 ///
 /// DCQCN's congestion point (DCQCN III-B; Dart VI-A gives only the step): instantaneous queue, no averaging; nothing up

@@ -56,6 +56,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across it
     /// are forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a link
     /// that comes up is used at once.
+    #[cold]
     pub(crate) fn link_changes(&mut self, link: u32, step: u32) {
         let ends = [PortId(2 * link), PortId(2 * link + 1)];
         if step != CHANGES {

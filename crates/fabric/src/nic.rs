@@ -72,7 +72,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Serves a host's port: pause frames and control first, then what is queued or, without a queue, the flows.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn service_nic(&mut self, out: PortId) {
         let now = self.now;
         let nic = self.ports[out.ix()].nic as usize;
@@ -191,7 +191,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The next packet of a flow.
-    #[inline(always)]
+    #[inline(never)]
     fn make_packet(&mut self, slot: u32, class: u8) -> PacketIx {
         let now = self.now;
         let sizes = self.config.packet;
@@ -338,6 +338,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn flow_timer(&mut self, number: u32, slot: u32) {
         let flow = &mut self.senders[slot as usize];
         if flow.flow == FlowId::NONE || flow.timer_number() != number || flow.timer_event != self.now {
@@ -371,6 +372,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Looks at the retransmission timers of a host's flows. One event serves all of them, because progress only ever
     /// moves a timer back.
+    #[inline(never)]
     pub(crate) fn host_timer(&mut self, host: u32) {
         if self.hosts[host as usize].timer_event != self.now {
             return;

@@ -15,6 +15,7 @@ const START_AFTER_OVERHEAD: u32 = 1;
 
 impl<Q: EventQueue> Simulation<Q> {
     /// The application posts a message; the endpoint has it at once, or after the host's overhead.
+    #[inline(never)]
     pub(crate) fn start_message(&mut self, number: u32, step: u32) {
         if step == START_POSTED {
             let request = self.will_be_answered(number);

@@ -4,7 +4,7 @@ use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
 use std::collections::VecDeque;
 
-/// One direction of a link and the port that feeds it. The first cache line is what every packet needs.
+/// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
@@ -12,18 +12,18 @@ pub struct Port {
     pub busy_until: Time,
     /// The one wake-up that counts; events of this port at other times are stale.
     pub wake_at: Time,
-    /// Picoseconds per byte where that is a whole number, else 0.
-    ps_per_byte: u64,
     /// Propagation delay.
     pub delay: Time,
-    /// Packets sent.
-    pub packets: u64,
     /// Data bytes queued, all classes.
     pub queued: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Picoseconds per byte where that is a whole number of 32 bits, else 0.
+    ps_per_byte: u32,
     /// How often the link changed state.
     pub epoch: u32,
-    /// The host's NIC this is, or `u32::MAX` at a switch.
-    pub nic: u32,
     /// Bit c: class c has packets. Bit 0 is control.
     pub waiting: u8,
     /// Bit c: the peer paused class c.
@@ -36,9 +36,9 @@ pub struct Port {
     pub up: bool,
     /// Which of the markings of its rate it has.
     pub marking: u8,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Most data bytes ever queued.
+    /// Whether it is a host's.
+    pub of_host: bool,
+    /// Most data bytes ever queued, where that is not what the one data class says.
     pub peak_queue: u64,
     /// Rate.
     pub rate: Rate,
@@ -46,7 +46,11 @@ pub struct Port {
     pub node: NodeId,
     /// The node that receives.
     pub peer: NodeId,
+    /// The host's NIC this is, or `u32::MAX` at a switch.
+    pub nic: u32,
 }
+
+const _: () = assert!(core::mem::offset_of!(Port, peak_queue) == 64, "what a packet needs is one cache line");
 
 /// The far end of one direction of a link: what an arriving packet needs of it.
 #[derive(Clone, Copy, Debug)]
@@ -62,26 +66,28 @@ pub struct FarEnd {
 impl Port {
     /// An idle port.
     pub fn new(node: NodeId, peer: NodeId, rate: Rate, delay: Time) -> Self {
+        let ps_per_byte = rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0);
         Self {
             busy_until: Time::ZERO,
             wake_at: Time::NEVER,
-            ps_per_byte: rate.whole_ps_per_byte().unwrap_or(0),
             delay,
-            packets: 0,
             queued: 0,
             bytes: 0,
+            packets: 0,
+            ps_per_byte,
             epoch: 0,
-            nic: u32::MAX,
             waiting: 0,
             paused: 0,
             pfc_pending: 0,
             turn: 0,
             up: true,
             marking: 0,
+            of_host: false,
             peak_queue: 0,
             rate,
             node,
             peer,
+            nic: u32::MAX,
         }
     }
 
@@ -89,7 +95,7 @@ impl Port {
     #[inline(always)]
     pub fn tx_time(&self, wire: u32) -> Time {
         if self.ps_per_byte != 0 {
-            Time::from_ps(self.ps_per_byte * wire as u64)
+            Time::from_ps(self.ps_per_byte as u64 * wire as u64)
         } else {
             self.rate.tx_time(wire as u64)
         }
@@ -141,6 +147,7 @@ impl Queued {
 
 /// A first-in first-out queue of packets.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct Queue {
     packets: VecDeque<Queued>,
     /// Bytes in it.
@@ -170,6 +177,14 @@ impl Queue {
         let queued = self.packets.pop_front()?;
         self.bytes -= queued.wire as u64;
         Some(queued)
+    }
+
+    /// Asks for the memory of the first packet's entry.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        if let Some(first) = self.packets.front() {
+            fanin_engine::prefetch(first);
+        }
     }
 
     /// What waits, in order.

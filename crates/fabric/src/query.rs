@@ -139,7 +139,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut counters = PortCounters {
             packets: of_port.packets,
             bytes: of_port.bytes,
-            peak_queue: of_port.peak_queue,
+            peak_queue: if self.classes == 2 { self.queues[port.ix() * 2 + 1].peak } else { of_port.peak_queue },
             ..PortCounters::default()
         };
         for class in 0..self.classes {

@@ -12,7 +12,7 @@ use fanin_units::{FlowId, NodeId, PortId, Time};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// A packet reached a host.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn host_receives(&mut self, node: NodeId, link: PortId, ix: PacketIx) {
         let head = &self.packets[ix].head;
         self.hosts[node.ix()].received += head.wire as u64;
@@ -254,6 +254,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn receiver_timer(&mut self, number: u32) {
         if self.receiver_event[number as usize] != self.now {
             return;

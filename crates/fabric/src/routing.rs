@@ -16,37 +16,59 @@ pub struct Routes {
     /// Columns of `table`: blocks of `1 << shift` groups.
     blocks: u32,
     shift: u32,
-    /// Group of each host.
-    group_of: Vec<u32>,
-    /// Row of each node in `table`, or `u32::MAX` for a host with one link.
-    row_of: Vec<u32>,
-    /// The way on, by row and block: a port where there is only one, [`SET`] and the number of a set of them, or
-    /// [`EACH`] and the place in `each` where the block's groups differ.
+    nodes: Vec<Node>,
+    hosts: Vec<Host>,
+    /// The way on, by row and block: the number of a set of ways, or [`EACH`] and the place in `each` where the block's
+    /// groups differ.
     table: Vec<u32>,
     /// The ways to each group of a block, one after the other.
     each: Vec<u32>,
-    /// Sets of next hops as ranges of `members`.
-    sets: Vec<(u32, u32)>,
+    /// First each port alone, then no way, then what more there is.
+    sets: Vec<Ways>,
     members: Vec<PortId>,
     /// The ports that lead to each host, and the ports that lead out of it, per host a range.
     access: Vec<PortId>,
     access_of: Vec<(u32, u32)>,
-    /// Odd multiplier of each node's hash.
-    seeds: Vec<u64>,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
     /// Largest product of a host's line rate and its base round-trip time to any host, in bytes.
     pub network_bdp: u64,
 }
 
-/// No way.
+/// A node as routes see it.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Where its row in the table begins. Hosts with one link share a row without ways.
+    row: u32,
+    one_link: bool,
+    /// Odd multiplier of its hash.
+    seed: u64,
+}
+
+/// A host as routes see it.
+#[derive(Clone, Copy)]
+struct Host {
+    group: u32,
+    /// Its number within the group.
+    rank: u32,
+}
+
+/// Equal ways on: of `members`, the `n` from `start` on; to a host next to us, `each` for every host of its group, in order.
+#[derive(Clone, Copy)]
+struct Ways {
+    start: u32,
+    n: u32,
+    each: u32,
+}
+
+/// What the search finds: no way.
 const NONE: u32 = u32::MAX;
-/// The host is next to us.
+/// What the search finds: the host is next to us.
 const HERE: u32 = u32::MAX - 1;
-/// Set in the table where the lower bits are the number of a set.
-const SET: u32 = 1 << 31;
 /// Set in the table where the groups of a block differ and the lower bits say where each has its own way.
 const EACH: u32 = 1 << 30;
+/// Of [`Ways`] to hosts that are next to us by different numbers of links.
+const UNEVEN: u32 = u32::MAX;
 /// Entries up to which each group has a column of its own: half a megabyte stays in the cache anyway.
 const SMALL: u64 = 1 << 17;
 
@@ -70,7 +92,8 @@ impl Routes {
         let mut access = Vec::with_capacity(hosts as usize);
         let mut access_of = Vec::with_capacity(hosts as usize);
         let mut by_neighbours: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
-        let mut group_of = Vec::with_capacity(hosts as usize);
+        let mut host_of: Vec<Host> = Vec::with_capacity(hosts as usize);
+        let mut sizes: Vec<u32> = Vec::new();
         let mut representative = Vec::new();
         let mut neighbours: Vec<NodeId> = Vec::new();
         for host in 0..hosts {
@@ -84,40 +107,43 @@ impl Routes {
             let group = by_neighbours.get(neighbours.as_slice()).copied().unwrap_or_else(|| {
                 by_neighbours.insert(neighbours.clone(), representative.len() as u32);
                 representative.push(host);
+                sizes.push(0);
                 representative.len() as u32 - 1
             });
-            group_of.push(group);
+            host_of.push(Host { group, rank: sizes[group as usize] });
+            sizes[group as usize] += 1;
         }
         drop(by_neighbours);
         let groups = representative.len() as u32;
-        let mut rows = 0;
-        let row_of: Vec<u32> = (0..nodes)
-            .map(|node| {
-                if node < hosts && out.of(node).len() == 1 {
-                    return u32::MAX;
-                }
-                rows += 1;
-                rows - 1
-            })
-            .collect();
+        let has_row: Vec<u32> = (0..nodes).filter(|node| *node >= hosts || out.of(*node).len() != 1).collect();
+        let rows = has_row.len() as u32;
         let shift = block_shift(u64::from(rows), groups, small);
         let blocks = groups.div_ceil(1 << shift);
+        let node = |n: u32| Node { row: rows * blocks, one_link: true, seed: streams.word("ecmp", n as u64) | 1 };
         let mut routes = Self {
             blocks,
             shift,
-            group_of,
-            row_of,
-            table: vec![NONE; rows as usize * blocks as usize],
+            nodes: (0..nodes).map(node).collect(),
+            hosts: host_of,
+            table: vec![ports.len() as u32; (rows as usize + 1) * blocks as usize],
             each: Vec::new(),
-            sets: Vec::new(),
-            members: Vec::new(),
+            sets: (0..=ports.len() as u32).map(|port| Ways { start: port, n: 1, each: 0 }).collect(),
+            members: (0..ports.len() as u32).map(PortId).chain([PortId::NONE]).collect(),
             access,
             access_of,
-            seeds: (0..nodes as u64).map(|n| streams.word("ecmp", n) | 1).collect(),
             network_rtt: Time::ZERO,
             network_bdp: 0,
         };
-        let mut search = Search::new(ports, &out, hosts, nodes, (wire, ack));
+        for (row, node) in (0..).zip(&has_row) {
+            let node = &mut routes.nodes[*node as usize];
+            (node.row, node.one_link) = (row * blocks, false);
+        }
+        // The hosts of each group, in order.
+        let mut of_group: Vec<Vec<u32>> = vec![Vec::new(); groups as usize];
+        for (number, host) in (0..).zip(&routes.hosts) {
+            of_group[host.group as usize].push(number);
+        }
+        let mut search = Search::new(ports, &out, hosts, &has_row, (wire, ack));
         // The columns of one block, one after the other.
         let mut columns: Vec<u32> = Vec::new();
         for block in 0..blocks {
@@ -128,33 +154,52 @@ impl Routes {
                 columns.resize(start + rows as usize, NONE);
                 search.column(target, &mut routes, &mut columns[start..]);
             }
-            routes.put(block, rows, &columns);
+            routes.put(block, &has_row, &columns, &of_group[(block << shift) as usize..], ports);
         }
         routes
     }
 
-    /// Writes the columns of a block into the table.
-    fn put(&mut self, block: u32, rows: u32, columns: &[u32]) {
-        let rows = rows as usize;
-        for row in 0..rows {
-            let first = columns[row];
-            let ways = || columns[row..].iter().step_by(rows.max(1)).copied();
+    /// Writes the columns of a block, one per group, into the table.
+    fn put(&mut self, block: u32, has_row: &[u32], columns: &[u32], groups: &[Vec<u32>], ports: &[Port]) {
+        let rows = has_row.len();
+        for (row, node) in has_row.iter().enumerate() {
+            let ways = || columns[row..].iter().step_by(rows).copied();
+            let (first, one_group) = (columns[row], columns.len() == rows);
             let at = row * self.blocks as usize + block as usize;
-            self.table[at] = if ways().all(|way| way == first) {
-                first
+            self.table[at] = if ways().all(|way| way == first) && (one_group || first != HERE) {
+                self.set(first, *node, &groups[0], ports)
             } else {
                 let place = self.each.len() as u32;
-                self.each.extend(ways());
+                for (way, hosts) in ways().zip(groups) {
+                    let set = self.set(way, *node, hosts, ports);
+                    self.each.push(set);
+                }
                 EACH | place
             };
         }
     }
 
-    /// Which of `n` equal next hops a flow takes at a node: multiply-shift hashing with the node's own multiplier.
-    #[inline(always)]
-    fn pick(&self, node: NodeId, key: u32, n: u32) -> u32 {
-        let hash = (key as u64).wrapping_mul(self.seeds[node.ix()]) >> 32;
-        ((hash * n as u64) >> 32) as u32
+    /// The number of the set of ways from a node to the hosts of a group that the search found.
+    fn set(&mut self, way: u32, node: u32, hosts: &[u32], ports: &[Port]) -> u32 {
+        match way {
+            NONE => ports.len() as u32,
+            HERE => {
+                let start = self.members.len() as u32;
+                let mut each = None;
+                for host in hosts {
+                    let (from, to) = self.access_of[*host as usize];
+                    let access = self.access[from as usize..to as usize].iter();
+                    let before = self.members.len();
+                    self.members.extend(access.filter(|p| ports[p.ix()].node.0 == node));
+                    let links = (self.members.len() - before) as u32;
+                    each = Some(each.map_or(links, |each| if each == links { links } else { UNEVEN }));
+                }
+                let each = each.unwrap_or(0);
+                self.sets.push(Ways { start, n: each, each });
+                self.sets.len() as u32 - 1
+            }
+            set => set,
+        }
     }
 
     /// Two hosts may be this far from each other, of which one sends at `rate`.
@@ -166,36 +211,39 @@ impl Routes {
     /// Where a packet for host `to` leaves `node`, or `None` when there is no way.
     #[inline]
     pub fn next(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
-        let row = self.row_of[node.ix()];
-        if row == u32::MAX {
+        if self.nodes[node.ix()].one_link {
             let (start, end) = self.access_of[node.ix()];
             return (end > start).then(|| self.access[start as usize].reverse());
         }
-        let group = self.group_of[to.ix()];
-        let mut set = self.table[row as usize * self.blocks as usize + (group >> self.shift) as usize];
-        if set & (SET | EACH) == EACH {
+        let port = self.way(ports, node, to, key);
+        (port != PortId::NONE).then_some(port)
+    }
+
+    /// The same for a switch, with `PortId::NONE` for no way; hosts with one link have none here. There is no branch on
+    /// what kind of way it is, because which it is nobody can foretell.
+    #[inline(always)]
+    pub fn way(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> PortId {
+        let Node { row, seed, .. } = self.nodes[node.ix()];
+        let Host { group, rank } = self.hosts[to.ix()];
+        let mut set = self.table[row as usize + (group >> self.shift) as usize];
+        if set & EACH != 0 {
             let within = group & ((1 << self.shift) - 1);
             set = self.each[(set & !EACH) as usize + within as usize];
         }
-        if set < SET {
-            return Some(PortId(set));
+        let Ways { start, n, each } = self.sets[set as usize];
+        if each == UNEVEN {
+            return self.uneven(ports, node, to, key);
         }
-        match set {
-            NONE => None,
-            HERE => {
-                let (start, end) = self.access_of[to.ix()];
-                let access = &self.access[start as usize..end as usize];
-                if let [only] = access {
-                    return Some(*only);
-                }
-                let here = || access.iter().copied().filter(|p| ports[p.ix()].node == node);
-                here().nth(self.pick(node, key, here().count() as u32) as usize)
-            }
-            _ => {
-                let (start, end) = self.sets[(set & !SET) as usize];
-                Some(self.members[(start + self.pick(node, key, end - start)) as usize])
-            }
-        }
+        self.members[(start + pick(key, seed, n) + rank * each) as usize]
+    }
+
+    /// One of several links to a host that is next to us.
+    #[cold]
+    fn uneven(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> PortId {
+        let (start, end) = self.access_of[to.ix()];
+        let here = || self.access[start as usize..end as usize].iter().copied().filter(|p| ports[p.ix()].node == node);
+        let picked = pick(key, self.nodes[node.ix()].seed, here().count() as u32);
+        here().nth(picked as usize).unwrap_or(PortId::NONE)
     }
 
     /// The ports a flow crosses from one host to another, by calling `visit` on each. False when there is no way.
@@ -209,7 +257,7 @@ impl Routes {
     ) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
-        for _ in 0..self.row_of.len() {
+        for _ in 0..self.nodes.len() {
             let Some(port) = self.next(ports, at, to, key) else {
                 return false;
             };
@@ -221,6 +269,13 @@ impl Routes {
         }
         false
     }
+}
+
+/// Which of `n` equal next hops a flow takes at a node: multiply-shift hashing with the node's own multiplier.
+#[inline(always)]
+fn pick(key: u32, seed: u64, n: u32) -> u32 {
+    let hash = (key as u64).wrapping_mul(seed) >> 32;
+    ((hash * n as u64) >> 32) as u32
 }
 
 /// How many groups share a column, as a power of two. One where the table is small: near the square root of the groups, a block
@@ -376,14 +431,15 @@ mod tests {
         let (routes, _) = built(&graph);
         // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell them apart.
         assert_eq!(route_entries(&graph), 655_360);
-        assert_eq!((routes.table.len(), routes.each.len()), (1280 * 32, 32 * 32 * 16));
+        assert_eq!((routes.table.len(), routes.each.len()), (1281 * 32, 32 * 32 * 16));
     }
 
     #[test]
     fn the_table_is_as_large_as_announced() {
         for graph in [Clos::dart().build().unwrap(), Clos::hpcc().build().unwrap()] {
             let (routes, _) = built(&graph);
-            assert_eq!(routes.table.len() as u64, route_entries(&graph));
+            // One row of them is that of all hosts with one link.
+            assert_eq!((routes.table.len() - routes.blocks as usize) as u64, route_entries(&graph));
         }
         // 64 racks of 16 hosts, 64 + 64 + 16 switches.
         assert_eq!(route_entries(&Clos::dart().build().unwrap()), 64 * 144);

@@ -1,7 +1,7 @@
 //! A network that runs: its state, its events, and what it knows when it stops.
 
 use crate::chain::{Gate, NO_GATE};
-use crate::config::{BufferPolicy, ClassConfig, Marking, Message, NetworkConfig, Release, TrafficConfig};
+use crate::config::{BufferPolicy, ClassConfig, MarkAt, Marking, Message, NetworkConfig, Release, TrafficConfig};
 use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
@@ -14,7 +14,7 @@ use crate::shared_buffer::{Plan, Pool};
 use crate::tap::Tap;
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{Extra, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
+use fanin_cc::{Extra, Header, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
@@ -38,6 +38,23 @@ const KIND_SHIFT: u32 = 29;
 #[inline(always)]
 pub(crate) const fn source(kind: u32, number: u32) -> u32 {
     kind << KIND_SHIFT | number
+}
+
+/// What a switch has to know of a packet to send it on.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    pub dst: NodeId,
+    pub key: u32,
+    pub class: u8,
+    pub wire: u16,
+}
+
+/// One fact of the model as the event hash adds it.
+#[inline(always)]
+fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
+    let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
+    let state = head.seq << 8 | head.flags as u64;
+    mix(what ^ now.as_ps().rotate_left(24), state)
 }
 
 /// Messages are put into the event queue this long ahead.
@@ -114,6 +131,9 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) leaving: Vec<Option<Queued>>,
     /// How queues mark, by the row of the port and the class.
     pub(crate) markings: Vec<Marking>,
+    /// Bit c: some queue of class c looks at packets that join, or that leave, to mark them.
+    pub(crate) marks_joining: u8,
+    pub(crate) marks_leaving: u8,
     pub(crate) classes: usize,
     /// The other lane of each class, or 0: their queues are one to congestion marks.
     pub(crate) beside: Vec<u8>,
@@ -265,6 +285,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for (i, port) in ports.iter_mut().enumerate() {
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
+                port.of_host = true;
                 nics.push(Nic {
                     port: PortId(i as u32),
                     ready: vec![Ring::default(); classes],
@@ -301,7 +322,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let markings = markings(&config, &mut ports);
         let memory = |port: &Port, class: usize| match class.checked_sub(1) {
-            Some(class) if port.nic == u32::MAX => {
+            Some(class) if !port.of_host => {
                 ecn::memory(&markings[port.marking as usize * (classes - 1) + class], port.rate)
             }
             _ => Aqm::Off,
@@ -379,6 +400,9 @@ impl<Q: EventQueue> Simulation<Q> {
             paused_since: vec![Time::NEVER; ports.len() * classes],
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
             leaving: vec![None; ports.len()],
+            marks_joining: ecn::looks(&markings, classes - 1, MarkAt::Enqueue),
+            marks_leaving: ecn::looks(&markings, classes - 1, MarkAt::Dequeue)
+                | if config.host_fifo.is_some() { u8::MAX } else { 0 },
             markings,
             classes,
             beside,
@@ -471,9 +495,11 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn look_ahead(&self) {
         if let Some(next) = self.queue.ahead(3) {
-            if next.source >> KIND_SHIFT == kind::ARRIVE {
-                self.packets.prefetch(next.arg);
-            } else if let Some(port) = self.ports.get((next.source & ((1 << KIND_SHIFT) - 1)) as usize) {
+            // A packet or a port, and in its stead the first of them: nobody can foretell which, so there is no branch.
+            let is_packet = next.source >> KIND_SHIFT == kind::ARRIVE;
+            let number = next.source & ((1 << KIND_SHIFT) - 1);
+            self.packets.prefetch(if is_packet { next.arg } else { 0 });
+            if let Some(port) = self.ports.get((if is_packet { 0 } else { number }) as usize) {
                 prefetch(port);
             }
         }
@@ -578,28 +604,27 @@ impl<Q: EventQueue> Simulation<Q> {
             self.drop_packet(node, link, ix, DropCause::Error);
             return;
         }
-        self.fact(node, ix, 1);
-        let head = &self.packets[ix].head;
-        if head.kind == fanin_cc::Kind::Pause {
+        let packet = &self.packets[ix];
+        self.totals.event_hash = self.totals.event_hash.wrapping_add(fact(self.now, node, &packet.head, 1));
+        if packet.head.kind == fanin_cc::Kind::Pause {
             self.pause_arrives(link.reverse(), ix);
         } else if (node.0 as usize) < self.hosts.len() {
             self.host_receives(node, link, ix);
         } else {
-            self.switch_receives(node, link.reverse(), ix);
+            let way = Way { dst: packet.head.dst, key: packet.key, class: packet.head.class, wire: packet.head.wire };
+            self.switch_receives(node, link.reverse(), ix, way);
         }
     }
 
     /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.
-    #[inline(always)]
     pub(crate) fn fact(&mut self, node: NodeId, ix: PacketIx, action: u64) {
-        let head = &self.packets[ix].head;
-        let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
-        let state = head.seq << 8 | head.flags as u64;
-        let hash = mix(what ^ self.now.as_ps().rotate_left(24), state);
+        let hash = fact(self.now, node, &self.packets[ix].head, action);
         self.totals.event_hash = self.totals.event_hash.wrapping_add(hash);
     }
 
     /// A packet ends here without having reached its end.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn drop_packet(&mut self, node: NodeId, at: PortId, ix: PacketIx, cause: DropCause) {
         self.fact(node, ix, 2);
         self.totals.drops.count(cause);

@@ -7,7 +7,7 @@ use crate::pfc::Admission;
 use crate::port::{Port, Queue, Queued};
 use crate::results::{DropCause, What};
 use crate::shared_buffer::{Limit, Pool};
-use crate::sim::{Simulation, kind, source};
+use crate::sim::{Simulation, Way, kind, source};
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{Header, Instance, IntHop, Kind, PortView, Ports, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
@@ -16,11 +16,12 @@ use fanin_units::{NodeId, PortId, Time};
 impl<Q: EventQueue> Simulation<Q> {
     /// A packet came in at a switch by `ingress`.
     #[inline(always)]
-    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx) {
-        let packet = &self.packets[ix];
+    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx, way: Way) {
+        let Way { dst, key, mut class, wire } = way;
         // What it holds here is of the class that the link behind it was paused by, whatever lane it leaves in.
-        let came_in = packet.head.class;
-        let Some(mut out) = self.routes.next(&self.ports, node, packet.head.dst, packet.key) else {
+        let came_in = class;
+        let mut out = self.routes.way(&self.ports, node, dst, key);
+        if out == PortId::NONE {
             self.tell_of_drop(node, ix);
             self.drop_packet(node, ingress.reverse(), ix, DropCause::NoRoute);
             return;
@@ -38,16 +39,15 @@ impl<Q: EventQueue> Simulation<Q> {
                     return;
                 }
             }
+            class = self.packets[ix].head.class;
         }
         if !self.traced.is_empty() {
             self.note_hop(Some(out), node, ix);
         }
-        let class = self.packets[ix].head.class;
         let port = &self.ports[out.ix()];
         let idle = port.busy_until <= self.now && port.waiting | port.pfc_pending == 0 && port.up;
         if idle && self.at_once & !port.paused & 1 << class != 0 {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
-            let wire = self.packets[ix].head.wire;
             self.packets[ix].epoch = port.epoch;
             if !self.aqms.is_empty() {
                 self.passes_aqm(out, ix);
@@ -56,13 +56,19 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         if class != 0
-            && let Err(cause) = self.admit(node, ingress, out, ix, came_in as usize)
+            && let Err(cause) = self.admit(node, ingress, out, (class as usize, wire as u64), came_in as usize)
         {
             self.drop_packet(node, out, ix, cause);
             return;
         }
         self.enqueue(out, ix, ingress.0, came_in);
-        self.service(out);
+        let port = &self.ports[out.ix()];
+        if port.up && port.busy_until > self.now {
+            let at = port.busy_until;
+            self.wake(out, at);
+        } else {
+            self.service(out);
+        }
     }
 
     /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
@@ -72,11 +78,9 @@ impl<Q: EventQueue> Simulation<Q> {
         node: NodeId,
         ingress: PortId,
         out: PortId,
-        ix: PacketIx,
+        (leaves_in, wire): (usize, u64),
         class: usize,
     ) -> Result<(), DropCause> {
-        let head = &self.packets[ix].head;
-        let (leaves_in, wire) = (head.class as usize, head.wire as u64);
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             match limit {
@@ -155,8 +159,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let held = &mut self.ingress[ingress.ix() * self.classes + class];
         let shared = held.release(wire);
         let held = *held;
-        let node = self.ports[ingress.ix()].node;
         if let Limit::Pool { pool, .. } = limit {
+            let node = self.ports[ingress.ix()].node;
             self.pool(node, pool).used -= shared;
         }
         if !held.paused {
@@ -165,7 +169,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let threshold = match limit {
             Limit::None => u64::MAX,
             Limit::Port { bytes, .. } => bytes.saturating_sub(self.headroom[ingress.ix()].1),
-            Limit::Pool { pool, alpha } => self.pool(node, pool).pause_threshold(alpha),
+            Limit::Pool { pool, alpha } => {
+                let node = self.ports[ingress.ix()].node;
+                self.pool(node, pool).pause_threshold(alpha)
+            }
         };
         if held.may_resume(threshold, self.plan.resume_gap) {
             self.ingress[ingress.ix() * self.classes + class].paused = false;
@@ -178,7 +185,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx, ingress: u32, came_in: u8) {
         let class = self.packets[ix].head.class;
-        if class != 0 {
+        if self.marks_joining & 1 << class != 0 {
             self.mark(out, ix, class as usize, MarkAt::Enqueue);
         }
         let port = &mut self.ports[out.ix()];
@@ -189,7 +196,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let queued = Queued::new(ix, ingress, packet.head.wire, came_in, class, markable);
         if class != 0 {
             port.queued += queued.wire as u64;
-            if port.queued > port.peak_queue {
+            // With one data class its queue knows the peak, and this line of the cache is left alone.
+            if self.classes > 2 && port.queued > port.peak_queue {
                 port.peak_queue = port.queued;
             }
             if self.watches_queues {
@@ -228,7 +236,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn mark(&mut self, out: PortId, ix: PacketIx, class: usize, at: MarkAt) {
         // A NIC has its own threshold; switches have that of the class.
         let of_nic;
-        let marking = if self.ports[out.ix()].nic != u32::MAX {
+        let marking = if self.ports[out.ix()].of_host {
             of_nic = match self.config.host_fifo.and_then(|f| f.mark_above) {
                 Some(above) => Marking::Step { above, at: MarkAt::Dequeue },
                 None => Marking::Off,
@@ -263,6 +271,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// A packet that leaves at once goes by the queue's active management, which sees an empty queue.
+    #[inline(never)]
     fn passes_aqm(&mut self, out: PortId, ix: PacketIx) {
         let head = &self.packets[ix].head;
         let (class, wire) = (head.class as usize, head.wire as u32);
@@ -299,7 +308,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if !port.up {
             return;
         }
-        if port.nic != u32::MAX {
+        if port.of_host {
             self.service_nic(out);
             return;
         }
@@ -362,7 +371,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let class = port.choose(ready, self.urgent);
         self.ports[out.ix()].turn = class;
         let next = self.take(out, class as usize)?;
-        if next.markable() {
+        if next.markable() && self.marks_leaving & 1 << class != 0 {
             self.mark(out, next.ix, class as usize, MarkAt::Dequeue);
         }
         if self.watching {
@@ -378,12 +387,7 @@ impl<Q: EventQueue> Simulation<Q> {
             if self.telemetry {
                 self.stamp(out, ix);
             }
-            if self.tap.any_link() {
-                self.see_packet(out, ix);
-            }
-            if !self.traced.is_empty() && self.ports[out.ix()].nic != u32::MAX {
-                self.note_departure(out, ix);
-            }
+            self.watch_departure(out, ix);
         }
         let port = &mut self.ports[out.ix()];
         debug_assert!(port.busy_until <= self.now && port.up, "one packet at a time, on a link that is up");
@@ -394,13 +398,24 @@ impl<Q: EventQueue> Simulation<Q> {
         self.queue.push(Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix });
     }
 
+    /// Lets the tap and the traces of messages look at a packet that leaves.
+    #[inline(never)]
+    fn watch_departure(&mut self, out: PortId, ix: PacketIx) {
+        if self.tap.any_link() {
+            self.see_packet(out, ix);
+        }
+        if !self.traced.is_empty() && self.ports[out.ix()].of_host {
+            self.note_departure(out, ix);
+        }
+    }
+
     /// A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet
     /// itself counts in neither number. ACKs carry back what the data packet had, and switches leave them alone (3.1).
     #[inline(always)]
     fn stamp(&mut self, out: PortId, ix: PacketIx) {
         let port = &self.ports[out.ix()];
         let head = &self.packets[ix].head;
-        if port.nic != u32::MAX || !head.has(flags::INT) || head.kind != Kind::Data {
+        if port.of_host || !head.has(flags::INT) || head.kind != Kind::Data {
             return;
         }
         let hop = IntHop { rate: port.rate, time: self.now, sent: port.bytes, queued: port.queued };
@@ -415,6 +430,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// One frame with the state of every class that changed.
+    #[inline(never)]
     fn pause_frame(&mut self, out: PortId) -> Queued {
         let changed = core::mem::take(&mut self.ports[out.ix()].pfc_pending);
         let mut paused = 0u8;
@@ -438,6 +454,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// A pause frame from the peer of `port`.
+    #[inline(never)]
     pub(crate) fn pause_arrives(&mut self, port: PortId, ix: PacketIx) {
         let stamp = self.packets[ix].head.stamp;
         self.consume(ix);
@@ -508,6 +525,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Lets the packet's scheme route it and all programs that watch look at it. `None` drops it.
+    #[inline(never)]
     fn ask_programs(&mut self, node: NodeId, ingress: PortId, out: PortId, ix: PacketIx) -> Option<PortId> {
         let switch = (node.0 - self.config.graph.hosts) as usize;
         let packet = &self.packets[ix];
@@ -598,6 +616,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Lets the switch programs look at a packet that leaves a queue.
+    #[inline(never)]
     fn tell_programs(&mut self, out: PortId, ix: PacketIx) {
         let node = self.ports[out.ix()].node;
         if node.0 < self.config.graph.hosts {
@@ -631,6 +650,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn switch_timer(&mut self, switch: u32) {
         let switch = switch as usize;
         if self.switches[switch].timer_event != self.now {

@@ -1,6 +1,6 @@
 //! The search for routes: all shortest ways to one target at a time.
 
-use super::{HERE, NONE, Routes, SET};
+use super::{HERE, NONE, Routes, Ways};
 use crate::port::Port;
 use fanin_units::{PortId, Rate, Time};
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ pub(super) struct Search<'a> {
     hosts: u32,
     wire: u32,
     ack: u32,
+    /// Row of each node that has one.
+    row_of: Vec<u32>,
     start: Vec<u32>,
     hops: Vec<Hop>,
     /// Whether a node is one of these hosts.
@@ -74,7 +76,10 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(ports: &'a [Port], out: &Out, hosts: u32, nodes: u32, (wire, ack): (u32, u32)) -> Self {
+    pub(super) fn new(ports: &'a [Port], out: &Out, hosts: u32, has_row: &[u32], (wire, ack): (u32, u32)) -> Self {
+        let nodes = out.start.len() as u32 - 1;
+        let mut row_of = vec![u32::MAX; nodes as usize];
+        (0..).zip(has_row).for_each(|(row, node)| row_of[*node as usize] = row);
         let cost = |port: &Port| port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
         let switch_of = |node: u32| match out.of(node) {
             [only] if node < hosts => Some(ports[only.ix()].peer.0).filter(|peer| *peer >= hosts),
@@ -106,6 +111,7 @@ impl<'a> Search<'a> {
             hosts,
             wire,
             ack,
+            row_of,
             start,
             hops,
             leaf,
@@ -131,7 +137,7 @@ impl<'a> Search<'a> {
             let switch = to.node;
             self.distance[switch.ix()] = 1;
             self.rtt[switch.ix()] = self.cost(to);
-            column[routes.row_of[switch.ix()] as usize] = HERE;
+            column[self.row_of[switch.ix()] as usize] = HERE;
             own = Some((switch.0, self.cost(from), from.rate));
             self.order.push(switch.0);
         } else {
@@ -176,7 +182,7 @@ impl<'a> Search<'a> {
                     routes.reaches(leaves.cost + self.rtt[node as usize], leaves.rate);
                 }
             }
-            let row = routes.row_of[node as usize];
+            let row = self.row_of[node as usize];
             if row != u32::MAX && beside.is_none() {
                 column[row as usize] = if here == 1 { HERE } else { self.way(node, routes) };
             }
@@ -187,18 +193,21 @@ impl<'a> Search<'a> {
         port.tx_time(self.wire) + port.tx_time(self.ack) + port.delay + port.delay
     }
 
-    /// What the table says for the next hops that were found for a node.
+    /// The set of the next hops that were found for a node.
     fn way(&mut self, node: u32, routes: &mut Routes) -> u32 {
         match *self.found {
             [] => NONE,
             [only] => only.0,
             _ => {
                 let last = self.last[node as usize];
-                let same = routes.sets.get(last as usize);
-                if same.is_none_or(|(start, end)| routes.members[*start as usize..*end as usize] != *self.found) {
+                let same = routes.sets.get(last as usize).is_some_and(|ways| {
+                    let members = &routes.members[ways.start as usize..][..ways.n as usize];
+                    members == self.found
+                });
+                if !same {
                     self.last[node as usize] = self.intern(routes);
                 }
-                SET | self.last[node as usize]
+                self.last[node as usize]
             }
         }
     }
@@ -209,7 +218,7 @@ impl<'a> Search<'a> {
         }
         let start = routes.members.len() as u32;
         routes.members.extend_from_slice(&self.found);
-        routes.sets.push((start, routes.members.len() as u32));
+        routes.sets.push(Ways { start, n: self.found.len() as u32, each: 0 });
         let set = routes.sets.len() as u32 - 1;
         self.known.insert(self.found.clone(), set);
         set
