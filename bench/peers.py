@@ -15,6 +15,8 @@ from fanin import _core, hpcc
 from fanin.result import RunError
 
 NS3, HTSIM = "ns-3 HPCC", "htsim"
+END_S = 2.1
+"""When that simulator ends at the latest; its time begins at 2 s."""
 EARLIER = Path(__file__).with_name("peers.toml")
 
 
@@ -108,9 +110,8 @@ def options(case: Case, inputs: Inputs) -> list[str | Path]:
 
 def configuration(case: Case, inputs: Inputs) -> str:
     """The configuration of a case, with all keys that scripts of that simulator's users write, and nothing monitored."""
-    made = _core.hpcc_config(
-        str(case.ns3), str(inputs.topology), str(inputs.flow_file), 4.0, "50Mbps" if case.ns3 == "hpcc" else None, None
-    )
+    rate_ai = "50Mbps" if case.ns3 == "hpcc" else None
+    made = _core.hpcc_config(str(case.ns3), str(inputs.topology), str(inputs.flow_file), END_S, rate_ai, None)
     keys = dict(line.split(" ", 1) for line in made.splitlines() if " " in line)
     keys |= {
         "USE_DYNAMIC_PFC_THRESHOLD": "1",

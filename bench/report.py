@@ -17,6 +17,10 @@ SIDE_BY_SIDE = "side-by-side.json"
 """In `RESULTS`."""
 PICTURE = "performance-side-by-side.png"
 """Beside the page."""
+WIDTH = 0.29
+"""Of a bar; a case has up to three."""
+LEAST_NS = 10
+"""Where bars begin."""
 
 
 def write() -> None:
@@ -56,7 +60,7 @@ def side_by_side_section(path: Path) -> str:
     for work in WORKLOADS.values():
         of_work = [row for row in rows if CASES[row["case"]].workload is work]
         if of_work:
-            parts += [f"**{work.id.upper()}: {work.about}**", _table(of_work, rows)]
+            parts += [f"**{work.id.capitalize()}: {work.about}**", _table(of_work, rows)]
     notes = [f"* {row['case']}, {row['who']}: {row['note']}." for row in rows if row["note"]]
     parts += ["\n".join(notes)] if notes else []
     parts += ["\n".join(f"* Not measured: {problem}" for problem in report["problems"])] if report["problems"] else []
@@ -84,23 +88,23 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
 
     looks = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
     shown = [case for case in CASES if any(row["case"] == case for row in rows)]
-    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots()
     for place, case in enumerate(shown):
         of_case = {}
         for row in rows:
             if row["case"] == case and side_by_side.ns_per_hop(row) is not None and row["who"] not in of_case:
                 of_case[row["who"]] = row
-        width = 0.8 / max(1, len(of_case))
         for number, row in enumerate(of_case.values()):
-            at = place + (number - (len(of_case) - 1) / 2) * width
+            at = place + (number - (len(of_case) - 1) / 2) * WIDTH
             cost = side_by_side.ns_per_hop(row) or 0.0
             hatch = "///" if row["source"] == "earlier" else None
-            axes.bar(at, cost, width * 0.92, facecolor=looks[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
-            label = f"{cost:,.0f}" + ("\n(NDP)" if row["note"].startswith("NDP") else "")
+            axes.bar(at, cost, WIDTH * 0.94, facecolor=looks[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
+            label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
             axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     axes.set_yscale("log")
-    axes.set_ylim(top=axes.get_ylim()[1] * 1.6)
+    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by side.
+    axes.set_ylim(LEAST_NS, max(10_000, axes.get_ylim()[1] * 1.6))
     axes.set_xticks(range(len(shown)), [_label(case) for case in shown], fontsize=9)
     axes.set_ylabel("user CPU for each packet-hop, ns (log)", fontsize=11)
     axes.set_title("What a packet-hop takes: shorter is faster", fontsize=12)
@@ -113,6 +117,8 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
         patches.append(
             Patch(facecolor="#999999", hatch="///", edgecolor="white", linewidth=0, label="measured earlier")
         )
+    if any(row["note"].startswith("NDP") for row in rows):
+        axes.annotate("* under NDP", (0.995, 0.97), xycoords="axes fraction", ha="right", va="top", fontsize=9)
     figure.legend(handles=patches, frameon=False, fontsize=10, loc="outside lower center", ncols=len(patches))
     figure.savefig(path, dpi=160)
 
@@ -120,7 +126,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
 def _label(case: str) -> str:
     """`s1-hpcc-4000` as it stands below bars, in three lines."""
     work, scheme, payload = case.split("-")
-    return f"{work.upper()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
+    return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {"side-by-side": (SIDE_BY_SIDE, side_by_side_section)}
