@@ -15,7 +15,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate wheel docs
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -63,8 +63,8 @@ test: setup lint test-rust test-python ## the whole test suite
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests tools
-	$(BIN)/ruff check python tests tools
+	$(BIN)/ruff format --check python tests tools bench
+	$(BIN)/ruff check python tests tools bench
 	$(BIN)/mypy
 
 test-rust: setup
@@ -84,11 +84,15 @@ fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-
 
 fmt: $(BIN)/.packages ## format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests tools
-	$(BIN)/ruff check --fix python tests tools
+	$(BIN)/ruff format python tests tools bench
+	$(BIN)/ruff check --fix python tests tools bench
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
+
+side-by-side: setup ## ours beside others, into docs/performance.md; theirs run with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
+	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
+		$(if $(INPUTS),--inputs $(INPUTS))
 
 GOLDEN ?= ../shared/golden
 validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation
@@ -99,6 +103,6 @@ papers: setup ## the papers' experiments: pictures, and our numbers beside their
 	$(BIN)/fanin paper all --out docs/papers
 
 clean: ## remove everything that can be made again
-	rm -rf target dist $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf target dist bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so

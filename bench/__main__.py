@@ -1,0 +1,113 @@
+"""The command line: `python -m bench --help`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bench import peers, report, side_by_side
+from bench.scenarios import CASES
+from fanin._core import SpecError
+from fanin.result import RunError
+
+HERE = Path(__file__).parent
+app = typer.Typer(
+    help="Measurements of this checkout.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
+
+
+@app.command("side-by-side")
+def side_by_side_command(
+    ns3: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PROGRAM",
+            help="The built ns-3 HPCC simulator: what its users start with a configuration. Its libraries must be found (LD_LIBRARY_PATH).",
+        ),
+    ] = None,
+    htsim: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR|PROGRAM", help="The folder with htsim_hpcc and htsim_roce, or one of them."),
+    ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Topologies and flows to use, with the names of `--list`, instead of making them."
+        ),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CASE", help="Only this case, or all that begin so, like s1; repeatable."),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each; the one of least user CPU counts.")] = 3,
+    scale: Annotated[float, typer.Option(min=1e-6, max=1.0, help="Makes all shorter.")] = 1.0,
+    work: Annotated[Path, typer.Option(metavar="DIR", help="Where files of the runs lie.")] = HERE / "work",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where side-by-side.json goes.")] = HERE / "results",
+    doc: Annotated[
+        bool, typer.Option("--doc", help="Write the section and the picture of docs/performance.md, too.")
+    ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Only say which cases there are, and which files they read.")
+    ] = False,
+) -> None:
+    """Fanin and other packet simulators on the same networks and flows: user CPU of the event loop for each packet-hop."""
+    if listed:
+        for one in CASES.values():
+            print(f"{one.id}: {one.workload.about}; {one.workload.topology}, {one.workload.flows}")
+        return
+    if doc and (case or scale != 1.0):
+        raise RunError("--doc is about all cases as they are; leave --case and --scale out")
+    others: list[peers.Peer] = []
+    if ns3 is not None:
+        others.append(peers.Ns3(ns3.resolve()))
+    if htsim is not None:
+        others.append(peers.Htsim(htsim.resolve()))
+    to_stderr = Console(stderr=True, soft_wrap=True)
+    cases = side_by_side.named(case or list(CASES))
+    on_one_core()
+    measured = side_by_side.measure(
+        cases,
+        others,
+        work,
+        given=inputs,
+        scale=scale,
+        repeat=repeat,
+        say=lambda text: to_stderr.print(text, highlight=False, markup=False),
+    )
+    side_by_side.save(measured, out / report.SIDE_BY_SIDE)
+    Console(width=None if sys.stdout.isatty() else 200).print(side_by_side.table(measured), highlight=False)
+    print(f"inputs {measured['inputs'] or 'none'}; written to {out / report.SIDE_BY_SIDE}")
+    if doc:
+        report.write()
+    if measured["problems"]:
+        raise typer.Exit(1)
+
+
+@app.command("doc")
+def doc_command() -> None:
+    """Write docs/performance.md and its pictures anew from what was measured last."""
+    report.write()
+
+
+def on_one_core() -> None:
+    """Keeps this process, and all that it starts, on one core: none has more, and none moves while it is timed."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def main() -> None:
+    """Runs a command; what a person can cause is one line."""
+    try:
+        app(prog_name="python -m bench")
+    except (RunError, SpecError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Runs a spec in a process that holds nothing else: `python _ours_run.py MODULE SPEC.json TIMES`.
+
+MODULE is the file of the native module, so that the package and its dependencies stay out of this process's memory. Prints what was
+measured as JSON. The user CPU of the event loop is that from the call to the loop's end, less the same of a run whose window is over
+at once, which is its set-up.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fanin._core import Progress, RunResult
+
+
+class Runs:
+    """Runs of one spec."""
+
+    def __init__(self, module: str, spec: Path) -> None:
+        found = spec_from_file_location("fanin._core", module)
+        assert found is not None
+        assert found.loader is not None
+        self.core = module_from_spec(found)
+        found.loader.exec_module(self.core)
+        self.spec = spec
+        self.text = spec.read_text(encoding="utf-8")
+        self.loop_ended_s = 0.0
+
+    def look(self, _: Progress) -> bool:
+        """Called now and then, and last as the event loop ends, before any table is made."""
+        self.loop_ended_s = user_s()
+        return True
+
+    def one(self, *changes: str) -> tuple[RunResult, float]:
+        """What a run left, and its user CPU in seconds from the call to the end of its event loop."""
+        began_s = user_s()
+        folder = str(self.spec.parent)
+        result = self.core.run(self.text, str(self.spec), "json", folder, list(changes), None, None, None, self.look)
+        return result, self.loop_ended_s - began_s
+
+
+def user_s() -> float:
+    """User CPU of this process so far, seconds."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+def peak_rss_bytes() -> int:
+    """Most memory this process ever held."""
+    # Linux hands the ru_maxrss of the parent down to the program that it starts; VmHWM is of this program alone.
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def completions_us(result: RunResult) -> list[float]:
+    """Microseconds from the start of each message to when its sender knew that all had arrived; of finished ones."""
+    import polars as pl
+
+    acked = pl.DataFrame(result.flows())["acked_ps"].drop_nulls()
+    return [ps / 1e6 for ps in acked]
+
+
+def main() -> None:
+    """Runs the spec that the arguments name."""
+    module, spec, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    try:
+        runs = Runs(module, spec)
+        setups = [runs.one("measure.window=1 ps")[1] for _ in range(max(3, times))]
+        pairs = [runs.one() for _ in range(times)]
+    except ValueError as error:
+        sys.exit(str(error))
+    # The system tells user CPU in ticks, so it is a mean that says how long something short takes.
+    setup_s = sum(setups) / len(setups)
+    result = pairs[-1][0]
+    peak = peak_rss_bytes()
+    manifest = json.loads(result.manifest_json)
+    measured = {
+        "packet_hops": manifest["packet_hops"],
+        "events": manifest["events"],
+        "event_hash": manifest["event_hash"],
+        "wall_s": manifest["wall_s"],
+        "user_s": sum(used for _, used in pairs) / times - setup_s,
+        "setup_s": setup_s,
+        "peak_rss_bytes": peak,
+        "errors": json.loads(result.summary_json)["errors"],
+        "completions_us": completions_us(result),
+    }
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""docs/performance.md: sections made from what `bench/results` holds, between marks in the page; prose around them is by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench import side_by_side
+from bench.scenarios import CASES, WORKLOADS
+from fanin.looks import BLUE, GREEN, VERMILLION
+from fanin.result import RunError
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results"
+PAGE = ROOT / "docs" / "performance.md"
+SIDE_BY_SIDE = "side-by-side.json"
+"""In `RESULTS`."""
+PICTURE = "performance-side-by-side.png"
+"""Beside the page."""
+WIDTH = 0.29
+"""Of a bar; a case has up to three."""
+LEAST_NS = 10
+"""Where bars begin."""
+
+
+def write() -> None:
+    """Renews all sections of the page whose results are there, and their pictures."""
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    picture(side_by_side.load(RESULTS / SIDE_BY_SIDE)["rows"], PAGE.with_name(PICTURE))
+
+
+def made(page: str) -> str:
+    """The page with every section as it should be."""
+    for name, (file, render) in SECTIONS.items():
+        if (RESULTS / file).exists():
+            page = filled(page, name, render(RESULTS / file))
+    return page
+
+
+def filled(page: str, name: str, part: str) -> str:
+    """The page with this between the marks of a section; raises `RunError` if it has no such marks."""
+    begin, end = f"<!-- made by `python -m bench doc`: {name} -->", f"<!-- end: {name} -->"
+    before, found_begin, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end):
+        raise RunError(f"{PAGE}: has no marks of the section {name}; put {begin} and {end} where it belongs")
+    return f"{before}{begin}\n\n{part.strip()}\n\n{end}{after}"
+
+
+def side_by_side_section(path: Path) -> str:
+    """Ours beside others, as Markdown."""
+    report = side_by_side.load(path)
+    rows = report["rows"]
+    parts = [
+        f"Measured {report['measured']} on {report['machine']}; inputs {report['inputs']}; best of {report['repeat']}"
+        + (f"; **scale {report['scale']:g}**" if report["scale"] != 1 else "")
+        + ".",
+        f"![Nanoseconds of user CPU for each packet-hop, ours and others]({PICTURE})",
+    ]
+    for work in WORKLOADS.values():
+        of_work = [row for row in rows if CASES[row["case"]].workload is work]
+        if of_work:
+            parts += [f"**{work.id.capitalize()}: {work.about}**", _table(of_work, rows)]
+    notes = [f"* {row['case']}, {row['who']}: {row['note']}." for row in rows if row["note"]]
+    parts += ["\n".join(notes)] if notes else []
+    parts += ["\n".join(f"* Not measured: {problem}" for problem in report["problems"])] if report["problems"] else []
+    return "\n\n".join(parts)
+
+
+def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]) -> str:
+    lines = [
+        "| " + " | ".join(side_by_side.HEADERS) + " |",
+        "|" + "|".join("---:" if header in side_by_side.RIGHT else "---" for header in side_by_side.HEADERS) + "|",
+    ]
+    for row in of_work:
+        cells = side_by_side.cells(row, rows)
+        if row["source"] == "ours":
+            cells[1] = f"**{cells[1]}**"
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
+    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. What was measured earlier is hatched,
+    and left out where the same simulator was measured now."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    looks = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
+    shown = [case for case in CASES if any(row["case"] == case for row in rows)]
+    figure = Figure(figsize=(12.5, 5.2), layout="constrained")
+    axes = figure.subplots()
+    for place, case in enumerate(shown):
+        of_case = {}
+        for row in rows:
+            if row["case"] == case and side_by_side.ns_per_hop(row) is not None and row["who"] not in of_case:
+                of_case[row["who"]] = row
+        for number, row in enumerate(of_case.values()):
+            at = place + (number - (len(of_case) - 1) / 2) * WIDTH
+            cost = side_by_side.ns_per_hop(row) or 0.0
+            hatch = "///" if row["source"] == "earlier" else None
+            axes.bar(at, cost, WIDTH * 0.94, facecolor=looks[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
+            label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
+            axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
+    axes.set_yscale("log")
+    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by side.
+    axes.set_ylim(LEAST_NS, max(10_000, axes.get_ylim()[1] * 1.6))
+    axes.set_xticks(range(len(shown)), [_label(case) for case in shown], fontsize=9)
+    axes.set_ylabel("user CPU for each packet-hop, ns (log)", fontsize=11)
+    axes.set_title("What a packet-hop takes: shorter is faster", fontsize=12)
+    axes.grid(visible=True, axis="y", which="major", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    patches = [Patch(facecolor=colour, label=who) for who, colour in looks.items()]
+    if any(row["source"] == "earlier" for row in rows):
+        patches.append(
+            Patch(facecolor="#999999", hatch="///", edgecolor="white", linewidth=0, label="measured earlier")
+        )
+    if any(row["note"].startswith("NDP") for row in rows):
+        axes.annotate("* under NDP", (0.995, 0.97), xycoords="axes fraction", ha="right", va="top", fontsize=9)
+    figure.legend(handles=patches, frameon=False, fontsize=10, loc="outside lower center", ncols=len(patches))
+    figure.savefig(path, dpi=160)
+
+
+def _label(case: str) -> str:
+    """`s1-hpcc-4000` as it stands below bars, in three lines."""
+    work, scheme, payload = case.split("-")
+    return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {"side-by-side": (SIDE_BY_SIDE, side_by_side_section)}
+"""The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""

@@ -1,0 +1,118 @@
+"""What is simulated side by side: four workloads, each under the schemes and packet sizes in which a peer has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["permutation", "incast", "poisson"]
+"""Who sends to whom: each host to one other, many to one, or random pairs at random times."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A network and its flows. Its files have the names that they have in a folder given as `--inputs`."""
+
+    id: str
+    about: str
+    topology: str
+    """File of the topology, in the format of the ns-3 HPCC simulator."""
+    flows: str
+    """File of the flows, in that format."""
+    hosts: int
+    k: int | None
+    """Ports of each switch of the fat tree; None is HPCC's network of 320 hosts."""
+    shape: Shape
+    size: str = ""
+    """Of each flow, where all are alike."""
+
+
+K8 = "topo_k8_128.txt"
+WORKLOADS = {
+    work.id: work
+    for work in (
+        Workload(
+            "s1", "permutation of 10 MB, 128 hosts", K8, "flow_k8_perm10MB.txt", 128, 8, "permutation", size="10 MB"
+        ),
+        Workload("s2", "64 to 1 of 1 MB, 128 hosts", K8, "flow_k8_incast64.txt", 128, 8, "incast", size="1 MB"),
+        Workload("s3a", "Hadoop sizes at 30 % for 2 ms, 128 hosts", K8, "flow_k8_FbHdp_l3_t02.txt", 128, 8, "poisson"),
+        Workload(
+            "s3b",
+            "the same on HPCC's 320 hosts, fabric at 400 Gb/s",
+            "topo_fat320.txt",
+            "flow_FbHdp_l3_t02.txt",
+            320,
+            None,
+            "poisson",
+        ),
+        Workload(
+            "s4",
+            "permutation of 500 KB, 1,024 hosts",
+            "topo_k16_1024.txt",
+            "flow_k16_perm500KB.txt",
+            1024,
+            16,
+            "permutation",
+            size="500 KB",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload under one scheme with one size of packets."""
+
+    id: str
+    workload: Workload
+    scheme: Literal["hpcc", "none", "dcqcn", "dctcp"]
+    """Ours; `none` sends at line rate and is what htsim calls RoCE."""
+    payload: int
+    """Most payload of a packet, bytes."""
+    ns3: str | None = None
+    """The control law of the ns-3 HPCC simulator, as `fanin gen config` calls it; None where it has no such case."""
+    htsim: str | None = None
+    """The program of htsim; None where it has none, or where it is known to abort."""
+    times: int = 1
+    """Runs of ours in one process, where one alone is too short to time."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether flows never end, so that a fixed time is simulated."""
+        return self.scheme == "dctcp"
+
+
+def _case(work: str, scheme: Literal["hpcc", "none", "dcqcn", "dctcp"], payload: int, **more: str) -> Case:
+    name = {"none": "roce"}.get(scheme, scheme)
+    return Case(
+        f"{work}-{name}-{payload}",
+        WORKLOADS[work],
+        scheme,
+        payload,
+        ns3=more.get("ns3"),
+        htsim=more.get("htsim"),
+        times=20 if work == "s2" else 1,
+    )
+
+
+CASES = {
+    case.id: case
+    for case in (
+        _case("s1", "hpcc", 4000, ns3="hpcc", htsim="htsim_hpcc"),
+        _case("s1", "hpcc", 1000, ns3="hpcc"),
+        _case("s1", "none", 1500, htsim="htsim_roce"),
+        _case("s1", "dcqcn", 1500, ns3="dcqcn"),
+        # No program of htsim runs DCTCP flows for a fixed time as it is, so there is only what was measured earlier.
+        _case("s1", "dctcp", 1500),
+        _case("s2", "hpcc", 1000, ns3="hpcc"),
+        _case("s2", "hpcc", 4000, htsim="htsim_hpcc"),
+        _case("s2", "none", 1500, htsim="htsim_roce"),
+        # htsim's HPCC and RoCE abort on this trace.
+        _case("s3a", "hpcc", 1000, ns3="hpcc"),
+        _case("s3b", "hpcc", 1000, ns3="hpcc"),
+        _case("s4", "hpcc", 1000, ns3="hpcc"),
+        _case("s4", "hpcc", 4000, htsim="htsim_hpcc"),
+        _case("s4", "none", 1500, htsim="htsim_roce"),
+    )
+}
+"""All cases by their id, in the order of tables."""
