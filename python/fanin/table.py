@@ -164,15 +164,15 @@ def swept(sweep: Sweep) -> RenderableType:
         "fct_p99_us": ("fct p99", time),
         "slowdown_p99": ("slowdown", number),
         "unfinished": ("unfinished", count),
-        "drops": ("drops", count),
-        "seconds": ("took s", number),
     }
+    if any(run.numbers.get("drops") for run in sweep.runs):
+        shown["drops"] = ("drops", count)
     told = any(run.status != "done" for run in sweep.runs)
     rows = [
         [
             *(str(run.settings.get(column, NONE)) for column in columns),
             *([run.status] if told else []),
-            *(show(_real(run.numbers.get(name))) for name, (_, show) in shown.items()),
+            *(show(_real(run.numbers.get(name))).replace(" ", "\u00a0") for name, (_, show) in shown.items()),
         ]
         for run in sweep.runs[:MOST_ROWS]
     ]
@@ -181,7 +181,7 @@ def swept(sweep: Sweep) -> RenderableType:
     parts: list[RenderableType] = [
         Text(sweep.name, style="bold"),
         plain([*grid, *headings], rows, headings),
-        Text("fct: completion time of the finished messages that are reported; slowdown: its p99"),
+        Text("fct: completion time of finished messages; slowdown: its 99th percentile"),
     ]
     left_out = len(sweep.runs) - len(rows)
     if left_out:

@@ -93,7 +93,7 @@ def axes(
     return found
 
 
-def points(base: Job, grid: Sequence[Axis]) -> list[Point]:
+def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
     """The product of all axes, the last one fastest, each point checked.
 
     A value under which no point can run is a mistake, and raises `SpecError`; a point that alone cannot run keeps its error.
@@ -107,14 +107,15 @@ def points(base: Job, grid: Sequence[Axis]) -> list[Point]:
         job = replace(base, overrides=(*base.overrides, *changes)).using(
             None if scheme is None else str(scheme), None if seed is None else int(seed)
         )
-        found.append(_checked(chosen, job, versions))
+        found.append(_checked(chosen, job, versions, resolved))
     _refuse_mistakes(found)
     return found
 
 
 def base_of(job: Job, resolved: Spec) -> dict[str, object]:
-    """What all points of a grid have in common, to tell one spec from another: its keys but the seed, its files' contents."""
-    return {**{key: value for key, value in resolved.items() if key != SEED}, "files": _Files(job.folder).of(resolved)}
+    """What all points of a grid have in common, to tell one spec from another: its keys but the seed."""
+    files = _Files(job.folder)
+    return {key: files.read(value) for key, value in resolved.items() if key != SEED}
 
 
 def setting(base: Spec, column: str) -> Value | None:
@@ -150,22 +151,22 @@ def difference(one: object, other: object, path: str = "") -> str | None:
 
 def _brief(value: object) -> str:
     text = "absent" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
-def _checked(chosen: Mapping[str, Value | None], job: Job, files: _Files) -> Point:
+def _checked(chosen: Mapping[str, Value | None], job: Job, files: _Files, base: Spec) -> Point:
+    error: str | None = None
     try:
-        resolved = job.resolve()
-    except _core.SpecError as error:
-        settings = {column: "as-written" if value is None else value for column, value in chosen.items()}
-        key = _hash({"settings": settings, "job": [job.text, *job.overrides]})
-        return Point(settings, job, key, str(error))
-    ids = [str(section(traffic, "scheme").get("id")) for traffic in traffics(resolved)]
-    names: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
+        resolved: Spec = job.resolve()
+    except _core.SpecError as found:
+        resolved, error = base, str(found)
+    ids = [str(section(traffic, SCHEME).get("id")) for traffic in traffics(resolved)]
+    says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
     # A scheme that was asked for by name stands in its column by that name.
-    settings = {column: names[column] if value is None else value for column, value in chosen.items()}
-    key = _hash({"version": _core.__version__, "spec": resolved, "files": files.of(resolved)})
-    return Point(settings, job, key)
+    settings = {column: says[column] if value is None else value for column, value in chosen.items()}
+    if error is not None:
+        return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
+    return Point(settings, job, _hash({"version": _core.__version__, "spec": files.read(resolved)}))
 
 
 def _refuse_mistakes(found: Sequence[Point]) -> None:
@@ -187,36 +188,32 @@ def _hash(document: object) -> str:
 
 
 class _Files:
-    """Contents of the files that a spec reads, as hashes: a file that changed makes another run."""
+    """The files that a spec reads: what is in them makes the run, wherever they lie."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
-        self._known: dict[str, str | None] = {}
+        self._known: dict[str, str] = {}
 
-    def of(self, value: object) -> dict[str, str]:
-        """The files that strings of the document name, and their hashes."""
-        found: dict[str, str] = {}
-        for text in _strings(value):
-            if text not in self._known:
-                self._known[text] = self._read(text)
-            digest = self._known[text]
-            if digest is not None:
-                found[text] = digest
-        return found
+    def read(self, value: object) -> object:
+        """The document with the contents of files, as hashes, in the place of their paths."""
+        if isinstance(value, dict):
+            return {key: self.read(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.read(one) for one in value]
+        if not isinstance(value, str):
+            return value
+        if value not in self._known:
+            self._known[value] = self._named(value)
+        return self._known[value]
 
-    def _read(self, text: str) -> str | None:
+    def _named(self, text: str) -> str:
+        path = self._folder / text
         try:
-            path = self._folder / text
-            return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+            if path.is_file():
+                return f"{path.name} (sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:32]})"
         except (OSError, ValueError):
-            return None  # no name of a file, or one for the run to complain about
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for one in inner for text in _strings(one)]
+            pass  # no name of a file, or one for the run to complain about
+        return text
 
 
 def _load_axis(resolved: Spec, loads: Sequence[float], vary: Mapping[str, Sequence[object]]) -> Axis:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -201,7 +205,7 @@ def sweep(
     """
     base = Job.of(spec, set)
     resolved = base.resolve()
-    points = grid.points(base, grid.axes(resolved, schemes, loads, seeds, vary or {}))
+    points = grid.points(base, resolved, grid.axes(resolved, schemes, loads, seeds, vary or {}))
     with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points) as store:
         distinct = {point.key: point for point in points}
         todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
@@ -326,19 +330,19 @@ class _Running:
         """Runs them all; returns whether it was stopped before they had ended."""
         self._waiting.extend(tasks)
         try:
-            while self._waiting or self._under_way:
-                while self._waiting and self._pool.free():
-                    self._begin(self._waiting.popleft())
-                wait(self._under_way, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
-                self._take()
-                state = self._display.update(self._pool.states())
-                if self._watcher is not None and not self._watcher(state) and (self._waiting or self._under_way):
-                    self._stop()
-                    return True
-        except KeyboardInterrupt:
-            self._display.say("stopping: finished runs are kept; the same command goes on with the others")
-            self._stop()
-            return True
+            with _interrupts() as interrupted:
+                while self._waiting or self._under_way:
+                    while self._waiting and self._pool.free():
+                        self._begin(self._waiting.popleft())
+                    wait(self._under_way, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+                    self._take()
+                    state = self._display.update(self._pool.states())
+                    go_on = self._watcher(state) if self._watcher is not None else True
+                    if interrupted():
+                        self._display.say("stopping: finished runs are kept; the same command goes on with the others")
+                    elif go_on:
+                        continue
+                    return bool(self._waiting or self._under_way)
         finally:
             self._pool.stop()
         return False
@@ -350,10 +354,6 @@ class _Running:
             self._under_way[self._pool.begin(task)] = task
         except RuntimeError as error:  # broken, or shut down by whoever gave it
             raise RunError(f"the executor takes no more runs: {error}; what has finished is kept") from None
-
-    def _stop(self) -> None:
-        self._take()
-        self._pool.stop()
 
     def _take(self) -> None:
         for future in [future for future in self._under_way if future.done()]:
@@ -397,6 +397,27 @@ class _Running:
         self._store.land(part_of_failure(self._points[key], error))
         self._display.finished(key, 0)
         self._display.say(f"{self._points[key].label}: {error}")
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether there was a Ctrl-C, for a loop that asks: one that came while a run lands would lose it. The second is not held."""
+    count = 0
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # Python gives it to the main thread
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: count > 0
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _words(error: BaseException) -> str:
