@@ -27,6 +27,7 @@ from fanin.cli.common import (
     seeds,
     show,
     stdout,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def sweep(
     if folder is None:
         named = default_folder(Job.of(spec, changes))
         folder = named.with_name(f"{named.name}-sweep")
-    cluster = pools.dask(dask) if dask is not None else nullcontext[Executor | None](None)
+    cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
     with cluster as executor:
         swept = fanin.sweep(
             spec,

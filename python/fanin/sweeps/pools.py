@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -178,8 +178,8 @@ def is_broken(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def dask(address: str) -> Iterator[Executor]:
-    """The workers of a Dask cluster as an executor. Raises `RunError` where there is none."""
+def dask(address: str, warn: Callable[[str], None]) -> Iterator[Executor]:
+    """The workers of a Dask cluster as an executor. Raises `RunError` where there is none, warns where none has come yet."""
     try:
         from distributed import Client
     except ImportError:
@@ -193,6 +193,8 @@ def dask(address: str) -> Iterator[Executor]:
             "like tcp://10.0.0.1:8786"
         ) from None
     try:
+        if not client.scheduler_info()["workers"]:
+            warn(f"--dask {address}: this scheduler has no workers yet; start some with `dask worker {address}`")
         # Two runs are never one for Dask: the sweep knows what is equal.
         yield client.get_executor(pure=False)
     finally:

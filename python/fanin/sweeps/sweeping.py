@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -49,6 +51,9 @@ SweepWatcher = Callable[[SweepState], bool]
 
 LOOK_EVERY_S = 0.2
 """How often it is seen how far the runs are."""
+
+ESTIMATE_S = 30.0
+"""Most time before the first run for estimating which are the longest."""
 
 
 @dataclass(frozen=True)
@@ -293,14 +298,28 @@ def _limited(job: Job, memory: int | None, max_time: float | None) -> Job:
 
 
 def estimates(points: Sequence[Point]) -> dict[str, float]:
-    """About how many seconds each run will take by its key, on this machine; runs that differ in their seed alone take the same."""
+    """About how many seconds each run will take by its key, on this machine; runs that differ in their seed alone take the same.
+
+    What is not estimated within `ESTIMATE_S` counts as the mean of the others: large networks take a second each.
+    """
     groups: dict[str, list[Point]] = {}
     for point in points:
         settings = {column: value for column, value in point.settings.items() if column != grid.SEED}
         groups.setdefault(json.dumps(settings), []).append(point)
+    ends_s = time.monotonic() + ESTIMATE_S
+
+    def cost(job: Job) -> float | None:
+        return _cost(job) if time.monotonic() < ends_s else None
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        costs = list(pool.map(_cost, [same[0].job for same in groups.values()]))
-    return {point.key: cost for same, cost in zip(groups.values(), costs, strict=True) for point in same}
+        costs = list(pool.map(cost, [same[0].job for same in groups.values()]))
+    known = [cost for cost in costs if cost is not None]
+    mean = fmean(known) if known else 1.0
+    return {
+        point.key: mean if cost is None else cost
+        for same, cost in zip(groups.values(), costs, strict=True)
+        for point in same
+    }
 
 
 def _cost(job: Job) -> float:
