@@ -162,6 +162,7 @@ class Given:
 
     def states(self) -> dict[str, tuple[float, int]]:
         """The runs that it has begun; how far they are is not known."""
+        self._futures = {key: future for key, future in self._futures.items() if not future.done()}
         return {key: (0.0, 0) for key, future in self._futures.items() if future.running()}
 
     def stop(self) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import queue
 import signal
 import threading
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits
+from fanin.comparison import Row
 from fanin.result import Result, RunError, load
 from fanin.runs import Job, SpecLike
 from fanin.sweeps import grid
@@ -136,25 +139,31 @@ class Sweep:
     @cached_property
     def _table(self) -> pl.DataFrame:
         columns = dict.fromkeys(column for run in self.runs for column in run.settings)
-        numbers = dict.fromkeys(name for run in self.runs for name in run.numbers)
         data: dict[str, pl.Series] = {}
         for column in columns:
             data[column] = _column(column, [run.settings.get(column) for run in self.runs])
         data["status"] = pl.Series("status", [run.status for run in self.runs], dtype=pl.String)
         data["errors"] = pl.Series("errors", ["; ".join(run.errors) or None for run in self.runs], dtype=pl.String)
-        for name in numbers or _NUMBERS:
+        for name, dtype in number_columns().items():
             values = [run.numbers.get(name) for run in self.runs]
-            dtype = _DTYPES.get(name, pl.Float64)
             data[name] = pl.Series(name, values, dtype=dtype, strict=False)
         data["run"] = pl.Series("run", [run.key for run in self.runs], dtype=pl.String)
         return pl.DataFrame(data)
 
 
-_NUMBERS = ("fct_p50_us", "fct_p99_us", "fct_p999_us", "seconds", "event_hash")
-"""Columns of a table without any result."""
+_COUNTS = ("started", "finished", "unfinished", "endless", "reported", "timeouts", "queries", "drops", "cnps")
 
-_DTYPES: dict[str, type[pl.DataType]] = {"event_hash": pl.String, "packet_hops": pl.Int64}
-"""Of the numbers that are none of measure."""
+
+def number_columns() -> dict[str, type[pl.DataType]]:
+    """The table's columns for the numbers of a run, in order: those of a comparison's row, and how the run went."""
+    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95")]
+    return {
+        **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
+        "simulated_us": pl.Float64,
+        "packet_hops": pl.Int64,
+        "seconds": pl.Float64,
+        "event_hash": pl.String,
+    }
 
 
 def _column(name: str, values: Sequence[Value | None]) -> pl.Series:
@@ -208,6 +217,8 @@ def sweep(
     Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something else, and
     `RunError` for one in which another sweep is at work, or an executor that broke.
     """
+    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
     base = Job.of(spec, set)
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, schemes, loads, seeds, vary or {}))
@@ -342,6 +353,8 @@ class _Running:
         self._display = display
         self._watcher = watcher
         self._under_way: dict[Future[Done], Task] = {}
+        self._ended: queue.SimpleQueue[Future[Done]] = queue.SimpleQueue()
+        self._looked_s = float("-inf")
         self._deaths: Counter[str] = Counter()
         self._waiting: deque[Task] = deque()
 
@@ -353,10 +366,8 @@ class _Running:
                 while self._waiting or self._under_way:
                     while self._waiting and self._pool.free():
                         self._begin(self._waiting.popleft())
-                    wait(self._under_way, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
                     self._take()
-                    state = self._display.update(self._pool.states())
-                    go_on = self._watcher(state) if self._watcher is not None else True
+                    go_on = self._look()
                     if interrupted():
                         self._display.say("stopping: finished runs are kept; the same command goes on with the others")
                     elif go_on:
@@ -370,22 +381,39 @@ class _Running:
         point = self._points[task.key]
         self._store.log("begun", task.key, point.label)
         try:
-            self._under_way[self._pool.begin(task)] = task
+            future = self._pool.begin(task)
         except RuntimeError as error:  # broken, or shut down by whoever gave it
             raise RunError(f"the executor takes no more runs: {error}; what has finished is kept") from None
+        self._under_way[future] = task
+        future.add_done_callback(self._ended.put)
+
+    def _look(self) -> bool:
+        """Shows where the runs are, a few times a second, and asks whether to go on."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < LOOK_EVERY_S / 2:
+            return True
+        self._looked_s = now_s
+        state = self._display.update(self._pool.states())
+        return self._watcher(state) if self._watcher is not None else True
 
     def _take(self) -> None:
-        for future in [future for future in self._under_way if future.done()]:
-            task = self._under_way.pop(future)
-            if future.cancelled():
-                raise RunError("the executor dropped runs that it had taken; what has finished is kept")
-            error = future.exception()
-            if error is None:
-                self._keep(future.result())
-            elif is_broken(error):
-                self._died(task, error)
-            else:
-                self._fail(task.key, _words(error))
+        """Waits a moment for runs that end, and keeps what came of them."""
+        with suppress(queue.Empty):
+            self._ended_with(self._ended.get(timeout=LOOK_EVERY_S))
+            while True:
+                self._ended_with(self._ended.get_nowait())
+
+    def _ended_with(self, future: Future[Done]) -> None:
+        task = self._under_way.pop(future)
+        if future.cancelled():
+            raise RunError("the executor dropped runs that it had taken; what has finished is kept")
+        error = future.exception()
+        if error is None:
+            self._keep(future.result())
+        elif is_broken(error):
+            self._died(task, error)
+        else:
+            self._fail(task.key, _words(error))
 
     def _keep(self, done: Done) -> None:
         point = self._points[done.key]
@@ -404,7 +432,7 @@ class _Running:
             raise RunError(f"the executor broke: {_words(error)}; what has finished is kept, start again to go on")
         self._deaths[task.key] += 1
         if self._deaths[task.key] > 1:
-            self._fail(task.key, "its process was killed, twice; where it was not you, there was too little memory")
+            self._fail(task.key, "its process was killed, twice; where that was not you, there was too little memory")
             return
         point = self._points[task.key]
         self._store.log("killed", task.key, point.label)
