@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -287,6 +287,28 @@ def test_a_worker_that_is_killed_is_known_by_its_run(tiny: Path, tmp_path: Path)
     assert "killed, twice" in swept.errors[0]
     assert Counter(log(out))["killed", "none seed=1"] == 1
     assert multiprocessing.active_children() == []
+
+
+def test_a_given_executor_that_breaks_is_told_and_what_has_finished_is_kept(tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def shoot(state: SweepState) -> bool:
+        if state.done:
+            for worker in multiprocessing.active_children():
+                worker.kill()
+        return True
+
+    # With spawn: this process has threads.
+    with (
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as one,
+        pytest.raises(fanin.RunError, match="the executor broke"),
+    ):
+        fanin.sweep(tiny, ["none"], seeds=4, out=out, set=[BUSY], executor=one, progress=shoot)
+    there = fanin.load_sweep(out)
+    statuses = Counter(run.status for run in there.runs)
+    assert statuses["done"] >= 1
+    assert statuses["waiting"] >= 1
+    assert pl.read_parquet(out / "sweep.parquet").equals(there.table())
 
 
 def started(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -185,6 +186,8 @@ def dask(address: str, warn: Callable[[str], None]) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise RunError("--dask needs the package distributed: pip install 'fanin[dask]'") from None
+    # It tells of a scheduler that went away by tracebacks; we say it in a line.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError) as error:

@@ -251,10 +251,15 @@ def sweep(
         tasks.sort(key=lambda task: -costs[task.key])
         there = len(distinct) - len(todo)
         pool: Pool = Processes(at_once) if executor is None else Given(executor)
-        with SweepDisplay(costs, {key: todo[key].label for key in costs}, there, visible=progress is True) as display:
-            cancelled = _Running(store, todo, pool, display, progress if callable(progress) else None).all(tasks)
-        swept = _sweep(store.root, store.record, store.parts, cancelled=cancelled)
-        store.write_tables(swept.table())
+        cancelled = True
+        try:
+            with SweepDisplay(
+                costs, {key: todo[key].label for key in costs}, there, visible=progress is True
+            ) as display:
+                cancelled = _Running(store, todo, pool, display, progress if callable(progress) else None).all(tasks)
+        finally:
+            swept = _sweep(store.root, store.record, store.parts, cancelled=cancelled)
+            store.write_tables(swept.table())
     return swept
 
 
@@ -406,7 +411,9 @@ class _Running:
     def _ended_with(self, future: Future[Done]) -> None:
         task = self._under_way.pop(future)
         if future.cancelled():
-            raise RunError("the executor dropped runs that it had taken; what has finished is kept")
+            raise RunError(
+                "the executor dropped runs that it had taken; what has finished is kept, start again to go on"
+            )
         error = future.exception()
         if error is None:
             self._keep(future.result())
