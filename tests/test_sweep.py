@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -21,7 +22,7 @@ import pytest
 import fanin
 from conftest import Command
 from fanin import SpecError, SweepState
-from fanin.sweeps import grid, pools
+from fanin.sweeps import display, grid, pools
 
 BUSY = "measure.window=200 ms"
 """A run of some tenths of a second, so that it can be caught while it is under way."""
@@ -86,6 +87,46 @@ def test_loads_keep_the_mix_exactly() -> None:
     spec = {"seed": 1, "traffic": [{"load": {"share": share, "of": "tor-uplinks"}} for share in (0.16, 0.24)]}
     _, axis, _ = grid.axes(spec, None, [0.3], None, {})
     assert axis.changes == [("traffic[0].load.share=0.12", "traffic[1].load.share=0.18")]
+
+
+def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    vary = {"measure.window": ["2 ms", "3 ms"]}
+    swept = fanin.sweep(
+        tiny, ["dcqcn", "none"], [0.4, 0.2], 2, vary, out=tmp_path / "out", executor=threads, progress=False
+    )
+    figure = swept.plot(path=tmp_path / "loads.png")
+    assert (tmp_path / "loads.png").stat().st_size > 10_000
+    (axes,) = figure.axes
+    labels = [f"{scheme} window={window} ms" for scheme in ("dcqcn", "none") for window in (2, 3)]
+    assert axes.get_legend_handles_labels()[1] == labels
+    line = axes.lines[0]
+    table = swept.table().filter(scheme="dcqcn").filter(pl.col("measure.window") == "2 ms")
+    assert np.asarray(line.get_xdata()).tolist() == [0.2, 0.4]
+    assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p99_us"].mean())
+    by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
+    assert [text.get_text() for text in by_window.get_xticklabels()] == ["2 ms", "3 ms"]
+    with pytest.raises(fanin.RunError, match="nonesuch: nothing to draw along; the columns that vary are scheme, load"):
+        swept.plot("nonesuch")
+    with pytest.raises(fanin.RunError, match="no number of a sweep"):
+        swept.plot(y="event_hash")
+
+
+def test_the_display_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("fanin.sweeps.display.time.monotonic", lambda: now_s[0])
+    with display.SweepDisplay({"a": 3.0, "b": 1.0}, {"a": "one", "b": "two"}, 5, visible=True) as shown:
+        now_s[0] += 10.0
+        state = shown.update({"a": (0.5, 20_000_000)})
+        assert state.left_s == pytest.approx(10 * 2.5 / 1.5), "by cost, not by the number of runs"
+        shown.finished("a", 40_000_000)
+        now_s[0] += 10.0
+        state = shown.update({"a": (0.9, 30_000_000), "b": (0.0, 0)})
+    assert (state.done, state.running, state.packet_hops) == (1, ("two",), 40_000_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "running 2 runs, 5 are there already",
+        "0 of 2 runs done, 2.0 M packet-hops/s, 0:16 left; running one",
+        "1 of 2 runs done, 2.0 M packet-hops/s, 0:06 left; running two",
+    ]
 
 
 def test_lists_of_values_are_split_outside_quotes_and_brackets() -> None:

@@ -47,6 +47,7 @@ from fanin.sweeps.store import (
 from fanin.sweeps.work import Done, Number, Task
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
 SweepWatcher = Callable[[SweepState], bool]
@@ -135,6 +136,13 @@ class Sweep:
         from fanin import table
 
         return table.swept(self)
+
+    def plot(self, x: str | None = None, y: str = "fct_p99_us", path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and per combination
+        of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies."""
+        from fanin.plot.sweeps import along
+
+        return along(self, x, y, path)
 
     @cached_property
     def _table(self) -> pl.DataFrame:
