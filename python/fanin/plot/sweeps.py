@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from fanin.sweeps.sweeping import Sweep
 
 
+MOST_TICKS = 8
+"""Values of a column that all stand at its axis."""
+
+
 def along(swept: Sweep, x: str | None = None, y: str = "fct_p99_us", path: Path | None = None) -> Figure:
     """A number along a column of the grid, a line per scheme and per combination of the other columns; bars are 95 % intervals."""
     table = swept.table()
@@ -55,16 +59,23 @@ def along(swept: Sweep, x: str | None = None, y: str = "fct_p99_us", path: Path 
             marker=shown.marker_for_matplotlib(),
             markersize=5,
             linewidth=1.8,
+            elinewidth=1.0,
             capsize=3,
             label=" ".join([str(scheme), *(f"{c.split('.')[-1]}={v}" for c, v in zip(others, rest, strict=True))]),
             **style,
         )
+    if numeric and len(values) <= MOST_TICKS:
+        axes.set_xticks(sorted(values), labels=[f"{value:g}" for value in sorted(values)])
     if not numeric:
         axes.set_xticks(range(len(values)), labels=[str(value) for value in values])
     axes.set_ylim(bottom=0)
     seeds = known["seed"].n_unique()
     over = f", mean over {seeds} seeds with 95 % intervals" if seeds > 1 and x != "seed" else ""
     dress(axes, f"{swept.name}{over}", x, y)
+    legend = axes.get_legend()
+    if legend is not None:
+        legend.remove()  # intervals reach anywhere, so there is no free place among them
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=10)
     if path is not None:
         figure.savefig(path, dpi=160)
     return figure
