@@ -22,7 +22,8 @@ def test_the_stub_names_what_the_native_module_has(root: Path) -> None:
 
 def test_the_lock_pins_every_dependency_with_hashes(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    optional = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *optional["dask"], *optional["dev"]]
     lock = (root / "requirements.lock").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([a-z0-9-]+)==\S+.*\\\n    --hash=sha256:", lock, re.MULTILINE))
     assert {re.split(r"[<>=]", line)[0] for line in wanted} <= pinned

@@ -1,6 +1,6 @@
 """Packet-level simulation of datacenter congestion control.
 
-`run` simulates a spec, `compare` simulates it under several schemes, `load` reads back what a run wrote. `plot` draws results,
+`run` simulates a spec, `compare` simulates it under several schemes, `sweep` a whole grid of runs, `load` reads back what a run wrote. `plot` draws results,
 `report` writes a page about them, `why` says why a message was slow; `explain` tells what a spec means before it runs.
 """
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fanin.reporting import report
     from fanin.result import Result, RunError, load
     from fanin.runs import run
+    from fanin.sweeps.display import SweepState
+    from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
 
 __all__ = [
     "Comparison",
@@ -27,16 +29,21 @@ __all__ = [
     "Result",
     "RunError",
     "SpecError",
+    "Sweep",
+    "SweepRun",
+    "SweepState",
     "Why",
     "__version__",
     "compare",
     "explain",
     "load",
     "load_comparison",
+    "load_sweep",
     "plot",
     "report",
     "run",
     "run_hpcc",
+    "sweep",
     "why",
 ]
 
@@ -45,14 +52,19 @@ _HOME = {
     "Comparison": "comparison",
     "Result": "result",
     "RunError": "result",
+    "Sweep": "sweeps.sweeping",
+    "SweepRun": "sweeps.sweeping",
+    "SweepState": "sweeps.display",
     "Why": "causes",
     "compare": "comparison",
     "explain": "explanation",
     "load": "result",
     "load_comparison": "comparison",
+    "load_sweep": "sweeps.sweeping",
     "report": "reporting",
     "run": "runs",
     "run_hpcc": "hpcc",
+    "sweep": "sweeps.sweeping",
     "why": "causes",
 }
 

@@ -43,10 +43,10 @@ class ProgressDisplay:
         self._done = [0.0] * len(labels)
         self._hops = [0] * len(labels)
         self._bars: Progress | None = None
-        self._cell: _Cell | None = None
+        self._cell: NotebookLines | None = None
         self._tasks: list[TaskID] = []
         if visible and self._console.is_jupyter:
-            self._cell = _Cell([f"{len(labels)} runs"] if self._together else labels)
+            self._cell = NotebookLines([f"{len(labels)} runs"] if self._together else labels)
         elif visible and self._console.is_terminal:
             self._bars = Progress(
                 TextColumn("{task.description}"),
@@ -123,7 +123,7 @@ class ProgressDisplay:
             self._console.print(text, soft_wrap=True, markup=False)
 
 
-class _Cell:
+class NotebookLines:
     """A line per run in the output of a notebook's cell."""
 
     def __init__(self, labels: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from fanin.measures import sizes_text
 if TYPE_CHECKING:
     from fanin.comparison import Comparison, Row
     from fanin.papers import Study
+    from fanin.sweeps.sweeping import Sweep
 
 NONE = "-"
 """Shown where there is no number."""
@@ -149,6 +150,54 @@ def claims(studied: Study) -> RenderableType:
     rows = [[row.claim, row.what, row.paper, row.ours, row.accept, row.verdict] for row in studied.rows()]
     title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
     return Group(title, plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
+
+
+MOST_ROWS = 60
+"""Rows of a sweep that a terminal shows; its files have all."""
+
+
+def swept(sweep: Sweep) -> RenderableType:
+    """One line per run: its place in the grid, how it went, and the numbers most looked for."""
+    columns = list(dict.fromkeys(column for run in sweep.runs for column in run.settings))
+    shown: dict[str, tuple[str, Callable[[float | None], str]]] = {
+        "fct_p50_us": ("fct p50", time),
+        "fct_p99_us": ("fct p99", time),
+        "slowdown_p99": ("slowdown", number),
+        "unfinished": ("unfinished", count),
+    }
+    if any(run.numbers.get("drops") for run in sweep.runs):
+        shown["drops"] = ("drops", count)
+    told = any(run.status != "done" for run in sweep.runs)
+    rows = [
+        [
+            *(str(run.settings.get(column, NONE)) for column in columns),
+            *([run.status] if told else []),
+            *(show(_real(run.numbers.get(name))).replace(" ", "\u00a0") for name, (_, show) in shown.items()),
+        ]
+        for run in sweep.runs[:MOST_ROWS]
+    ]
+    headings = [heading for heading, _ in shown.values()]
+    grid = [*(_shortest(column, columns) for column in columns), *(["status"] if told else [])]
+    parts: list[RenderableType] = [
+        Text(sweep.name, style="bold"),
+        plain([*grid, *headings], rows, headings),
+        Text("fct: completion time of finished messages; slowdown: its 99th percentile"),
+    ]
+    left_out = len(sweep.runs) - len(rows)
+    if left_out:
+        parts.append(Text(f"and {left_out} runs more: {sweep.folder}/sweep.csv"))
+    return Group(*parts)
+
+
+def _shortest(key: str, others: Sequence[str]) -> str:
+    """The last words of a key, as many as tell it from the others."""
+    words = key.split(".")
+    ends = [".".join(words[-count:]) for count in range(1, len(words) + 1)]
+    return next(end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1)
+
+
+def _real(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> Table:

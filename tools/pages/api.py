@@ -18,7 +18,7 @@ LINE = 110
 CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable"]
 """What the functions of the package hand over and nobody makes."""
 
-TYPES = ["fanin.runs.SpecLike", "fanin.runs.Watcher", "fanin.result.TableName"]
+TYPES = ["fanin.runs.SpecLike", "fanin.runs.Watcher", "fanin.sweeps.sweeping.SweepWatcher", "fanin.result.TableName"]
 """Names in signatures that stand for something longer."""
 
 INTERNAL = {"Result": ("of",)}

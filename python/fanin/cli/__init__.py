@@ -12,7 +12,7 @@ import threading
 import typer
 
 from fanin import _core, gen
-from fanin.cli import results, runs, specs, studies
+from fanin.cli import results, runs, specs, studies, sweeps
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (runs, specs, results, studies):
+for module in (runs, sweeps, specs, results, studies):
     module.add_to(app)
 app.add_typer(gen.app, name="gen")
 

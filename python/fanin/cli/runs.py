@@ -34,6 +34,7 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
+from fanin.cli.sweeps import SWEEP, show_sweep
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison
@@ -193,13 +194,16 @@ def compare(
 def show_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False)], as_json: AsJson = False
 ) -> None:
-    """Print the table of a run folder or of a comparison again.
+    """Print the table of a run folder, of a comparison or of a sweep again.
 
     \b
     Examples:
       fanin show runs/incast
       fanin show runs/incast/dart --json
     """
+    if (folder / SWEEP).is_file():
+        show_sweep(folder, as_json=as_json)
+        return
     compared = read(folder)
     if as_json:
         emit(document(compared, folder))

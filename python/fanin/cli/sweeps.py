@@ -1,0 +1,167 @@
+"""The command `sweep`: many runs of one spec."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanin.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    AllowDrops,
+    AsJson,
+    CommandError,
+    MaxMemory,
+    MaxTime,
+    Set,
+    SpecFile,
+    complete_scheme,
+    emit,
+    error,
+    names,
+    need,
+    seeds,
+    show,
+    stdout,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from fanin.sweeps.sweeping import Sweep
+
+SWEEP = "sweep.json"
+"""The file by which the folder of a sweep is known, here so that other commands need not load what runs sweeps."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds this command."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    spec: SpecFile,
+    schemes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Instead of the spec's own scheme.", autocompletion=complete_scheme),
+    ] = None,
+    loads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L1,L2", help="Scale the load shares of all traffics, so that they add up to each of these."
+        ),
+    ] = None,
+    seeds_: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="N", help="Runs of each, from the spec's seed on; or a list: 1,2,3."),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary", metavar="KEY=V1,V2", help="Values of any key of the spec, each as in --set; repeatable."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The sweep's folder, instead of runs/NAME-sweep.")
+    ] = None,
+    set_: Set = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once, a process each; one per processor by default.")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
+    ] = None,
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the folder of each whole run too.")] = False,
+    allow_drops: AllowDrops = False,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a grid of schemes, loads, values of keys and seeds; leave one table, sweep.parquet and sweep.csv.
+
+    Each run's numbers are kept in DIR as soon as it ends. Stopped or killed, the same command goes on where it was; a larger or
+    another grid of the same spec adds to DIR. Runs that failed run again. The longest runs, by their estimate, go first.
+
+    \b
+    Examples:
+      fanin sweep examples/incast.toml --schemes dart,dcqcn --loads 0.2,0.4 --seeds 5
+      fanin sweep my.toml --vary "network.buffer.per_port=100 KB,225 KB" --vary traffic.queries.pattern.degree=8,16
+      fanin sweep my.toml --schemes dart,dcqcn --seeds 20 --dask tcp://10.0.0.1:8786 --out runs/many
+    """
+    import fanin
+    from fanin import limits
+    from fanin.cli.runs import default_folder
+    from fanin.runs import Job
+    from fanin.sweeps import grid, pools
+
+    need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
+    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    each_scheme = names(schemes) if schemes is not None else None
+    each_load = grid.parse_loads(loads) if loads is not None else None
+    each_seed = seeds(seeds_) if seeds_ is not None else None
+    keys = grid.parse_vary(vary or ())
+    memory = limits.memory(max_memory) if max_memory is not None else None
+    time = limits.time(max_time) if max_time is not None else None
+    folder = out
+    if folder is None:
+        named = default_folder(Job.of(spec, changes))
+        folder = named.with_name(f"{named.name}-sweep")
+    cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
+    with cluster as executor:
+        swept = fanin.sweep(
+            spec,
+            each_scheme,
+            each_load,
+            each_seed,
+            keys,
+            out=folder,
+            set=changes,
+            executor=executor,
+            jobs=jobs,
+            keep_runs=keep_runs,
+            max_memory=memory,
+            max_time=time,
+        )
+    report(swept, as_json=as_json)
+
+
+def report(swept: Sweep, *, as_json: bool) -> None:
+    """Prints the table and where it lies; exits as it went."""
+    if as_json:
+        emit(document(swept))
+    else:
+        show(swept.text())
+        stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
+    for line in swept.errors:
+        error(line)
+    if swept.cancelled:
+        raise CommandError("", INTERRUPTED)
+    if swept.errors:
+        raise typer.Exit(FAILED)
+
+
+def show_sweep(folder: Path, *, as_json: bool) -> None:
+    """Prints a sweep again."""
+    from fanin import load_sweep
+
+    swept = load_sweep(folder)
+    if as_json:
+        emit(document(swept))
+    else:
+        show(swept.text())
+
+
+def document(swept: Sweep) -> dict[str, object]:
+    """What `--json` prints of a sweep."""
+    return {
+        "ok": not (swept.cancelled or swept.errors),
+        "name": swept.name,
+        "folder": str(swept.folder),
+        "complete": swept.complete,
+        "errors": swept.errors,
+        "runs": [run.to_json() for run in swept.runs],
+    }

@@ -1,0 +1,316 @@
+"""The grid of a sweep: schemes x loads x values of spec keys x seeds, each point a run that is checked before any has begun."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import TypeVar
+
+from fanin import _core
+from fanin.runs import Job
+from fanin.spec import Spec, section, traffics
+
+T = TypeVar("T")
+
+Value = str | int | float | bool
+"""What a column of a grid holds."""
+
+SCHEME, LOAD, SEED = "scheme", "load", "seed"
+"""The columns that are no keys of the spec."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of a grid."""
+
+    column: str
+    """`scheme`, `load`, `seed` or a key of the spec."""
+    values: Sequence[Value | None]
+    """What stands in the column; None of `scheme` and `seed` is what the spec says."""
+    changes: Sequence[tuple[str, ...]]
+    """For each value the changes `key=value` that make it."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a grid."""
+
+    settings: dict[str, Value]
+    """The columns of the grid."""
+    job: Job
+    key: str = ""
+    """Says which run it is: a hash of the checked spec, of the files that it reads and of Fanin's version."""
+    error: str | None = None
+    """Why it cannot run; such a point has a key of its own all the same."""
+
+    @property
+    def label(self) -> str:
+        """Names it among others, for people."""
+        return label_of(self.settings)
+
+
+def label_of(settings: Mapping[str, Value]) -> str:
+    """Names a run by its place in a grid, for people."""
+    return " ".join(str(value) if column == SCHEME else f"{column}={value}" for column, value in settings.items())
+
+
+def axes(
+    resolved: Spec,
+    schemes: Sequence[str] | None,
+    loads: Sequence[float] | None,
+    seeds: int | Sequence[int] | None,
+    vary: Mapping[str, Sequence[object]],
+) -> list[Axis]:
+    """The dimensions in the order of the columns and rows: schemes, loads, keys as they were given, seeds."""
+    found = [Axis(SCHEME, [None], [()])]
+    if schemes is not None:
+        found = [Axis(SCHEME, _some(SCHEME, schemes), [()] * len(schemes))]
+    if loads is not None:
+        found.append(_load_axis(resolved, _some(LOAD, loads), vary))
+    for key, values in vary.items():
+        listed = _some(key, values)
+        if key.strip() in (SEED, SCHEME, LOAD):
+            raise _core.SpecError(f"--vary {key}: write --{key.strip()}s instead")
+        texts = [_toml(value, top=True) for value in listed]
+        found.append(Axis(key.strip(), [_shown(text) for text in texts], [(f"{key.strip()}={t}",) for t in texts]))
+    if isinstance(seeds, int):
+        first = int(str(resolved["seed"]))
+        if seeds < 1:
+            raise _core.SpecError(f"seeds: {seeds} runs are none; give how many there are to be, from 1")
+        seeds = range(first, first + seeds)
+    found.append(Axis(SEED, [None] if seeds is None else _some(SEED, seeds), [()] * len(seeds or [None])))
+    for axis in found:
+        twice = [value for number, value in enumerate(axis.values) if value in axis.values[:number]]
+        if twice:
+            raise _core.SpecError(f"{axis.column}: {twice[0]} is there twice; write each value once")
+    return found
+
+
+def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
+    """The product of all axes, the last one fastest, each point checked.
+
+    A value under which no point can run is a mistake, and raises `SpecError`; a point that alone cannot run keeps its error.
+    """
+    found: list[Point] = []
+    versions = _Files(base.folder)
+    for combination in product(*(range(len(axis.values)) for axis in grid)):
+        chosen = {axis.column: axis.values[at] for axis, at in zip(grid, combination, strict=True)}
+        changes = [change for axis, at in zip(grid, combination, strict=True) for change in axis.changes[at]]
+        scheme, seed = chosen[SCHEME], chosen[SEED]
+        job = replace(base, overrides=(*base.overrides, *changes)).using(
+            None if scheme is None else str(scheme), None if seed is None else int(seed)
+        )
+        found.append(_checked(chosen, job, versions, resolved))
+    _refuse_mistakes(found)
+    return found
+
+
+def base_of(job: Job, resolved: Spec) -> dict[str, object]:
+    """What all points of a grid have in common, to tell one spec from another: its keys but the seed."""
+    files = _Files(job.folder)
+    return {key: files.read(value) for key, value in resolved.items() if key != SEED}
+
+
+def setting(base: Spec, column: str) -> Value | None:
+    """What a spec says where a column of a grid would vary it; None where it says nothing that fits into a table."""
+    if column == LOAD:
+        shares = [Fraction(str(section(traffic, LOAD)["share"])) for traffic in traffics(base) if LOAD in traffic]
+        return float(sum(shares)) if shares else None
+    at: object = base
+    for word in column.replace("[", ".[").split("."):
+        if isinstance(at, dict):
+            at = at.get(word)
+        elif isinstance(at, list) and word.startswith("["):
+            index = int(word[1:-1])
+            at = at[index] if index < len(at) else None
+        elif isinstance(at, list):
+            at = next((one for one in at if isinstance(one, dict) and one.get("name") == word), None)
+    return at if isinstance(at, str | int | float | bool) else None
+
+
+def difference(one: object, other: object, path: str = "") -> str | None:
+    """The first key in which two documents differ, and how; None where they are equal."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in [*one, *(key for key in other if key not in one)]:
+            found = difference(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
+            if found is not None:
+                return found
+        return None
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        each = (difference(a, b, f"{path}[{at}]") for at, (a, b) in enumerate(zip(one, other, strict=True)))
+        return next((found for found in each if found is not None), None)
+    return None if one == other else f"{path} is {_brief(one)} there and {_brief(other)} here"
+
+
+def _brief(value: object) -> str:
+    text = "absent" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _checked(chosen: Mapping[str, Value | None], job: Job, files: _Files, base: Spec) -> Point:
+    error: str | None = None
+    try:
+        resolved: Spec = job.resolve()
+    except _core.SpecError as found:
+        resolved, error = base, str(found)
+    ids = [str(section(traffic, SCHEME).get("id")) for traffic in traffics(resolved)]
+    says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
+    # A scheme that was asked for by name stands in its column by that name.
+    settings = {column: says[column] if value is None else value for column, value in chosen.items()}
+    if error is not None:
+        return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
+    return Point(settings, job, _hash({"version": _core.__version__, "spec": files.read(resolved)}))
+
+
+def _refuse_mistakes(found: Sequence[Point]) -> None:
+    faults: dict[str, None] = {}
+    for column in found[0].settings:
+        at: dict[Value, list[Point]] = {}
+        for point in found:
+            at.setdefault(point.settings[column], []).append(point)
+        for same in at.values():
+            if all(point.error is not None for point in same):
+                faults[str(same[0].error)] = None
+    if faults:
+        raise _core.SpecError("\n".join(dict.fromkeys("\n".join(faults).splitlines())))
+
+
+def _hash(document: object) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class _Files:
+    """The files that a spec reads: what is in them makes the run, wherever they lie."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+        self._known: dict[str, str] = {}
+
+    def read(self, value: object) -> object:
+        """The document with the contents of files, as hashes, in the place of their paths."""
+        if isinstance(value, dict):
+            return {key: self.read(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.read(one) for one in value]
+        if not isinstance(value, str):
+            return value
+        if value not in self._known:
+            self._known[value] = self._named(value)
+        return self._known[value]
+
+    def _named(self, text: str) -> str:
+        path = self._folder / text
+        try:
+            if path.is_file():
+                return f"{path.name} (sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:32]})"
+        except (OSError, ValueError):
+            pass  # no name of a file, or one for the run to complain about
+        return text
+
+
+def _load_axis(resolved: Spec, loads: Sequence[float], vary: Mapping[str, Sequence[object]]) -> Axis:
+    """Scales the load shares of all traffics that have one so that they add up to each load; their mix stays."""
+    shares = [(at, section(traffic, "load")) for at, traffic in enumerate(traffics(resolved)) if "load" in traffic]
+    if not shares:
+        raise _core.SpecError("--loads: no traffic of this spec has a load; vary another key with --vary KEY=V1,V2")
+    of = dict.fromkeys(str(load["of"]) for _, load in shares)
+    if len(of) > 1:
+        raise _core.SpecError(
+            f"--loads: the traffics' loads are shares of different capacities ({', '.join(of)}), so they do not add up; "
+            "vary one of them, like --vary traffic[0].load.share=0.3,0.5"
+        )
+    for key in vary:
+        if key.strip().endswith((".load", ".load.share")):
+            raise _core.SpecError(f"--vary {key}: --loads sets it too; choose one of both")
+    total = sum(Fraction(str(load["share"])) for _, load in shares)
+    changes: list[tuple[str, ...]] = []
+    for wanted in loads:
+        if not 0 < wanted < float("inf"):
+            raise _core.SpecError(f"--loads: {wanted} is no load; write shares of a capacity, like --loads 0.3,0.5")
+        parts = [(at, Fraction(str(load["share"])) / total * Fraction(str(wanted))) for at, load in shares]
+        # Exact up to here, so that 0.3 of a mix of 0.16 and 0.24 is 0.12 and 0.18 and not a digit next to them.
+        changes.append(tuple(f"traffic[{at}].load.share={float(part)!r}" for at, part in parts))
+    return Axis(LOAD, [float(load) for load in loads], changes)
+
+
+def _some(column: str, values: Sequence[T]) -> Sequence[T]:
+    if not values:
+        raise _core.SpecError(f"{column}: an empty list of values; a grid needs at least one of each")
+    return values
+
+
+def _toml(value: object, *, top: bool = False) -> str:
+    """A value as a change of a spec has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value).strip() if top else json.dumps(os.fspath(value), ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_toml(one) for one in value) + "]"
+    raise _core.SpecError(f"{value!r}: not a value of a spec; give text, a number, true or false, a list or a mapping")
+
+
+def _shown(text: str) -> Value:
+    """What stands in the column: a number where it is one, text without its quotes, and all else as it was written."""
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, str | int | float | bool) else text
+
+
+def parse_vary(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The keys and values of `KEY=V1,V2`; a comma inside quotes or brackets belongs to the value."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise _core.SpecError(
+                f'--vary {text}: no "="; write a key and its values, like --vary "measure.window=5 ms,10 ms"'
+            )
+        if key in found:
+            raise _core.SpecError(f"--vary {key}: it is there twice; write all its values into one list")
+        found[key] = split(values)
+        if not all(found[key]):
+            raise _core.SpecError(f"--vary {text}: an empty value; write it like --vary {key}=V1,V2")
+    return found
+
+
+def parse_loads(text: str) -> list[float]:
+    """The loads of `0.3,0.5`."""
+    try:
+        return [float(part) for part in split(text)]
+    except ValueError:
+        raise _core.SpecError(f"--loads: {text!r} is no list of loads; write it like --loads 0.3,0.5") from None
+
+
+def split(text: str) -> list[str]:
+    """The parts between commas that stand outside quotes and brackets."""
+    parts = [""]
+    depth, quote = 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and not quote and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    stripped = [part.strip() for part in parts]
+    return stripped[:-1] if len(stripped) > 1 and not stripped[-1] else stripped

@@ -1,0 +1,247 @@
+"""The folder of a sweep. Each finished run lands in it whole or not at all, so that whatever kills a sweep loses no finished run.
+
+`sweep.json` says which runs there are to be, `parts/KEY.json` holds what came of one, `log.jsonl` when each began and ended;
+`sweep.parquet` and `sweep.csv` are made of the parts when a sweep ends, and `runs` holds run folders where they are kept.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import re
+import shutil
+import tarfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+import polars as pl
+
+from fanin import _core
+from fanin.result import RunError, check_target
+from fanin.sweeps.grid import Point, Value, difference
+from fanin.sweeps.work import Number
+
+RECORD, PARTS, RUNS, LOG, LOCK = "sweep.json", "parts", "runs", "log.jsonl", ".lock"
+
+DONE, UNTRUSTED, FAILED, WAITING = "done", "untrusted", "failed", "waiting"
+"""What a run of a sweep can be. Those that are done or not to be trusted have run; the others run when the sweep goes on."""
+
+
+class Planned(TypedDict):
+    """A run that there is to be."""
+
+    key: str
+    settings: dict[str, Value]
+
+
+class Record(TypedDict):
+    """The document `sweep.json`."""
+
+    sweep: int
+    name: str
+    base: dict[str, object]
+    runs: list[Planned]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of one run: the document `parts/KEY.json`."""
+
+    key: str
+    label: str
+    status: str
+    version: str
+    errors: list[str] = field(default_factory=list)
+    numbers: dict[str, Number] = field(default_factory=dict)
+
+    @property
+    def final(self) -> bool:
+        """Whether it need not run again."""
+        return self.status in (DONE, UNTRUSTED)
+
+
+class Store:
+    """The folder, for the one sweep that writes into it."""
+
+    def __init__(self, root: Path, record: Record) -> None:
+        self.root = root
+        self.record = record
+        self.parts = read_parts(root, (run["key"] for run in record["runs"]))
+
+    def land(self, part: Part, packed: bytes | None = None) -> None:
+        """Keeps what came of a run; what was there of it is replaced."""
+        if packed is not None:
+            unpack(packed, self.run_folder(part.key, part.label))
+        write(self.root / PARTS / f"{part.key}.json", json.dumps(asdict(part), indent=1).encode())
+        self.parts[part.key] = part
+        self.log(part.status, part.key, part.label)
+
+    def log(self, event: str, key: str, label: str) -> None:
+        """One more line of the log."""
+        line = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event, "run": key, "label": label}
+        with (self.root / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def run_folder(self, key: str, label: str) -> Path:
+        """Where the whole run is kept, if it is."""
+        return run_folder(self.root, key, label)
+
+    def write_tables(self, frame: pl.DataFrame) -> None:
+        """`sweep.parquet` and `sweep.csv`."""
+        parquet, csv = io.BytesIO(), io.BytesIO()
+        frame.write_parquet(parquet)
+        frame.write_csv(csv)
+        write(self.root / "sweep.parquet", parquet.getvalue())
+        write(self.root / "sweep.csv", csv.getvalue())
+
+
+@contextmanager
+def opened(root: Path, name: str, base: dict[str, object], points: Sequence[Point]) -> Iterator[Store]:
+    """The folder with these runs added to those that it has, for this process alone.
+
+    Raises `FileExistsError` for a folder that is none of a sweep or one of another spec, and `RunError` for one in which another process works.
+    """
+    fresh = not os.path.lexists(root)
+    if fresh:
+        check_target(root, force=False)
+        root.mkdir(parents=True)
+    elif not root.is_dir() or (not (root / RECORD).is_file() and any(path.name != LOCK for path in root.iterdir())):
+        raise FileExistsError(f"{root}: exists and is not a sweep; choose another folder with --out")
+    with _locked(root):
+        _clean(root)
+        record: Record = {"sweep": 1, "name": name, "base": base, "runs": []}
+        if (root / RECORD).is_file():
+            record = read_record(root)
+            differs = difference(record["base"], json.loads(json.dumps(base)))
+            if differs is not None:
+                raise FileExistsError(
+                    f"{root}: holds runs of another spec ({differs}), which one table could not tell apart; choose another folder "
+                    "with --out, or vary that key with --vary"
+                )
+        # A point that is there already stays in its row, with the run that it is now: of this version of Fanin.
+        places = {_place(run["settings"]): at for at, run in enumerate(record["runs"])}
+        for point in points:
+            planned: Planned = {"key": point.key, "settings": point.settings}
+            at = places.get(_place(point.settings))
+            if at is None:
+                record["runs"].append(planned)
+            else:
+                record["runs"][at] = planned
+        (root / PARTS).mkdir(exist_ok=True)
+        write(root / RECORD, json.dumps(record, indent=1).encode())
+        yield Store(root, record)
+
+
+def read_record(root: Path) -> Record:
+    """Reads `sweep.json`; raises `RunError` if there is none, or one that cannot be read."""
+    try:
+        record = json.loads((root / RECORD).read_text(encoding="utf-8"))
+        if record["sweep"] != 1 or any(not isinstance(run["key"], str) for run in record["runs"]):
+            raise ValueError("written by another version of Fanin")
+        return cast("Record", record)
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunError(f"{root}: not a sweep (no {RECORD} in it)") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{root}: damaged {RECORD}: {error}") from None
+
+
+def read_parts(root: Path, keys: Iterable[str]) -> dict[str, Part]:
+    """What came of these runs, as far as they have run; raises `RunError` for a part that cannot be read."""
+    found: dict[str, Part] = {}
+    for key in keys:
+        path = root / PARTS / f"{key}.json"
+        try:
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            found[key] = Part(**document)
+        except FileNotFoundError:
+            continue
+        except (ValueError, TypeError) as error:
+            raise RunError(f"{path}: damaged ({error}); delete it to run it again") from None
+    return found
+
+
+def is_sweep(root: Path) -> bool:
+    """Whether a sweep was written there."""
+    return (root / RECORD).is_file()
+
+
+def run_folder(root: Path, key: str, label: str) -> Path:
+    """Where a whole run is kept: after its label, for people, and its key, which tells runs apart."""
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")[:100]
+    return root / RUNS / f"{slug}-{key[:8]}"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all: under another name, brought to disk, renamed."""
+    scratch = path.with_name(f".{path.name}.tmp")
+    try:
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.rename(path)
+    except OSError as error:
+        with suppress(OSError):
+            scratch.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def unpack(packed: bytes, folder: Path) -> None:
+    """Makes a run folder of its archive, whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(scratch, ignore_errors=True)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as files:
+        files.extractall(scratch, filter="data")
+    if folder.exists():
+        shutil.rmtree(folder)
+    scratch.rename(folder)
+
+
+def _place(settings: Mapping[str, Value]) -> str:
+    return json.dumps(settings, sort_keys=True)
+
+
+def _clean(root: Path) -> None:
+    """Removes what a sweep that was killed had not finished writing."""
+    for folder in (root, root / PARTS):
+        for path in folder.glob(".*.tmp"):
+            path.unlink(missing_ok=True)
+    # Run folders are made under hidden names.
+    for path in (root / RUNS).glob(".*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    with (root / LOCK).open("a+", encoding="utf-8") as file:
+        try:
+            # The system lets go of it when the process ends, however it ends.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            who = file.read().strip() or "another process"
+            raise RunError(
+                f"{root}: another sweep works in it ({who}); wait for it, or choose another folder with --out"
+            ) from None
+        file.seek(0)
+        file.truncate()
+        file.write(f"process {os.getpid()} on {os.uname().nodename}")
+        file.flush()
+        yield
+
+
+def part_of_failure(point: Point, error: str) -> Part:
+    """What is kept of a run that left no result."""
+    return Part(point.key, point.label, FAILED, _core.__version__, [error])

@@ -1,0 +1,487 @@
+"""Running the grid of a sweep, longest runs first, and its results as one table."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fanin import _core, limits
+from fanin.comparison import Row
+from fanin.result import Result, RunError, load
+from fanin.runs import Job, SpecLike
+from fanin.sweeps import grid
+from fanin.sweeps.display import SweepDisplay, SweepState
+from fanin.sweeps.grid import Point, Value, label_of
+from fanin.sweeps.pools import Given, Pool, Processes, is_broken
+from fanin.sweeps.store import (
+    DONE,
+    UNTRUSTED,
+    WAITING,
+    Part,
+    Record,
+    Store,
+    opened,
+    part_of_failure,
+    read_parts,
+    read_record,
+    run_folder,
+)
+from fanin.sweeps.work import Done, Number, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+SweepWatcher = Callable[[SweepState], bool]
+"""Called a few times a second during a sweep, which stops where it returns False."""
+
+LOOK_EVERY_S = 0.2
+"""How often it is seen how far the runs are."""
+
+ESTIMATE_S = 30.0
+"""Most time before the first run for estimating which are the longest."""
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One run of a sweep."""
+
+    settings: dict[str, Value]
+    """Its place in the grid: `scheme`, `load` if loads were asked for, the keys that vary, `seed`."""
+    status: str
+    """`done`; `untrusted`: it has run, and `errors` says why not to trust it; `failed`: it has no result; `waiting`: it has not
+    run yet."""
+    errors: list[str]
+    """What went wrong."""
+    numbers: dict[str, float | str | int | None]
+    """What came out, by the names of the table's columns; empty where it has no result."""
+    key: str
+    """Says which run it is: a hash of the checked spec, of the files that it reads and of Fanin's version."""
+    folder: Path | None
+    """Its run folder, where that was kept."""
+
+    def load(self) -> Result:
+        """The whole run. Raises `RunError` where it was not kept."""
+        if self.folder is None:
+            raise RunError(
+                "of this run only its numbers were kept; sweep with keep_runs=True (--keep-runs) to keep all"
+            )
+        return load(self.folder)
+
+    def to_json(self) -> dict[str, object]:
+        """All of it as a document."""
+        folder = str(self.folder) if self.folder is not None else None
+        return {
+            "settings": self.settings,
+            "status": self.status,
+            "errors": self.errors,
+            **self.numbers,
+            "run": self.key,
+            "folder": folder,
+        }
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The runs of a grid, all that are in its folder."""
+
+    folder: Path
+    """Where it lies."""
+    name: str
+    """The spec's name."""
+    runs: list[SweepRun]
+    """In the order of the grid; what a later grid added comes behind."""
+    cancelled: bool = False
+    """It was stopped before all runs had ended."""
+
+    @property
+    def errors(self) -> list[str]:
+        """Why single runs failed, or are not to be trusted."""
+        return [f"{label_of(run.settings)}: {error}" for run in self.runs for error in run.errors]
+
+    @property
+    def complete(self) -> bool:
+        """Every run has a result."""
+        return all(run.status in (DONE, UNTRUSTED) for run in self.runs)
+
+    def table(self) -> pl.DataFrame:
+        """One row per run: the grid's columns, `status`, `errors`, the numbers (units are in their names), `seconds` of real time,
+        `event_hash` and `run`, its key. A number that a run does not have is null."""
+        return self._table
+
+    def arrow(self) -> pl.DataFrame:
+        """The same for any library that speaks Arrow: `pyarrow.table(swept.arrow())`."""
+        return self._table
+
+    def text(self) -> RenderableType:
+        """The grid with the numbers most looked for, as a table for a terminal."""
+        from fanin import table
+
+        return table.swept(self)
+
+    def plot(self, x: str | None = None, y: str = "fct_p99_us", path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and per combination
+        of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies."""
+        from fanin.plot.sweeps import along
+
+        return along(self, x, y, path)
+
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        columns = dict.fromkeys(column for run in self.runs for column in run.settings)
+        data: dict[str, pl.Series] = {}
+        for column in columns:
+            data[column] = _column(column, [run.settings.get(column) for run in self.runs])
+        data["status"] = pl.Series("status", [run.status for run in self.runs], dtype=pl.String)
+        data["errors"] = pl.Series("errors", ["; ".join(run.errors) or None for run in self.runs], dtype=pl.String)
+        for name, dtype in number_columns().items():
+            values = [run.numbers.get(name) for run in self.runs]
+            data[name] = pl.Series(name, values, dtype=dtype, strict=False)
+        data["run"] = pl.Series("run", [run.key for run in self.runs], dtype=pl.String)
+        return pl.DataFrame(data)
+
+
+_COUNTS = ("started", "finished", "unfinished", "endless", "reported", "timeouts", "queries", "drops", "cnps")
+
+
+def number_columns() -> dict[str, type[pl.DataType]]:
+    """The table's columns for the numbers of a run, in order: those of a comparison's row, and how the run went."""
+    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95")]
+    return {
+        **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
+        "simulated_us": pl.Float64,
+        "packet_hops": pl.Int64,
+        "seconds": pl.Float64,
+        "event_hash": pl.String,
+    }
+
+
+def _column(name: str, values: Sequence[Value | None]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return pl.Series(name, values, dtype=pl.Float64, strict=False)
+    if len(kinds) > 1:
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    return pl.Series(name, values)
+
+
+def sweep(
+    spec: SpecLike,
+    schemes: Sequence[str] | None = None,
+    loads: Sequence[float] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    vary: Mapping[str, Sequence[object]] | None = None,
+    *,
+    out: str | os.PathLike[str],
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    keep_runs: bool = False,
+    progress: bool | SweepWatcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
+) -> Sweep:
+    """Runs a spec under every combination of schemes, loads, values of its keys and seeds, longest runs first.
+
+    `loads` scales the load shares of all traffics that have one so that they add up to each of these; their mix stays. `vary` has
+    lists of values for any keys of the spec, each value as `set` takes it or as a Python value: `{"measure.window": ["5 ms", "10
+    ms"]}`. `seeds` is how many runs each combination gets, from the spec's seed on, or the seeds themselves. What is left out is
+    as the spec says.
+
+    Each run's numbers land in the folder `out` as soon as it ends, so that a sweep that was stopped or killed goes on where it was
+    when it is started again: runs that are there do not run again, failed ones do. Another grid of the same spec adds to the
+    folder. With `keep_runs` the folder of each whole run is kept there too.
+
+    Runs go on in `jobs` processes of one thread each, by default one per processor. They are started afresh, so a script calls this
+    under `if __name__ == "__main__":`. Or they go to an `executor`: any of `concurrent.futures`, or that of a Dask client,
+    `client.get_executor(pure=False)`, whose workers have the same version of Fanin and the files that the spec names.
+
+    `max_memory` (bytes) is for all runs that go on at once, `max_time` (real seconds) for each; with an executor of yours whose
+    number of workers you do not tell as `jobs`, `max_memory` is for each. By default a run may take its share of 80 % of the memory
+    that is free where it runs, and a day. `progress` shows one display on stderr, or is a function that is called with a
+    `SweepState` a few times a second and stops the sweep by returning False.
+
+    A run that fails is a row that says why, and the others go on; so does a worker that was killed, after the run was tried again
+    once. Ctrl-C stops the runs under way, and the sweep says `cancelled`.
+
+    Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something else, and
+    `RunError` for one in which another sweep is at work, or an executor that broke.
+    """
+    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
+    base = Job.of(spec, set)
+    resolved = base.resolve()
+    points = grid.points(base, resolved, grid.axes(resolved, schemes, loads, seeds, vary or {}))
+    with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points) as store:
+        distinct = {point.key: point for point in points}
+        todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
+        at_once = max(1, min(jobs or os.cpu_count() or 1, len(todo)))
+        given = executor is not None
+        share = _memory(max_memory, at_once if not given else max(1, jobs or 1), given)
+        ours = isinstance(executor, ThreadPoolExecutor | ProcessPoolExecutor) or not given
+        name = uuid.uuid4().hex
+        tasks = [
+            Task(
+                point.key,
+                _limited(point.job, share, max_time),
+                sweep=name,
+                version=_core.__version__,
+                at_once=jobs if given else at_once,
+                folder=str(store.run_folder(point.key, point.label).absolute()) if keep_runs and ours else None,
+                pack=keep_runs and not ours,
+            )
+            for point in todo.values()
+            if point.error is None
+        ]
+        for point in todo.values():
+            if point.error is not None:
+                store.land(part_of_failure(point, point.error))
+        costs = estimates([todo[task.key] for task in tasks])
+        # The longest last would leave the other workers idle; equal ones stay in the order of the grid.
+        tasks.sort(key=lambda task: -costs[task.key])
+        there = len(distinct) - len(todo)
+        pool: Pool = Processes(at_once) if executor is None else Given(executor)
+        cancelled = True
+        try:
+            with SweepDisplay(
+                costs, {key: todo[key].label for key in costs}, there, visible=progress is True
+            ) as display:
+                cancelled = _Running(store, todo, pool, display, progress if callable(progress) else None).all(tasks)
+        finally:
+            swept = _sweep(store.root, store.record, store.parts, cancelled=cancelled)
+            store.write_tables(swept.table())
+    return swept
+
+
+def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """Reads the folder of a sweep, also while it runs or after it was killed; raises `RunError` if it is none."""
+    root = Path(folder)
+    record = read_record(root)
+    return _sweep(root, record, read_parts(root, (run["key"] for run in record["runs"])))
+
+
+def _sweep(root: Path, record: Record, parts: Mapping[str, Part], *, cancelled: bool = False) -> Sweep:
+    columns = list(dict.fromkeys(column for run in record["runs"] for column in run["settings"]))
+    # Columns that only another grid of the folder varies hold what the spec says.
+    common = {column: value for column in columns if (value := grid.setting(record["base"], column)) is not None}
+    # What all grids have stands outside, what one of them varies between.
+    columns.sort(key=lambda column: (column != grid.SCHEME, column != grid.LOAD, column == grid.SEED))
+    runs: dict[str, SweepRun] = {}
+    for planned in record["runs"]:
+        part = parts.get(planned["key"])
+        kept = run_folder(root, part.key, part.label) if part is not None else None
+        whole = common | planned["settings"]
+        settings = {column: whole[column] for column in columns if column in whole}
+        numbers: dict[str, Number] = part.numbers if part is not None else {}
+        runs[json.dumps([planned["key"], settings])] = SweepRun(
+            settings=settings,
+            status=part.status if part is not None else WAITING,
+            errors=part.errors if part is not None else [],
+            numbers=numbers,
+            key=planned["key"],
+            folder=kept if kept is not None and kept.is_dir() else None,
+        )
+    return Sweep(root, record["name"], list(runs.values()), cancelled)
+
+
+def _to_run(store: Store, point: Point, keep_runs: bool) -> bool:
+    part = store.parts.get(point.key)
+    if part is None or not part.final:
+        return True
+    return keep_runs and not store.run_folder(part.key, part.label).is_dir()
+
+
+def _memory(max_memory: int | None, at_once: int, given: bool) -> int | None:
+    """The share of each run; None where the worker, perhaps on another machine, is to see what it has."""
+    if max_memory is None and given:
+        return None
+    return (limits.default_memory() if max_memory is None else max_memory) // at_once
+
+
+def _limited(job: Job, memory: int | None, max_time: float | None) -> Job:
+    limited = job.within(memory, max_time)
+    return limited if memory is not None else replace(limited, max_memory=None)
+
+
+def estimates(points: Sequence[Point]) -> dict[str, float]:
+    """About how many seconds each run will take by its key, on this machine; runs that differ in their seed alone take the same.
+
+    What is not estimated within `ESTIMATE_S` counts as the mean of the others: large networks take a second each.
+    """
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        settings = {column: value for column, value in point.settings.items() if column != grid.SEED}
+        groups.setdefault(json.dumps(settings), []).append(point)
+    ends_s = time.monotonic() + ESTIMATE_S
+
+    def cost(job: Job) -> float | None:
+        return _cost(job) if time.monotonic() < ends_s else None
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        costs = list(pool.map(cost, [same[0].job for same in groups.values()]))
+    known = [cost for cost in costs if cost is not None]
+    mean = fmean(known) if known else 1.0
+    return {
+        point.key: mean if cost is None else cost
+        for same, cost in zip(groups.values(), costs, strict=True)
+        for point in same
+    }
+
+
+def _cost(job: Job) -> float:
+    try:
+        text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
+        return float(json.loads(text)["cost"]["wall_s"])
+    except _core.SpecError:
+        return 0.0  # the run itself will say what is wrong
+
+
+class _Running:
+    """The loop that hands runs to a pool and keeps what comes back."""
+
+    def __init__(
+        self, store: Store, points: Mapping[str, Point], pool: Pool, display: SweepDisplay, watcher: SweepWatcher | None
+    ) -> None:
+        self._store = store
+        self._points = points
+        self._pool = pool
+        self._display = display
+        self._watcher = watcher
+        self._under_way: dict[Future[Done], Task] = {}
+        self._ended: queue.SimpleQueue[Future[Done]] = queue.SimpleQueue()
+        self._looked_s = float("-inf")
+        self._deaths: Counter[str] = Counter()
+        self._waiting: deque[Task] = deque()
+
+    def all(self, tasks: Sequence[Task]) -> bool:
+        """Runs them all; returns whether it was stopped before they had ended."""
+        self._waiting.extend(tasks)
+        try:
+            with _interrupts() as interrupted:
+                while self._waiting or self._under_way:
+                    while self._waiting and self._pool.free():
+                        self._begin(self._waiting.popleft())
+                    self._take()
+                    go_on = self._look()
+                    if interrupted():
+                        self._display.say("stopping: finished runs are kept; the same command goes on with the others")
+                    elif go_on:
+                        continue
+                    return bool(self._waiting or self._under_way)
+        finally:
+            self._pool.stop()
+        return False
+
+    def _begin(self, task: Task) -> None:
+        point = self._points[task.key]
+        self._store.log("begun", task.key, point.label)
+        try:
+            future = self._pool.begin(task)
+        except RuntimeError as error:  # broken, or shut down by whoever gave it
+            raise RunError(f"the executor takes no more runs: {error}; what has finished is kept") from None
+        self._under_way[future] = task
+        future.add_done_callback(self._ended.put)
+
+    def _look(self) -> bool:
+        """Shows where the runs are, a few times a second, and asks whether to go on."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < LOOK_EVERY_S / 2:
+            return True
+        self._looked_s = now_s
+        state = self._display.update(self._pool.states())
+        return self._watcher(state) if self._watcher is not None else True
+
+    def _take(self) -> None:
+        """Waits a moment for runs that end, and keeps what came of them."""
+        with suppress(queue.Empty):
+            self._ended_with(self._ended.get(timeout=LOOK_EVERY_S))
+            while True:
+                self._ended_with(self._ended.get_nowait())
+
+    def _ended_with(self, future: Future[Done]) -> None:
+        task = self._under_way.pop(future)
+        if future.cancelled():
+            raise RunError(
+                "the executor dropped runs that it had taken; what has finished is kept, start again to go on"
+            )
+        error = future.exception()
+        if error is None:
+            self._keep(future.result())
+        elif is_broken(error):
+            self._died(task, error)
+        else:
+            self._fail(task.key, _words(error))
+
+    def _keep(self, done: Done) -> None:
+        point = self._points[done.key]
+        if done.cancelled:
+            return
+        if done.error is not None:
+            self._fail(done.key, done.error)
+            return
+        status = UNTRUSTED if done.errors else DONE
+        part = Part(done.key, point.label, status, _core.__version__, done.errors, done.numbers)
+        self._store.land(part, done.packed)
+        self._display.finished(done.key, int(done.numbers["packet_hops"] or 0))
+
+    def _died(self, task: Task, error: BaseException) -> None:
+        if isinstance(self._pool, Given):
+            raise RunError(f"the executor broke: {_words(error)}; what has finished is kept, start again to go on")
+        self._deaths[task.key] += 1
+        if self._deaths[task.key] > 1:
+            self._fail(task.key, "its process was killed, twice; where that was not you, there was too little memory")
+            return
+        point = self._points[task.key]
+        self._store.log("killed", task.key, point.label)
+        self._display.say(f"{point.label}: its process was killed; it is tried once more, at the end")
+        # When others have ended there is more memory.
+        self._waiting.append(task)
+
+    def _fail(self, key: str, error: str) -> None:
+        self._store.land(part_of_failure(self._points[key], error))
+        self._display.finished(key, 0)
+        self._display.say(f"{self._points[key].label}: {error}")
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether there was a Ctrl-C, for a loop that asks: one that came while a run lands would lose it. The second is not held."""
+    count = 0
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # Python gives it to the main thread
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: count > 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _words(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

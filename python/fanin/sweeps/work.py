@@ -1,0 +1,126 @@
+"""One run of a sweep, where it happens: in a thread, in a process, on another machine. What goes in and out can be pickled."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fanin import _core
+
+if TYPE_CHECKING:
+    from fanin.result import Result
+    from fanin.runs import Job
+
+Number = str | float | int | None
+
+THREADS_OF_A_FRAME = "POLARS_MAX_THREADS"
+"""One thread per run: data frames would start one per core in each process."""
+
+stopped: set[str] = set()
+"""Sweeps of this process that were told to stop; their runs look here when they run in threads of it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do."""
+
+    key: str
+    job: Job
+    """With its limits; without any, those of the machine that it runs on."""
+    sweep: str
+    """Names the sweep among others of this process."""
+    version: str
+    at_once: int | None
+    """How many runs share the memory; None where nobody knows."""
+    folder: str | None = None
+    """Where the run folder is written, if it is kept and this is the machine for it."""
+    pack: bool = False
+    """Whether the run folder comes back as an archive, for whoever has the folder of the sweep to unpack."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of it."""
+
+    key: str
+    error: str | None
+    """Why there is no result; None where there is one."""
+    cancelled: bool = False
+    """It was told to stop; nothing of it is kept."""
+    errors: list[str] = field(default_factory=list)
+    """Why the result is not to be trusted."""
+    numbers: dict[str, Number] = field(default_factory=dict)
+    packed: bytes | None = None
+
+
+def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) -> Done:
+    """Does it; every way in which a run can fail comes back as words."""
+    os.environ.setdefault(THREADS_OF_A_FRAME, "1")
+    from fanin.result import RunError
+
+    def watch(state: _core.Progress) -> bool:
+        go_on = watcher(state) if watcher is not None else True
+        return go_on and task.sweep not in stopped
+
+    try:
+        if task.version != _core.__version__:
+            raise RunError(
+                f"a worker has Fanin {_core.__version__}, the sweep {task.version}; install the same everywhere"
+            )
+        if task.sweep in stopped:
+            return Done(task.key, None, cancelled=True)
+        job = task.job if task.job.max_memory is not None else task.job.within(None, task.job.max_time)
+        result = job.run(None, watch)
+        if result.cancelled:
+            return Done(task.key, None, cancelled=True)
+        if task.folder is not None:
+            result.save(task.folder, force=True)
+        return Done(
+            task.key,
+            None,
+            errors=result.summary()["errors"],
+            numbers=numbers_of(result),
+            packed=packed(result) if task.pack else None,
+        )
+    except _core.LimitError as error:
+        shared = task.at_once is not None and task.at_once > 1
+        hint = f" for each of {task.at_once} runs at once, or fewer at once: --jobs 1" if shared else ""
+        return Done(task.key, f"{error}{hint}")
+    except (_core.SpecError, RunError, OSError) as error:
+        return Done(task.key, str(error))
+    except MemoryError:
+        return Done(task.key, "there was not enough memory; fanin explain SPEC shows what a spec needs")
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what the native module raises where it finds itself wrong
+            raise
+        return Done(task.key, f"a fault in the simulator: {error}")
+
+
+def numbers_of(result: Result) -> dict[str, Number]:
+    """The numbers of a run by the names of their columns."""
+    from fanin.comparison import numbers
+
+    manifest = result.manifest
+    return {
+        **numbers(result),
+        "simulated_us": manifest["simulated_ps"] / 1e6,
+        "packet_hops": manifest["packet_hops"],
+        "seconds": manifest["wall_s"],
+        "event_hash": manifest["event_hash"],
+    }
+
+
+def packed(result: Result) -> bytes:
+    """Its run folder as a compressed archive, for a machine that cannot see this one's files."""
+    archive = io.BytesIO()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = result.save(Path(scratch) / "run")
+        with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=1) as files:
+            files.add(folder, arcname=".")
+    return archive.getvalue()
