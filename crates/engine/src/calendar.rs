@@ -215,37 +215,37 @@ impl CalendarQueue {
 /// ordinary way.
 #[inline(always)]
 fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>) {
-    let start = line.len();
-    line.extend_from_slice(bucket);
-    let line = &mut line[start..];
-    if bucket.len() > FEW {
-        line.sort_unstable_by_key(|e| order.key(e));
-        return;
-    }
-    let mut keys = [i32::MAX; FEW];
-    for (key, event) in keys.iter_mut().zip(bucket) {
-        // Signed comparisons are the ones that a processor makes several of at once.
-        *key = ((order.key(event) >> shift >> 32) as u32 ^ 1 << 31) as i32;
-    }
-    let wide = bucket.len().div_ceil(WIDE);
-    let (keys, mut ranks) = (keys.as_chunks::<WIDE>().0, [[0i32; WIDE]; FEW / WIDE]);
-    for one in &keys.as_flattened()[..bucket.len()] {
-        for (keys, ranks) in keys[..wide].iter().zip(&mut ranks[..wide]) {
-            for (key, rank) in keys.iter().zip(ranks) {
-                *rank += (one < key) as i32;
+    if bucket.len() <= FEW {
+        let mut keys = [i32::MAX; FEW];
+        for (key, event) in keys.iter_mut().zip(bucket) {
+            // Signed comparisons are the ones that a processor makes several of at once.
+            *key = ((order.key(event) >> shift >> 32) as u32 ^ 1 << 31) as i32;
+        }
+        // The place in the bucket of the event that comes first, second, ...
+        let mut places = [0u8; FEW];
+        let mut taken = 0u64;
+        for (keys8, start) in
+            keys[..bucket.len().next_multiple_of(WIDE)].as_chunks::<WIDE>().0.iter().zip((0..).step_by(WIDE))
+        {
+            let mut ranks = [0i32; WIDE];
+            for one in &keys[..bucket.len()] {
+                for (key, rank) in keys8.iter().zip(&mut ranks) {
+                    *rank += (one < key) as i32;
+                }
+            }
+            for (rank, place) in ranks.iter().zip(start..bucket.len()) {
+                places[*rank as usize % FEW] = place as u8;
+                taken |= 1 << rank;
             }
         }
+        if taken.count_ones() as usize == bucket.len() {
+            line.extend(places[..bucket.len()].iter().map(|place| bucket[*place as usize]));
+            return;
+        }
     }
-    let ranks = &ranks.as_flattened()[..bucket.len()];
-    let mut taken = 0u64;
-    for (event, rank) in bucket.iter().zip(ranks) {
-        line[*rank as usize] = *event;
-        taken |= 1 << rank;
-    }
-    if taken.count_ones() as usize != bucket.len() {
-        line.copy_from_slice(bucket);
-        line.sort_unstable_by_key(|e| order.key(e));
-    }
+    let start = line.len();
+    line.extend_from_slice(bucket);
+    line[start..].sort_unstable_by_key(|e| order.key(e));
 }
 
 impl EventQueue for CalendarQueue {

@@ -114,6 +114,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.config.packet.ack as u32,
         );
         let old = core::mem::replace(&mut self.routes, new);
+        self.found = Default::default();
         for at in 0..self.senders.len() {
             let flow = &self.senders[at];
             if flow.flow == FlowId::NONE || !flow.launch.pinned {

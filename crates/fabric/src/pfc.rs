@@ -13,6 +13,8 @@ pub struct Ingress {
     pub shared: u64,
     /// Bytes that arrived after the PAUSE.
     pub headroom: u64,
+    /// The headroom that is kept free for those.
+    pub reserved: u64,
     /// Whether the sender is, or is about to be, paused.
     pub paused: bool,
 }

@@ -40,11 +40,24 @@ pub(crate) const fn source(kind: u32, number: u32) -> u32 {
     kind << KIND_SHIFT | number
 }
 
+/// Where the packet of the next event leaves its switch.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    ix: PacketIx,
+    out: PortId,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { ix: u32::MAX, out: PortId::NONE }
+    }
+}
+
 /// What a switch has to know of a packet to send it on.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
-    pub dst: NodeId,
-    pub key: u32,
+    dst: NodeId,
+    key: u32,
     pub class: u8,
     pub wire: u16,
 }
@@ -120,8 +133,6 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) queues: Vec<Queue>,
     /// Bytes held per ingress port and class.
     pub(crate) ingress: Vec<Ingress>,
-    /// What may still arrive after a PAUSE, and the headroom that covers it, per ingress port.
-    pub(crate) headroom: Vec<(u64, u64)>,
     /// `classes` per port; what queues count themselves is filled in when one asks.
     pub(crate) counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
@@ -173,6 +184,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// What queues remember for their marks, `classes` per port; empty where no class marks by more than its queue.
     pub(crate) aqms: Vec<Aqm>,
     pub(crate) routes: Routes,
+    /// What these say of the packet that comes next.
+    pub(crate) found: Found,
     pub(crate) switches: Vec<SwitchPorts>,
     /// Number of each port within its switch.
     pub(crate) port_number: Vec<u16>,
@@ -303,18 +316,15 @@ impl<Q: EventQueue> Simulation<Q> {
             BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => pfc.headroom,
             BufferPolicy::Unlimited => None,
         };
-        let headroom: Vec<(u64, u64)> = ports
+        let headroom: Vec<u64> = ports
             .iter()
-            .map(|p| {
-                let full = wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, wire as u64, pause));
-                (full.saturating_sub(wire as u64 - 1), full)
-            })
+            .map(|p| wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, wire as u64, pause)))
             .collect();
         let lossless = config.classes.iter().enumerate().filter(|(_, c)| c.lossless).fold(0u8, |m, (i, _)| m | 2 << i);
         let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
         let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
         for switch in &switches {
-            let per_class: u64 = switch.ports.iter().map(|p| headroom[p.ix()].1).sum();
+            let per_class: u64 = switch.ports.iter().map(|p| headroom[p.ix()]).sum();
             for (bytes, lossless) in &plan.pools {
                 let reserved = per_class * lossless.count_ones() as u64;
                 pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
@@ -394,8 +404,10 @@ impl<Q: EventQueue> Simulation<Q> {
             queue,
             packets: Slab::default(),
             queues: vec![Queue::default(); ports.len() * classes],
-            ingress: vec![Ingress::default(); ports.len() * classes],
-            headroom,
+            ingress: headroom
+                .iter()
+                .flat_map(|reserved| (0..classes).map(|_| Ingress { reserved: *reserved, ..Ingress::default() }))
+                .collect(),
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
@@ -426,6 +438,7 @@ impl<Q: EventQueue> Simulation<Q> {
             pools,
             aqms,
             routes,
+            found: Found::default(),
             switches,
             port_number,
             links,
@@ -472,9 +485,9 @@ impl<Q: EventQueue> Simulation<Q> {
             let to = until.min(self.loaded_to);
             while let Some(event) = self.queue.pop_before(to) {
                 self.now = event.at;
-                self.look_ahead();
+                let way = self.look_ahead();
                 self.totals.events += 1;
-                self.handle(event);
+                self.handle(event, way);
                 if self.totals.events >= stop_at {
                     return false;
                 }
@@ -491,9 +504,28 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Asks for the memory of an event that comes soon.
+    /// Asks for the memory of events that come soon, and finds where the packet of the next one leaves its switch, so that
+    /// its port is in the cache by then. Returns what was found so for the event that comes now.
     #[inline(always)]
-    fn look_ahead(&self) {
+    fn look_ahead(&mut self) -> Found {
+        let now = core::mem::take(&mut self.found);
+        if let Some(&Event { source, arg: ix, .. }) = self.queue.ahead(0)
+            && source >> KIND_SHIFT == kind::ARRIVE
+        {
+            let link = (source & ((1 << KIND_SHIFT) - 1)) as usize;
+            let node = self.far_ends[link].node;
+            if node.0 >= self.config.graph.hosts {
+                let packet = &self.packets[ix];
+                // Pause frames are for switches, which no route leads to.
+                let to = NodeId(packet.head.dst.0.min(self.config.graph.hosts - 1));
+                let out = self.routes.way(&self.ports, node, to, packet.key);
+                if let Some(port) = self.ports.get(out.ix()) {
+                    prefetch(port);
+                    prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
+                }
+                self.found = Found { ix, out };
+            }
+        }
         if let Some(next) = self.queue.ahead(3) {
             // A packet or a port, and in its stead the first of them: nobody can foretell which, so there is no branch.
             let is_packet = next.source >> KIND_SHIFT == kind::ARRIVE;
@@ -503,6 +535,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 prefetch(port);
             }
         }
+        now
     }
 
     /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
@@ -576,10 +609,10 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event, found: Found) {
         let number = event.source & ((1 << KIND_SHIFT) - 1);
         match event.source >> KIND_SHIFT {
-            kind::ARRIVE => self.arrive(PortId(number), event.arg),
+            kind::ARRIVE => self.arrive(PortId(number), event.arg, found),
             kind::PORT => self.port_wakes(PortId(number)),
             kind::FLOW => self.flow_timer(number, event.arg),
             kind::HOST => self.host_timer(number),
@@ -592,7 +625,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
-    fn arrive(&mut self, link: PortId, ix: PacketIx) {
+    fn arrive(&mut self, link: PortId, ix: PacketIx, found: Found) {
         let FarEnd { node, epoch, lossy } = self.far_ends[link.ix()];
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
@@ -612,8 +645,15 @@ impl<Q: EventQueue> Simulation<Q> {
             self.host_receives(node, link, ix);
         } else {
             let way = Way { dst: packet.head.dst, key: packet.key, class: packet.head.class, wire: packet.head.wire };
-            self.switch_receives(node, link.reverse(), ix, way);
+            let out = if found.ix == ix { found.out } else { self.way(node, way) };
+            self.switch_receives(node, link.reverse(), ix, way, out);
         }
+    }
+
+    /// Where a packet leaves its switch that came too soon after it was sent to be looked for before.
+    #[inline(never)]
+    fn way(&self, node: NodeId, way: Way) -> PortId {
+        self.routes.way(&self.ports, node, way.dst, way.key)
     }
 
     /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.

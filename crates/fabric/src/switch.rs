@@ -14,13 +14,12 @@ use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// A packet came in at a switch by `ingress`.
+    /// A packet came in at a switch by `ingress`, whose way on is `out`.
     #[inline(always)]
-    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx, way: Way) {
-        let Way { dst, key, mut class, wire } = way;
+    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx, way: Way, mut out: PortId) {
+        let Way { mut class, wire, .. } = way;
         // What it holds here is of the class that the link behind it was paused by, whatever lane it leaves in.
         let came_in = class;
-        let mut out = self.routes.way(&self.ports, node, dst, key);
         if out == PortId::NONE {
             self.tell_of_drop(node, ix);
             self.drop_packet(node, ingress.reverse(), ix, DropCause::NoRoute);
@@ -101,12 +100,14 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             return Ok(());
         }
-        let (allowance, headroom) = self.headroom[ingress.ix()];
+        let reserved = self.ingress[ingress.ix() * self.classes + class].reserved;
         let threshold = match limit {
             Limit::None => return Ok(()),
-            Limit::Port { bytes, .. } => bytes.saturating_sub(headroom),
+            Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
             Limit::Pool { pool, alpha } => self.pool(node, pool).pause_threshold(alpha),
         };
+        // The headroom also covers the part of the packet that crossed the threshold which lies above it.
+        let allowance = reserved.saturating_sub(self.largest as u64 - 1);
         let held = &mut self.ingress[ingress.ix() * self.classes + class];
         let shared_before = held.shared;
         let admission = held.admit(wire, threshold, allowance);
@@ -168,7 +169,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let threshold = match limit {
             Limit::None => u64::MAX,
-            Limit::Port { bytes, .. } => bytes.saturating_sub(self.headroom[ingress.ix()].1),
+            Limit::Port { bytes, .. } => bytes.saturating_sub(held.reserved),
             Limit::Pool { pool, alpha } => {
                 let node = self.ports[ingress.ix()].node;
                 self.pool(node, pool).pause_threshold(alpha)
