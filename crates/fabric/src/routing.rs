@@ -4,19 +4,27 @@ use crate::port::Port;
 use crate::topology::Graph;
 use fanin_engine::{Streams, mix};
 use fanin_units::{NodeId, PortId, Rate, Time};
-use std::collections::{BTreeMap, VecDeque};
+use search::{Out, Search};
+use std::collections::BTreeMap;
+
+mod search;
 
 /// The next hops of every node. Hosts with the same neighbours share their routes, so the table has a column per such
-/// group and not per host, and stays in the cache.
+/// group and not per host. In a large network neighbouring groups share a column, too: most nodes have one way to all
+/// groups of a distant pod, and only the few that tell them apart have entries for each. So it stays in the cache.
 pub struct Routes {
-    hosts: u32,
-    groups: u32,
+    /// Columns of `table`: blocks of `1 << shift` groups.
+    blocks: u32,
+    shift: u32,
     /// Group of each host.
     group_of: Vec<u32>,
     /// Row of each node in `table`, or `u32::MAX` for a host with one link.
     row_of: Vec<u32>,
-    /// The way on, by row and group: a port where there is only one, else [`SET`] and the number of a set of them.
+    /// The way on, by row and block: a port where there is only one, [`SET`] and the number of a set of them, or
+    /// [`EACH`] and the place in `each` where the block's groups differ.
     table: Vec<u32>,
+    /// The ways to each group of a block, one after the other.
+    each: Vec<u32>,
     /// Sets of next hops as ranges of `members`.
     sets: Vec<(u32, u32)>,
     members: Vec<PortId>,
@@ -37,52 +45,70 @@ const NONE: u32 = u32::MAX;
 const HERE: u32 = u32::MAX - 1;
 /// Set in the table where the lower bits are the number of a set.
 const SET: u32 = 1 << 31;
+/// Set in the table where the groups of a block differ and the lower bits say where each has its own way.
+const EACH: u32 = 1 << 30;
+/// Entries up to which each group has a column of its own: half a megabyte stays in the cache anyway.
+const SMALL: u64 = 1 << 17;
 
 impl Routes {
     /// Finds all shortest paths over the ports that are up. `wire` and `ack` are the sizes by which base round-trip
     /// times are counted.
     pub fn build(ports: &[Port], hosts: u32, nodes: u32, streams: &Streams, wire: u32, ack: u32) -> Self {
-        let mut out: Vec<Vec<PortId>> = vec![Vec::new(); nodes as usize];
-        for (i, port) in ports.iter().enumerate().filter(|(_, p)| p.up) {
-            out[port.node.ix()].push(PortId(i as u32));
-        }
-        let mut access = Vec::new();
-        let mut access_of = Vec::new();
+        Self::build_as(ports, hosts, nodes, streams, (wire, ack), SMALL)
+    }
+
+    /// The same, where `small` is how many entries a table may have of which each group has a column of its own.
+    fn build_as(
+        ports: &[Port],
+        hosts: u32,
+        nodes: u32,
+        streams: &Streams,
+        (wire, ack): (u32, u32),
+        small: u64,
+    ) -> Self {
+        let out = Out::new(ports, nodes);
+        let mut access = Vec::with_capacity(hosts as usize);
+        let mut access_of = Vec::with_capacity(hosts as usize);
         let mut by_neighbours: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
-        let mut group_of = Vec::new();
+        let mut group_of = Vec::with_capacity(hosts as usize);
         let mut representative = Vec::new();
+        let mut neighbours: Vec<NodeId> = Vec::new();
         for host in 0..hosts {
             let start = access.len() as u32;
-            access.extend(out[host as usize].iter().map(|p| p.reverse()));
+            access.extend(out.of(host).iter().map(|p| p.reverse()));
             access_of.push((start, access.len() as u32));
-            let mut neighbours: Vec<NodeId> = out[host as usize].iter().map(|p| ports[p.ix()].peer).collect();
+            neighbours.clear();
+            neighbours.extend(out.of(host).iter().map(|p| ports[p.ix()].peer));
             neighbours.sort_unstable();
             neighbours.dedup();
-            let next = by_neighbours.len() as u32;
-            let group = *by_neighbours.entry(neighbours).or_insert(next);
-            if group == next {
+            let group = by_neighbours.get(neighbours.as_slice()).copied().unwrap_or_else(|| {
+                by_neighbours.insert(neighbours.clone(), representative.len() as u32);
                 representative.push(host);
-            }
+                representative.len() as u32 - 1
+            });
             group_of.push(group);
         }
+        drop(by_neighbours);
         let groups = representative.len() as u32;
         let mut rows = 0;
         let row_of: Vec<u32> = (0..nodes)
             .map(|node| {
-                if node < hosts && out[node as usize].len() == 1 {
+                if node < hosts && out.of(node).len() == 1 {
                     return u32::MAX;
                 }
                 rows += 1;
                 rows - 1
             })
             .collect();
-
+        let shift = block_shift(u64::from(rows), groups, small);
+        let blocks = groups.div_ceil(1 << shift);
         let mut routes = Self {
-            hosts,
-            groups,
+            blocks,
+            shift,
             group_of,
             row_of,
-            table: vec![NONE; rows as usize * groups as usize],
+            table: vec![NONE; rows as usize * blocks as usize],
+            each: Vec::new(),
             sets: Vec::new(),
             members: Vec::new(),
             access,
@@ -91,95 +117,37 @@ impl Routes {
             network_rtt: Time::ZERO,
             network_bdp: 0,
         };
-        let mut known: BTreeMap<Vec<PortId>, u32> = BTreeMap::new();
-        let mut distance = vec![u32::MAX; nodes as usize];
-        let mut rtt = vec![Time::ZERO; nodes as usize];
-        for (group, &target) in representative.iter().enumerate() {
-            routes.column(group as u32, target, ports, &out, &mut known, &mut distance, &mut rtt, (wire, ack));
+        let mut search = Search::new(ports, &out, hosts, nodes, (wire, ack));
+        // The columns of one block, one after the other.
+        let mut columns: Vec<u32> = Vec::new();
+        for block in 0..blocks {
+            columns.clear();
+            let of_block = representative.iter().skip((block << shift) as usize).take(1 << shift);
+            for &target in of_block {
+                let start = columns.len();
+                columns.resize(start + rows as usize, NONE);
+                search.column(target, &mut routes, &mut columns[start..]);
+            }
+            routes.put(block, rows, &columns);
         }
         routes
     }
 
-    /// Fills the routes of all nodes to one group of hosts by a breadth-first search from one of them.
-    #[allow(clippy::too_many_arguments)]
-    fn column(
-        &mut self,
-        group: u32,
-        target: u32,
-        ports: &[Port],
-        out: &[Vec<PortId>],
-        known: &mut BTreeMap<Vec<PortId>, u32>,
-        distance: &mut [u32],
-        rtt: &mut [Time],
-        (wire, ack): (u32, u32),
-    ) {
-        distance.fill(u32::MAX);
-        distance[target as usize] = 0;
-        rtt[target as usize] = Time::ZERO;
-        let mut queue = VecDeque::from([target]);
-        let mut hops = Vec::new();
-        while let Some(node) = queue.pop_front() {
-            let here = distance[node as usize];
-            if node != target {
-                hops.clear();
-                hops.extend(out[node as usize].iter().copied().filter(|p| {
-                    let peer = ports[p.ix()].peer.0;
-                    distance[peer as usize] == here - 1 && (peer >= self.hosts || peer == target)
-                }));
-                let worst = hops.iter().map(|p| {
-                    let port = &ports[p.ix()];
-                    port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay + rtt[port.peer.ix()]
-                });
-                rtt[node as usize] = worst.max().unwrap_or(Time::ZERO);
-                if node < self.hosts {
-                    let rate = out[node as usize].iter().map(|p| ports[p.ix()].rate).max().unwrap_or(Rate::ZERO);
-                    self.network_rtt = self.network_rtt.max(rtt[node as usize]);
-                    self.network_bdp = self.network_bdp.max(rate.bytes_in(rtt[node as usize]));
-                }
-                let row = self.row_of[node as usize];
-                if row != u32::MAX {
-                    let way = if here == 1 { HERE } else { self.way(&hops, known) };
-                    self.table[row as usize * self.groups as usize + group as usize] = way;
-                }
-            }
-            if node == target && self.row_of[node as usize] != u32::MAX {
-                // Its own group: other hosts with the same neighbours, which any of those switches reaches.
-                hops.clear();
-                hops.extend(out[node as usize].iter().copied().filter(|p| ports[p.ix()].peer.0 >= self.hosts));
-                let way = self.way(&hops, known);
-                self.table[self.row_of[node as usize] as usize * self.groups as usize + group as usize] = way;
-            }
-            if node >= self.hosts || node == target {
-                for port in &out[node as usize] {
-                    let peer = ports[port.ix()].peer.0;
-                    if distance[peer as usize] == u32::MAX {
-                        distance[peer as usize] = here + 1;
-                        queue.push_back(peer);
-                    }
-                }
-            }
+    /// Writes the columns of a block into the table.
+    fn put(&mut self, block: u32, rows: u32, columns: &[u32]) {
+        let rows = rows as usize;
+        for row in 0..rows {
+            let first = columns[row];
+            let ways = || columns[row..].iter().step_by(rows.max(1)).copied();
+            let at = row * self.blocks as usize + block as usize;
+            self.table[at] = if ways().all(|way| way == first) {
+                first
+            } else {
+                let place = self.each.len() as u32;
+                self.each.extend(ways());
+                EACH | place
+            };
         }
-    }
-
-    /// What the table says for these next hops.
-    fn way(&mut self, hops: &[PortId], known: &mut BTreeMap<Vec<PortId>, u32>) -> u32 {
-        match *hops {
-            [] => NONE,
-            [only] => only.0,
-            _ => SET | self.intern(hops, known),
-        }
-    }
-
-    fn intern(&mut self, hops: &[PortId], known: &mut BTreeMap<Vec<PortId>, u32>) -> u32 {
-        if let Some(&set) = known.get(hops) {
-            return set;
-        }
-        let start = self.members.len() as u32;
-        self.members.extend_from_slice(hops);
-        self.sets.push((start, self.members.len() as u32));
-        let set = self.sets.len() as u32 - 1;
-        known.insert(hops.to_vec(), set);
-        set
     }
 
     /// Which of `n` equal next hops a flow takes at a node: multiply-shift hashing with the node's own multiplier.
@@ -187,6 +155,12 @@ impl Routes {
     fn pick(&self, node: NodeId, key: u32, n: u32) -> u32 {
         let hash = (key as u64).wrapping_mul(self.seeds[node.ix()]) >> 32;
         ((hash * n as u64) >> 32) as u32
+    }
+
+    /// Two hosts may be this far from each other, of which one sends at `rate`.
+    fn reaches(&mut self, rtt: Time, rate: Rate) {
+        self.network_rtt = self.network_rtt.max(rtt);
+        self.network_bdp = self.network_bdp.max(rate.bytes_in(rtt));
     }
 
     /// Where a packet for host `to` leaves `node`, or `None` when there is no way.
@@ -197,7 +171,12 @@ impl Routes {
             let (start, end) = self.access_of[node.ix()];
             return (end > start).then(|| self.access[start as usize].reverse());
         }
-        let set = self.table[row as usize * self.groups as usize + self.group_of[to.ix()] as usize];
+        let group = self.group_of[to.ix()];
+        let mut set = self.table[row as usize * self.blocks as usize + (group >> self.shift) as usize];
+        if set & (SET | EACH) == EACH {
+            let within = group & ((1 << self.shift) - 1);
+            set = self.each[(set & !EACH) as usize + within as usize];
+        }
         if set < SET {
             return Some(PortId(set));
         }
@@ -244,6 +223,12 @@ impl Routes {
     }
 }
 
+/// How many groups share a column, as a power of two. One where the table is small: near the square root of the groups, a block
+/// is a pod in a fat tree of a power of two.
+fn block_shift(rows: u64, groups: u32, small: u64) -> u32 {
+    if rows * u64::from(groups) <= small { 0 } else { groups.max(1).ilog2() / 2 }
+}
+
 /// Entries of the route table that a network needs, 4 bytes each: nodes that choose, times groups of hosts with the same
 /// neighbours. Counted before anything is allocated for it.
 pub fn route_entries(graph: &Graph) -> u64 {
@@ -275,7 +260,7 @@ pub fn key(a: u64, b: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Cable, Clos, FatTree};
+    use crate::topology::{Cable, Clos, Explicit, FatTree, NamedLink};
 
     fn built(graph: &Graph) -> (Routes, Vec<Port>) {
         let ports: Vec<Port> = graph
@@ -285,6 +270,113 @@ mod tests {
             .collect();
         let nodes = graph.names.len() as u32;
         (Routes::build(&ports, graph.hosts, nodes, &Streams::new(1), 1500, 64), ports)
+    }
+
+    /// Next hops as shortest ways have them, by a search of its own: of each node to a host.
+    fn shortest(graph: &Graph, ports: &[Port], to: u32) -> Vec<Vec<PortId>> {
+        let distance = graph.distances_from(NodeId(to));
+        let next = |node: u32| {
+            let nearer = (0..).map(PortId).zip(ports).filter(|(_, port)| {
+                let peer = port.peer;
+                // Hosts do not forward.
+                port.node.0 == node
+                    && (peer.0 >= graph.hosts || peer.0 == to)
+                    && distance[peer.ix()].wrapping_add(1) == distance[node as usize]
+            });
+            nearer.map(|(number, _)| number).collect()
+        };
+        (0..graph.node_count()).map(next).collect()
+    }
+
+    #[test]
+    fn each_node_uses_all_its_shortest_ways_however_the_table_is_kept() {
+        let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
+        let mixed = |a: &str, b: &str, gbps| NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(gbps));
+        // Hosts with two links, hosts beside each other, two links between the same switches.
+        let explicit = Explicit {
+            hosts: ["a", "b", "c", "d", "e"].map(String::from).to_vec(),
+            switches: ["s", "t", "u"].map(String::from).to_vec(),
+            links: vec![
+                mixed("a", "s", 10),
+                mixed("a", "t", 10),
+                mixed("b", "s", 1),
+                mixed("c", "s", 40),
+                mixed("d", "u", 2),
+                mixed("e", "u", 2),
+                mixed("d", "e", 3),
+                mixed("s", "t", 1),
+                mixed("t", "u", 1),
+                mixed("t", "u", 5),
+            ],
+        };
+        for graph in [
+            FatTree { k: 4, link }.build().unwrap(),
+            FatTree { k: 6, link }.build().unwrap(),
+            explicit.build().unwrap(),
+        ] {
+            let (_, ports) = built(&graph);
+            let build = |small| {
+                let nodes = graph.node_count();
+                Routes::build_as(&ports, graph.hosts, nodes, &Streams::new(1), (1500, 64), small)
+            };
+            let (whole, in_blocks) = (build(u64::MAX), build(0));
+            assert_eq!(whole.shift, 0);
+            assert!(in_blocks.shift > 0 && !in_blocks.each.is_empty());
+            let mut longest = Time::ZERO;
+            for to in 0..graph.hosts {
+                let expected = shortest(&graph, &ports, to);
+                for (from, expected) in
+                    (0..graph.node_count()).filter(|from| *from != to).zip(expected_of(&expected, to))
+                {
+                    let mut seen: Vec<PortId> = Vec::new();
+                    for flow in 0..100 {
+                        let next = whole.next(&ports, NodeId(from), NodeId(to), key(2, flow));
+                        assert_eq!(next, in_blocks.next(&ports, NodeId(from), NodeId(to), key(2, flow)));
+                        seen.extend(next);
+                    }
+                    seen.sort_unstable();
+                    seen.dedup();
+                    assert_eq!(seen, *expected, "from {from} to {to}");
+                    let rtt =
+                        |port: &Port| Time::from_ps(2 * port.delay.as_ps()) + port.tx_time(1500) + port.tx_time(64);
+                    if from < graph.hosts {
+                        let mut sum = Time::ZERO;
+                        whole.walk(&ports, NodeId(from), NodeId(to), 0, |_, port| sum += rtt(port));
+                        longest = longest.max(sum);
+                    }
+                }
+            }
+            // Where equal ways differ in delay, the worst counts, which the walk may not have taken.
+            assert!(whole.network_rtt >= longest);
+            assert_eq!((whole.network_rtt, whole.network_bdp), (in_blocks.network_rtt, in_blocks.network_bdp));
+        }
+    }
+
+    fn expected_of(all: &[Vec<PortId>], to: u32) -> impl Iterator<Item = &Vec<PortId>> {
+        all.iter().enumerate().filter(move |(node, _)| *node != to as usize).map(|(_, ports)| ports)
+    }
+
+    #[test]
+    fn a_host_alone_on_its_switch_has_no_way_to_itself() {
+        let slow = |a: &str, b: &str, us| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(us));
+        let graph = Explicit {
+            hosts: ["near", "far"].map(String::from).to_vec(),
+            switches: ["s"].map(String::from).to_vec(),
+            links: vec![slow("near", "s", 1), slow("far", "s", 100)],
+        };
+        let (routes, ports) = built(&graph.build().unwrap());
+        let wire = ports[0].tx_time(1500) + ports[0].tx_time(64);
+        assert_eq!(routes.network_rtt, Time::from_us(202) + wire + wire);
+    }
+
+    #[test]
+    fn a_large_trees_table_grows_with_its_switches_times_its_pods() {
+        let link = Cable::new(Rate::from_gbps(100), Time::from_us(1));
+        let graph = FatTree { k: 32, link }.build().unwrap();
+        let (routes, _) = built(&graph);
+        // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell them apart.
+        assert_eq!(route_entries(&graph), 655_360);
+        assert_eq!((routes.table.len(), routes.each.len()), (1280 * 32, 32 * 32 * 16));
     }
 
     #[test]
