@@ -12,6 +12,7 @@ pub mod deadlock;
 pub mod ecn;
 pub mod failure;
 mod host;
+mod messages;
 mod nic;
 mod opening;
 mod packet;

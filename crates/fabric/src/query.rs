@@ -39,7 +39,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What became of every message, in the order of their start, up to now.
     pub fn flows(&self) -> Vec<FlowRecord> {
-        let mut flows = self.records.clone();
+        let mut flows = self.records.all();
         for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;

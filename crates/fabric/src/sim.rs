@@ -5,6 +5,7 @@ use crate::config::{BufferPolicy, ClassConfig, Marking, Message, NetworkConfig, 
 use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
+use crate::messages::{Table, Unpacked};
 use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
@@ -164,8 +165,10 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) receivers: Vec<RecvFlow>,
     pub(crate) free_receivers: Vec<u32>,
     /// By message.
-    pub(crate) slots: Vec<Slots>,
-    pub(crate) records: Vec<FlowRecord>,
+    pub(crate) slots: Table<Slots>,
+    pub(crate) records: Table<FlowRecord>,
+    /// Which of them are not packed.
+    pub(crate) unpacked: Unpacked,
     /// Dense numbers of (host, receiver, scheme), made when a flow opens.
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
     /// The first message of each connection, where traffics use connections.
@@ -411,8 +414,9 @@ impl<Q: EventQueue> Simulation<Q> {
             free_senders: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),
-            slots: Vec::new(),
-            records: Vec::new(),
+            slots: Table::default(),
+            records: Table::default(),
+            unpacked: Unpacked::default(),
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
@@ -482,6 +486,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
     /// any of it runs.
     fn load_messages(&mut self) {
+        self.pack_messages();
         let first = self.messages.peek().map_or(Time::NEVER, |m| m.start);
         if first == Time::NEVER {
             self.loaded_to = Time::NEVER;
