@@ -26,6 +26,7 @@ pub(crate) trait Row: Clone {
 }
 
 /// Numbers as what they are above the least of them, in as few bytes as the largest needs.
+#[derive(Clone)]
 struct Column {
     least: u64,
     width: usize,
@@ -49,6 +50,7 @@ impl Column {
 }
 
 /// Rows that are packed.
+#[derive(Clone)]
 struct Packed<T> {
     columns: Box<[Column]>,
     /// The same rows for who asked since the last look.
@@ -77,12 +79,14 @@ impl<T: Row> Packed<T> {
     }
 }
 
+#[derive(Clone)]
 enum Stretch<T> {
     Open(Vec<T>),
     Packed(Packed<T>),
 }
 
 /// Rows by number.
+#[derive(Clone)]
 pub(crate) struct Table<T> {
     stretches: Vec<Stretch<T>>,
     /// Packed stretches that were written to since the last look.
@@ -116,6 +120,14 @@ impl<T: Row> Table<T> {
         }
     }
 
+    /// The same, and packs what it makes whole.
+    pub fn push_packed(&mut self, row: T) {
+        self.push(row);
+        if self.len().is_multiple_of(STRETCH) {
+            self.pack(self.stretches.len() as u32 - 1);
+        }
+    }
+
     /// A copy of a row, if there is one; unpacks no others.
     pub fn get(&self, number: usize) -> Option<T> {
         match self.stretches.get(number / STRETCH)? {
@@ -124,16 +136,25 @@ impl<T: Row> Table<T> {
         }
     }
 
+    /// Copies of all rows from one on; unpacks a stretch at a time.
+    pub fn from(&self, first: usize) -> impl Iterator<Item = T> + '_ {
+        let rows = |stretch: &Stretch<T>| match stretch {
+            Stretch::Open(rows) => rows.clone(),
+            Stretch::Packed(packed) => packed.all().collect(),
+        };
+        self.stretches.iter().skip(first / STRETCH).flat_map(rows).skip(first % STRETCH)
+    }
+
     /// Copies of all rows.
     pub fn all(&self) -> Vec<T> {
         let mut all = Vec::with_capacity(self.len());
-        for stretch in &self.stretches {
-            match stretch {
-                Stretch::Open(rows) => all.extend_from_slice(rows),
-                Stretch::Packed(packed) => all.extend(packed.all()),
-            }
-        }
+        all.extend(self.from(0));
         all
+    }
+
+    /// Packs every stretch that is whole.
+    pub fn pack_all(&mut self) {
+        (0..(self.len() / STRETCH) as u32).for_each(|stretch| self.pack(stretch));
     }
 
     /// Packs a stretch.
