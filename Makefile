@@ -15,7 +15,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate wheel docs
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench papers clean validate wheel docs scale
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -63,8 +63,8 @@ test: setup lint test-rust test-python ## the whole test suite
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests tools
-	$(BIN)/ruff check python tests tools
+	$(BIN)/ruff format --check bench python tests tools
+	$(BIN)/ruff check bench python tests tools
 	$(BIN)/mypy
 
 test-rust: setup
@@ -84,11 +84,14 @@ fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-
 
 fmt: $(BIN)/.packages ## format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests tools
-	$(BIN)/ruff check --fix python tests tools
+	$(BIN)/ruff format bench python tests tools
+	$(BIN)/ruff check --fix bench python tests tools
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
+
+scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
+	$(BIN)/python bench/scale.py
 
 GOLDEN ?= ../shared/golden
 validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation

@@ -456,6 +456,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.totals.events += 1;
                 self.handle(event);
                 if self.totals.events >= stop_at {
+                    // Not only as messages are loaded: the last of them may be loaded early.
+                    self.pack_messages();
                     return false;
                 }
             }
