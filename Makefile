@@ -15,7 +15,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -93,6 +93,9 @@ bench: setup ## packet-hops per second on the fixed cases
 side-by-side: setup ## ours beside others, into docs/performance.md; theirs run with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
 	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
 		$(if $(INPUTS),--inputs $(INPUTS))
+
+scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
+	$(BIN)/python bench/scale.py
 
 GOLDEN ?= ../shared/golden
 validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation

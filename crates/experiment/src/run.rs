@@ -3,7 +3,7 @@
 use crate::built::{Built, Measure, Sampled, Series};
 use crate::capture::Traces;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, FlowRecord, Hop, Message, NetworkConfig, Simulation, TrafficConfig, What};
+use fanin_fabric::{DropCause, Flows, Hop, Message, NetworkConfig, Simulation, TrafficConfig, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -295,7 +295,7 @@ impl<'a> Runner<'a> {
             let state = self.state();
             (self.progress)(&state);
         }
-        let flows = self.sim.flows();
+        let flows = self.sim.take_flows();
         let (files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
         for detail in warnings {
             let (time, place) = (self.sim.now(), "run".into());
@@ -325,7 +325,7 @@ impl<'a> Runner<'a> {
         let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
         let classes = std::iter::once(control).chain(data).collect();
         let measured_from = self.measure.warm_up;
-        let numbers = numbers(&flows).zip(&flows).filter(|(_, flow)| flow.start.is_some());
+        let numbers = numbers(flows.iter()).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some());
         let numbers = numbers.map(|(number, _)| number).collect();
         let run = Run {
             graph,
@@ -334,7 +334,7 @@ impl<'a> Runner<'a> {
             measured_to: self.window_end,
             stopped: self.sim.now(),
             // Those that waited for others to the end were never posted.
-            flows: flows.into_iter().filter(|flow| flow.start.is_some()).collect(),
+            flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
             ports: self.sim.port_counters(),
             classes,
@@ -353,17 +353,17 @@ impl<'a> Runner<'a> {
     }
 
     /// The number of a message that was asked for, if it was posted.
-    fn posted(&self, wanted: &Watched, flows: &[FlowRecord]) -> Option<u32> {
+    fn posted(&self, wanted: &Watched, flows: &Flows) -> Option<u32> {
         let message = self.sim.followed(wanted.traffic, wanted.number)?;
-        flows[message as usize].start.is_some().then_some(message)
+        flows.get(message as usize).filter(|flow| flow.start.is_some()).map(|_| message)
     }
 
     /// The traced messages that were posted, in the order of their numbers, and the hops of these.
-    fn traces(&self, flows: &[FlowRecord]) -> (Vec<Traced>, Vec<Hop>) {
+    fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>) {
         let wanted = self.measure.trace.iter().filter_map(|wanted| Some((self.posted(wanted, flows)?, wanted)));
         let wanted: BTreeMap<u32, &Watched> = wanted.collect();
         // The flow table leaves out what was never posted.
-        let posted = (0..).zip(flows).filter(|(_, flow)| flow.start.is_some()).map(|(message, _)| message);
+        let posted = (0..).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some()).map(|(message, _)| message);
         let traced = (0..).zip(posted).filter_map(|(flow, message): (u32, u32)| {
             wanted.get(&message).map(|wanted| Traced { flow, name: wanted.place.clone() })
         });
@@ -373,7 +373,7 @@ impl<'a> Runner<'a> {
         (traced.collect(), hops.collect())
     }
 
-    fn tell_incidents(&mut self, graph: &Graph, flows: &[FlowRecord]) {
+    fn tell_incidents(&mut self, graph: &Graph, flows: &Flows) {
         let names = port_names(graph);
         let incidents = self.sim.incidents();
         for incident in &incidents.kept {

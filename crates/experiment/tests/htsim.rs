@@ -36,7 +36,7 @@ fn checked(matrix: &Path, topo: Option<&Path>, scheme: &str) -> CheckedSpec {
 
 /// What became of each connection, by id: index 0 is id 1.
 fn flows_of(checked: &CheckedSpec) -> Vec<FlowRecord> {
-    let mut flows = run(checked.build(), &mut |_| true).run.flows;
+    let mut flows: Vec<FlowRecord> = run(checked.build(), &mut |_| true).run.flows.iter().collect();
     flows.sort_by_key(|flow| flow.group);
     assert!(flows.iter().zip(1..).all(|(flow, id)| flow.group == id));
     flows

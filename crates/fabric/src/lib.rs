@@ -11,7 +11,9 @@ pub mod config;
 pub mod deadlock;
 pub mod ecn;
 pub mod failure;
+mod flows;
 mod host;
+mod messages;
 mod nic;
 mod opening;
 mod packet;
@@ -32,9 +34,10 @@ pub use config::{
     BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
     Pfc, Release, TcpConfig, TrafficConfig,
 };
+pub use flows::Flows;
 pub use results::{
     BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Hop, Incident, Incidents, Ledger, PortCounters, Totals,
     TrafficCounters, What,
 };
-pub use routing::route_entries;
+pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;

@@ -1,6 +1,7 @@
 //! What can be asked of a network, while it runs and when it has stopped. To ask changes nothing that happens.
 
 use crate::config::{Message, NetworkConfig};
+use crate::flows::Flows;
 use crate::host::{NO_SLOT, RecvFlow};
 use crate::packet::PacketIx;
 use crate::results::{BufferUse, ClassCounters, FlowRecord, Hop, Incidents, PortCounters, Totals, TrafficCounters};
@@ -10,6 +11,7 @@ use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Time};
+use std::ops::IndexMut;
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Totals so far. Walks over all packets to fill in the ledger.
@@ -39,7 +41,20 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What became of every message, in the order of their start, up to now.
     pub fn flows(&self) -> Vec<FlowRecord> {
-        let mut flows = self.records.clone();
+        let mut flows = self.records.all();
+        self.tell_what_is_under_way(&mut flows);
+        flows
+    }
+
+    /// The same for good: the simulation knows of no message afterwards, so this is the last that it is asked.
+    pub fn take_flows(&mut self) -> Flows {
+        let mut records = std::mem::take(&mut self.records);
+        self.tell_what_is_under_way(&mut records);
+        Flows::of(records)
+    }
+
+    /// Fills in what the ends of messages under way have counted.
+    fn tell_what_is_under_way(&self, flows: &mut impl IndexMut<usize, Output = FlowRecord>) {
         for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
@@ -58,7 +73,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 flows[message as usize].delivered = delivered;
             }
         }
-        flows
     }
 
     /// The message that arrives on an RDMA channel now, and how much of it has.

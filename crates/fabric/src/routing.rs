@@ -284,9 +284,23 @@ fn block_shift(rows: u64, groups: u32, small: u64) -> u32 {
     if rows * u64::from(groups) <= small { 0 } else { groups.max(1).ilog2() / 2 }
 }
 
-/// Entries of the route table that a network needs, 4 bytes each: nodes that choose, times groups of hosts with the same
-/// neighbours. Counted before anything is allocated for it.
+/// Entries that the routes of a network have: nodes that choose, times groups of hosts with the same neighbours. Counted before
+/// anything is allocated for them.
 pub fn route_entries(graph: &Graph) -> u64 {
+    let (rows, groups) = rows_and_groups(graph);
+    rows * groups
+}
+
+/// Bytes of the table of routes that a network needs, about: a large table is kept in blocks, and how many of these tell their
+/// groups apart is a guess that fits trees.
+pub fn route_bytes(graph: &Graph) -> u64 {
+    let (rows, groups) = rows_and_groups(graph);
+    let shift = block_shift(rows, groups.try_into().unwrap_or(u32::MAX), SMALL);
+    if shift == 0 { 4 * rows * groups } else { 8 * rows * groups.div_ceil(1 << shift) }
+}
+
+/// Rows of the table of routes, and groups of hosts.
+fn rows_and_groups(graph: &Graph) -> (u64, u64) {
     let adjacency = graph.adjacency();
     // Hosts with one link are many: what they hang on is marked, and only others are sorted.
     let mut hangs_on = vec![false; graph.names.len()];
@@ -304,7 +318,7 @@ pub fn route_entries(graph: &Graph) -> u64 {
     others.iter_mut().for_each(|n| n.sort_unstable());
     others.sort_unstable();
     others.dedup();
-    (graph.names.len() as u64 - single) * (groups + others.len() as u64)
+    (graph.names.len() as u64 - single, groups + others.len() as u64)
 }
 
 /// The hash key of one direction of a flow.
@@ -432,6 +446,8 @@ mod tests {
         // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell them apart.
         assert_eq!(route_entries(&graph), 655_360);
         assert_eq!((routes.table.len(), routes.each.len()), (1281 * 32, 32 * 32 * 16));
+        let bytes = 4 * (routes.table.len() + routes.each.len()) as u64;
+        assert!((bytes..2 * bytes).contains(&route_bytes(&graph)), "{} of {bytes}", route_bytes(&graph));
     }
 
     #[test]

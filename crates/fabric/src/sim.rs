@@ -5,6 +5,7 @@ use crate::config::{BufferPolicy, ClassConfig, MarkAt, Marking, Message, Network
 use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
+use crate::messages::{Table, Unpacked};
 use crate::packet::{PacketIx, Slab};
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
@@ -197,8 +198,10 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) receivers: Vec<RecvFlow>,
     pub(crate) free_receivers: Vec<u32>,
     /// By message.
-    pub(crate) slots: Vec<Slots>,
-    pub(crate) records: Vec<FlowRecord>,
+    pub(crate) slots: Table<Slots>,
+    pub(crate) records: Table<FlowRecord>,
+    /// Which of them are not packed.
+    pub(crate) unpacked: Unpacked,
     /// Dense numbers of (host, receiver, scheme), made when a flow opens.
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
     /// The first message of each connection, where traffics use connections.
@@ -448,8 +451,9 @@ impl<Q: EventQueue> Simulation<Q> {
             free_senders: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),
-            slots: Vec::new(),
-            records: Vec::new(),
+            slots: Table::default(),
+            records: Table::default(),
+            unpacked: Unpacked::default(),
             pairs: BTreeMap::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
@@ -489,6 +493,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.totals.events += 1;
                 self.handle(event, way);
                 if self.totals.events >= stop_at {
+                    // Not only as messages are loaded: the last of them may be loaded early.
+                    self.pack_messages();
                     return false;
                 }
             }
@@ -541,6 +547,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
     /// any of it runs.
     fn load_messages(&mut self) {
+        self.pack_messages();
         let first = self.messages.peek().map_or(Time::NEVER, |m| m.start);
         if first == Time::NEVER {
             self.loaded_to = Time::NEVER;

@@ -39,7 +39,12 @@ pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Res
     write_whole(target, overwrite, |folder| {
         write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
         for (table, make) in tables::ALL {
-            write_table(&folder.join(format!("{table}.arrow")), table, &make(files.run)?)?;
+            let path = folder.join(format!("{table}.arrow"));
+            if table == "flows" {
+                write_table(&path, table, tables::flows_in_pieces(files.run)?)?;
+            } else {
+                write_table(&path, table, std::iter::once(make(files.run)))?;
+            }
         }
         for file in &files.run.files {
             copy(file, &folder.join(file.name()))?;
@@ -84,26 +89,34 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
     })
 }
 
-fn write_table(path: &Path, table: &'static str, batch: &RecordBatch) -> Result<(), RecordError> {
+/// Writes a table of one or more pieces.
+fn write_table(
+    path: &Path,
+    table: &'static str,
+    mut pieces: impl Iterator<Item = Result<RecordBatch, RecordError>>,
+) -> Result<(), RecordError> {
+    let Some(first) = pieces.next().transpose()? else { return Ok(()) };
     let mut failed = None;
     write_file(path, |file| {
-        let result = FileWriter::try_new(file, &batch.schema()).and_then(|mut writer| {
-            writer.write(batch)?;
-            writer.finish()
-        });
-        match result {
+        let written = FileWriter::try_new(file, &first.schema())
+            .map_err(|source| RecordError::Table { table, source })
+            .and_then(|mut writer| {
+                let fail = |source| RecordError::Table { table, source };
+                writer.write(&first).map_err(fail)?;
+                drop(first);
+                pieces.try_for_each(|piece| writer.write(&piece?).map_err(fail))?;
+                writer.finish().map_err(fail)
+            });
+        match written {
             Ok(()) => Ok(()),
-            Err(arrow_schema::ArrowError::IoError(_, error)) => Err(error),
+            Err(RecordError::Table { source: arrow_schema::ArrowError::IoError(_, error), .. }) => Err(error),
             Err(error) => {
                 failed = Some(error);
                 Ok(())
             }
         }
     })?;
-    match failed {
-        Some(source) => Err(RecordError::Table { table, source }),
-        None => Ok(()),
-    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// A folder that is removed again unless it is kept.

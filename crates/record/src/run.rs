@@ -2,7 +2,7 @@
 
 use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{ClassCounters, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Flows, Hop, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, HashMap};
 
@@ -141,7 +141,7 @@ pub struct Run {
     /// When the run stopped.
     pub stopped: Time,
     /// Every message, by number.
-    pub flows: Vec<FlowRecord>,
+    pub flows: Flows,
     /// What number each of them has in its traffic, those counted that were never posted.
     pub numbers: Vec<u32>,
     /// Counters per port, by number.
@@ -171,9 +171,9 @@ pub struct Run {
 }
 
 /// What number each message has in its traffic, of all messages in the order in which they were loaded.
-pub fn numbers(flows: &[FlowRecord]) -> impl Iterator<Item = u32> {
+pub fn numbers(flows: impl IntoIterator<Item = FlowRecord>) -> impl Iterator<Item = u32> {
     let mut next = BTreeMap::new();
-    flows.iter().map(move |flow| {
+    flows.into_iter().map(move |flow| {
         let next: &mut u32 = next.entry(flow.traffic).or_default();
         *next += 1;
         *next - 1

@@ -392,11 +392,11 @@ impl Collected {
 
 fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
     let mut collected: Vec<Collected> = run.traffics.iter().map(|_| Collected::default()).collect();
-    for flow in &run.flows {
+    for flow in run.flows.iter() {
         let number = usize::from(flow.traffic);
         if let Some(of) = collected.get_mut(number) {
-            of.add(run, flow, sizes);
-            of.add_to_query(flow);
+            of.add(run, &flow, sizes);
+            of.add_to_query(&flow);
         }
     }
     let window_s = run.measured_to.saturating_sub(run.measured_from).as_secs_f64();

@@ -12,6 +12,7 @@ use fanin_fabric::topology::Link;
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One column: name, whether it has nulls, values.
@@ -113,15 +114,34 @@ fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
 /// When a flow belongs to no traffic.
 pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
     run.check()?;
-    let all = || run.flows.iter();
+    flows_of(run, 0..run.flows.len())
+}
+
+/// Rows of a table that is written piece by piece.
+const PIECE: usize = 1 << 16;
+
+/// The table of [`flows`] in pieces, at least one, so that no more than a piece is in memory at once.
+///
+/// # Errors
+/// As [`flows`].
+pub fn flows_in_pieces(run: &Run) -> Result<impl Iterator<Item = Result<RecordBatch, RecordError>> + '_, RecordError> {
+    run.check()?;
+    let rows = run.flows.len();
+    let pieces = rows.div_ceil(PIECE).max(1);
+    Ok((0..pieces).map(move |piece| flows_of(run, piece * PIECE..rows.min((piece + 1) * PIECE))))
+}
+
+fn flows_of(run: &Run, rows: Range<usize>) -> Result<RecordBatch, RecordError> {
+    let flows: Vec<FlowRecord> = run.flows.from(rows.start).take(rows.len()).collect();
+    let all = || flows.iter();
     let traffic = || all().map(|f| usize::from(f.traffic));
     let names: Vec<String> = run.traffics.iter().map(|t| t.name.clone()).collect();
     let schemes: Vec<String> = run.traffics.iter().map(|t| t.scheme.clone()).collect();
     let columns: Vec<Column> = vec![
-        ("flow_id", false, u64s(0..run.flows.len() as u64)),
+        ("flow_id", false, u64s(rows.start as u64..rows.end as u64)),
         ("traffic", false, labels("flows", &names, traffic())?),
         ("scheme", false, labels("flows", &schemes, traffic())?),
-        ("number", false, u32s(run.numbers.iter().copied())),
+        ("number", false, u32s(run.numbers[rows.clone()].iter().copied())),
         ("src", false, u32s(all().map(|f| f.src))),
         ("dst", false, u32s(all().map(|f| f.dst))),
         ("bytes", false, u64s(all().map(|f| f.bytes))),

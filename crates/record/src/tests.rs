@@ -97,7 +97,8 @@ pub fn example() -> Run {
             flow(0, 199, None, 8000),
             flow(0, 200, Some(1000), 8000),
             flow(1, 150, None, Message::ENDLESS),
-        ],
+        ]
+        .into(),
         // A query that was never posted is no row.
         numbers: vec![0, 1, 2, 3, 5, 6, 0],
         ports,
@@ -441,9 +442,11 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
         of(4, 0, 1, 140, Some(5)),
         FlowRecord { start: Time::NEVER, ..of(3, 0, 1, 0, None) },
         FlowRecord { start: Time::NEVER, ..of(3, 1, 0, 0, None) },
-    ];
-    run.numbers = numbers(&run.flows).collect();
-    for flow in &mut run.flows {
+    ]
+    .into();
+    run.numbers = numbers(run.flows.iter()).collect();
+    for number in 0..run.flows.len() {
+        let flow = &mut run.flows[number];
         flow.request = flow.src == if flow.group < 2 { 2 } else { 0 };
     }
     run.flows[4].timeouts = 2;
@@ -457,7 +460,7 @@ fn requests_count_in_nothing_and_queries_last_from_first_request_to_last_answer(
     assert_eq!((queries.started, queries.finished, queries.timed_out), (3, 1, 1));
     assert_eq!((queries.completion_us.count, queries.completion_us.mean), (1, Some(60.0)));
     // The same flows without that knowledge are messages like any others.
-    run.flows.iter_mut().for_each(|flow| flow.request = false);
+    (0..run.flows.len()).for_each(|number| run.flows[number].request = false);
     let summary = &summarise(&run, SizeRange::ALL, true).traffics[0];
     assert_eq!((summary.started, summary.queries.is_none()), (10, true));
 }

@@ -28,16 +28,23 @@ const AMONG_BURSTS: f64 = 0.45;
 const LARGE: usize = 2000;
 /// Real seconds of set-up: per port, and per step of the search for routes.
 const SETUP_PER_PORT: f64 = 1.5e-6;
-const SETUP_PER_STEP: f64 = 6e-9;
+const SETUP_PER_STEP: f64 = 2e-9;
 
 /// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a host under
-/// each scheme, of a message until it is in a table, of one that waits for others, of one under way, of a packet, and of
-/// what a small run takes.
+/// each scheme, of a message that is over, of one whose neighbours are not, of one that waits for others, of one under way, of a
+/// packet, and of what a small run takes.
 const PER_PORT: f64 = 420.0;
 const PER_PORT_AND_CLASS: f64 = 190.0;
 const PER_NODE: f64 = 420.0;
 const PER_HOST_AND_SCHEME: f64 = 120.0;
-const PER_MESSAGE: f64 = 3.2 * size_of::<FlowRecord>() as f64;
+const PER_MESSAGE: f64 = 40.0;
+const PER_UNPACKED: f64 = 60.0 + size_of::<FlowRecord>() as f64;
+/// Messages that are not packed: of every run, and for each that is under way.
+const UNPACKED: f64 = 2_000.0;
+const UNPACKED_EACH: f64 = 30.0;
+/// Round trips that packets take on average at most, and packets that a burst may bring at once anyway.
+const QUEUEING: f64 = 3.0;
+const IN_A_BURST: f64 = 200_000.0;
 const PER_GATE: f64 = 60.0;
 const PER_OPEN: f64 = 700.0;
 const PER_OPEN_TCP: f64 = 2200.0;
@@ -200,7 +207,7 @@ pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers:
     let packet_hops: f64 = parts.iter().map(|part| part.amount).sum();
     let setup_s = setup(checked, paths);
     let packet_hops_per_s = speed * relative_speed(checked);
-    let memory_of = memory(checked, offers, messages, in_packets, table);
+    let memory_of = memory(checked, offers, messages, (in_packets, ends), table);
     Cost {
         messages,
         endless_messages: offers.endless.len() as u64,
@@ -224,8 +231,10 @@ fn sort(parts: &mut [Share]) {
 
 fn setup(checked: &CheckedSpec, paths: &Paths) -> f64 {
     let graph = &checked.network().graph;
-    let (ports, nodes) = (2.0 * graph.links.len() as f64, graph.names.len() as f64);
-    ports * SETUP_PER_PORT + f64::from(paths.groups()) * (ports + nodes) * SETUP_PER_STEP
+    let (ports, switches) = (2.0 * graph.links.len() as f64, f64::from(graph.switches()));
+    // Ports to and from hosts with one link are no part of the search.
+    let searched = (ports - 2.0 * f64::from(graph.hosts)).max(0.0) + switches;
+    ports * SETUP_PER_PORT + f64::from(paths.groups()) * searched * SETUP_PER_STEP
 }
 
 fn relative_speed(checked: &CheckedSpec) -> f64 {
@@ -258,13 +267,19 @@ fn values(checked: &CheckedSpec, series: &Series) -> f64 {
     times * series.of.values() as f64 * names
 }
 
-fn memory(checked: &CheckedSpec, offers: &Offers, messages: f64, packets: f64, table: &mut Table<'_>) -> Vec<Share> {
+fn memory(
+    checked: &CheckedSpec,
+    offers: &Offers,
+    messages: f64,
+    (packets, ends): (f64, f64),
+    table: &mut Table<'_>,
+) -> Vec<Share> {
     let network = checked.network();
     let graph = &network.graph;
     let (ports, nodes) = (2.0 * graph.links.len() as f64, graph.names.len() as f64);
     let classes = network.classes.len() as f64 + 1.0;
     let traffics = checked.traffics();
-    let routes = 4.0 * fanin_fabric::route_entries(graph) as f64;
+    let routes = fanin_fabric::route_bytes(graph) as f64;
     let all = messages + offers.endless.len() as f64;
     let open = (offers.open as f64 + offers.endless.len() as f64).min(all);
     let waiting = if offers.gates > 0.0 { offers.gates * PER_GATE } else { 0.0 };
@@ -280,7 +295,9 @@ fn memory(checked: &CheckedSpec, offers: &Offers, messages: f64, packets: f64, t
     };
     // A message has no more under way than it carries; many have a window besides.
     let each = (packets / all.max(1.0)).max(1.0);
-    let in_flight = (under_way + held).min(open * each * 2.0).min(packets * 2.0);
+    // A packet and its ACK take a round trip, some of them more: by Little's law. A burst may still wait somewhere.
+    let flow = (packets / ends.max(1e-12) * table.rtt().as_secs_f64() * QUEUEING).max(IN_A_BURST);
+    let in_flight = (under_way + held).min(open * each * 1.2).min(packets * 2.0).min(flow);
     let kept = |values: f64, size: usize| values.min(MOST_SAMPLES as f64) * size as f64 * 1.5;
     let of = |queues: bool| -> f64 {
         let those = checked.measure().series.iter().filter(|s| matches!(s.of, Sampled::Queues(_)) == queues);
@@ -305,7 +322,11 @@ fn memory(checked: &CheckedSpec, offers: &Offers, messages: f64, packets: f64, t
     for (offer, config) in offers.traffics.iter().zip(traffics) {
         let count = (offer.messages + offer.endless) as f64 * offer.factor;
         let what = format!("{} messages of traffic \"{}\"", grouped(count), config.name);
-        parts.push(Share { what, amount: count * PER_MESSAGE });
+        // Messages are packed some hundreds at a time, when all of them are over; those of a connection that
+        // stays open never are, and those that wait for others come all at once.
+        let stays = config.endpoint.connection || config.tcp.as_ref().is_some_and(|tcp| tcp.persistent);
+        let unpacked = if stays || waiting > 0.0 { count } else { count.min(UNPACKED_EACH * open + UNPACKED) };
+        parts.push(Share { what, amount: count * PER_MESSAGE + unpacked * PER_UNPACKED });
     }
     parts.retain(|part| part.amount >= 1.0);
     sort(&mut parts);

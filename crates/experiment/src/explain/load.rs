@@ -87,9 +87,14 @@ impl<'a> Table<'a> {
         Some(self.columns[&target].iter().map(|kind| &self.kinds[*kind as usize]))
     }
 
+    /// The longest base round-trip time of the routes that are known.
+    pub fn rtt(&self) -> Time {
+        self.kinds.iter().map(|route| route.rtt.1).max().unwrap_or(Time::ZERO)
+    }
+
     /// The largest product of rate and base round-trip time of the routes that are known, in bytes.
     pub fn bdp(&self) -> f64 {
-        let rtt = self.kinds.iter().map(|route| route.rtt.1).max().unwrap_or(Time::ZERO);
+        let rtt = self.rtt();
         let rate = self.paths.nic.iter().copied().max().unwrap_or(Rate::ZERO);
         rate.bytes_in(rtt) as f64
     }
@@ -224,6 +229,8 @@ struct Fluid<'a, 't> {
     /// Traffics whose messages come from a list.
     listed: Vec<bool>,
     open: BinaryHeap<Reverse<u64>>,
+    /// How long messages are open, all together, in seconds.
+    life: f64,
     found: Offers,
 }
 
@@ -301,6 +308,7 @@ impl Fluid<'_, '_> {
         }
         self.found.done_s = self.found.done_s.max(ends.min(self.span.last));
         if !waits {
+            self.life += (ends.min(self.span.last) - start).max(0.0);
             let now = message.start.as_ps();
             while self.open.peek().is_some_and(|Reverse(end)| *end <= now) {
                 self.open.pop();
@@ -334,6 +342,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
         gates: (0..count).map(|_| Gates::default()).collect(),
         listed: checked.document().traffic.iter().map(|t| matches!(t.pattern, Pattern::Htsim { .. })).collect(),
         open: BinaryHeap::new(),
+        life: 0.0,
         found: Offers {
             traffics: vec![offer; count],
             endless: Vec::new(),
@@ -354,6 +363,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
         fluid.take(&message);
     }
     let gates: usize = fluid.gates.iter().map(|gates| gates.opens.len()).sum();
+    let life = fluid.life;
     let mut found = fluid.found;
     found.gates = gates as f64;
     let window = (span.window_end - span.warm_up).max(1e-12);
@@ -375,6 +385,9 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
         let most = found.traffics.iter().map(|offer| offer.factor).fold(1.0, f64::max);
         found.done_s = (found.done_s * most).max(span.window_end).min(span.last);
         found.gates *= most;
+        // What was looked at may end before as many are open as there will be: by Little's law.
+        let all_life = life * most;
+        found.open = found.open.max((all_life / found.done_s.max(1e-12)) as u64);
     }
     found
 }

@@ -38,7 +38,7 @@ fn a_window_may_end_when_all_is_done() {
     assert!(run.series.iter().all(|sample| sample.time < run.measured_to + DRAIN_STEP));
     let whole = outcome("").run;
     assert_eq!((whole.measured_to, whole.stopped), (Time::from_ms(50), Time::from_ms(50)));
-    let once = |run: &Run| run.flows.iter().filter(|f| f.bytes == 100_000).copied().collect::<Vec<_>>();
+    let once = |run: &Run| run.flows.iter().filter(|f| f.bytes == 100_000).collect::<Vec<_>>();
     assert_eq!(once(&whole), once(&run));
 }
 

@@ -1,0 +1,181 @@
+"""How start, speed and memory grow with the network: `python bench/scale.py`, or `make scale`.
+
+Each size is a run of `bench/scale.toml` in a process of its own, with its table of flows written, so that the peak is that of
+a whole run. Prints a table and writes `bench/results/scale.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WINDOWS = {8: "4 ms", 16: "1 ms", 32: "200 us", 64: "50 us"}
+"""Simulated time by ports per switch: some ten million packet-hops each."""
+
+
+LIMIT_BYTES = 16_000_000_000
+LIMIT_S = 3600.0
+"""What the estimate may say at most, as `fanin run` asks it before each run."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One size."""
+
+    k: int
+    """Ports per switch."""
+    hosts: int
+    """Hosts."""
+    window: str
+    """Simulated time, as a spec says it."""
+    setup_s: float
+    """Real seconds from the start of the program to the first event."""
+    start_bytes: int
+    """Memory a tenth of a second into the run, or at its end if that comes first: the network with few packets."""
+    bytes_per_host: float
+    """The same by host, without what the program takes for itself."""
+    messages: int
+    """Messages posted."""
+    packet_hops: int
+    """Packets sent over one link each."""
+    run_s: float
+    """Real seconds of the event loop."""
+    packet_hops_per_s: float
+    """The two above, divided."""
+    peak_bytes: int
+    """Most memory the process ever held, results included."""
+    estimated_peak_bytes: float
+    """The same by the estimate that a run makes before it starts."""
+
+
+def memory_bytes() -> int:
+    """Memory that this process holds now."""
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        return peak_bytes()
+    return int(status.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
+
+def peak_bytes() -> int:
+    """Most memory that this process ever held."""
+    # Linux hands the ru_maxrss of the parent down to the program that it starts; VmHWM is of this program alone.
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def run_one(k: int, window: str) -> Measured:
+    """Runs one size in this process."""
+    began = time.perf_counter()
+    from fanin import _core
+
+    spec = (HERE / "scale.toml").read_text(encoding="utf-8")
+    changes = [f"network.topology.k={k}", f'measure.window="{window}"']
+    before = memory_bytes()
+    started: list[tuple[float, int]] = []
+
+    def watch(state: _core.Progress) -> bool:
+        # Seconds since the run began count from its first event.
+        if not started:
+            started.append((time.perf_counter() - began - state.wall_s, memory_bytes()))
+        return True
+
+    result = _core.run(spec, "scale.toml", "toml", str(HERE), changes, None, None, None, watch, LIMIT_BYTES, LIMIT_S)
+    with tempfile.TemporaryDirectory() as folder:
+        result.write(f"{folder}/run", False)
+    peak = peak_bytes()
+    summary, manifest = json.loads(result.summary_json), json.loads(result.manifest_json)
+    cost = json.loads(_core.explain(spec, "scale.toml", "toml", str(HERE), changes, None, None))["cost"]
+    hosts = k**3 // 4
+    setup_s, start_bytes = started[0]
+    run_s = float(manifest["wall_s"])
+    hops = int(summary["network"]["packet_hops"])
+    return Measured(
+        k=k,
+        hosts=hosts,
+        window=window,
+        setup_s=setup_s,
+        start_bytes=start_bytes,
+        bytes_per_host=(start_bytes - before) / hosts,
+        messages=int(summary["traffics"][0]["started"]),
+        packet_hops=hops,
+        run_s=run_s,
+        packet_hops_per_s=hops / run_s,
+        peak_bytes=peak,
+        estimated_peak_bytes=float(cost["memory_bytes"]),
+    )
+
+
+def measure(k: int, window: str) -> Measured:
+    """Runs one size in a process of its own."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--one", str(k), "--window", window]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"k = {k}: {done.stderr.strip() or f'ended with {done.returncode}'}")
+    return Measured(**json.loads(done.stdout))
+
+
+def table(rows: list[Measured]) -> str:
+    """The rows as a Markdown table."""
+    head = "| hosts | start s | network MB | bytes per host | M packet-hops | M hops/s | peak MB | estimated MB |"
+    lines = [head, "|" + " ---: |" * 8]
+    for row in rows:
+        cells = (
+            f"{row.hosts:,}",
+            f"{row.setup_s:.2f}",
+            f"{row.start_bytes / 1e6:,.0f}",
+            f"{row.bytes_per_host:,.0f}",
+            f"{row.packet_hops / 1e6:.1f}",
+            f"{row.packet_hops_per_s / 1e6:.2f}",
+            f"{row.peak_bytes / 1e6:,.0f}",
+            f"{row.estimated_peak_bytes / 1e6:,.0f}",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--k", type=int, nargs="+", default=list(WINDOWS), help="ports per switch (default: %(default)s)"
+    )
+    parser.add_argument("--window", help="simulated time (default: by size, some ten million packet-hops)")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "scale.json", help="default: %(default)s")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one is not None:
+        print(json.dumps(asdict(run_one(options.one, options.window))))
+        return
+    rows = []
+    for k in options.k:
+        rows.append(measure(k, options.window or WINDOWS.get(k, "50 us")))
+        print(table(rows[-1:]) if k == options.k[0] else table(rows[-1:]).splitlines()[-1], flush=True)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    record = {"processor": processor(), "cores": os.cpu_count(), "sizes": [asdict(row) for row in rows]}
+    options.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {options.out}")
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+if __name__ == "__main__":
+    main()
