@@ -282,6 +282,24 @@ impl EventQueue for CalendarQueue {
         self.line.get(self.first + n)
     }
 
+    fn first_at(&self) -> Time {
+        let line = self.line.get(self.first).map_or(Time::NEVER, |e| e.1.at);
+        // Everything else lies in later buckets than the line.
+        if line != Time::NEVER {
+            return line;
+        }
+        let staged = (0..self.staging).map(|i| self.staged[(self.oldest + i) % STAGED].at).min();
+        let far = self.far.peek().map(|Reverse((at, _, _))| *at);
+        let near = self.next_occupied().and_then(|days| {
+            let bucket = (self.day + days) as usize & (self.heads.len() - 1);
+            let chunks = core::iter::successors(self.chunks.get(self.heads[bucket] as usize), |chunk| {
+                self.chunks.get(chunk.next as usize)
+            });
+            chunks.flat_map(|chunk| &chunk.events[..chunk.used as usize]).map(|event| event.at).min()
+        });
+        [staged, far, near].into_iter().flatten().min().unwrap_or(Time::NEVER)
+    }
+
     fn len(&self) -> usize {
         self.len
     }
