@@ -33,10 +33,10 @@ pub use config::{
     BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
     Pfc, Release, TcpConfig, TrafficConfig,
 };
+pub use parallel::Parts;
 pub use results::{
     BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Hop, Incident, Incidents, Ledger, PortCounters, Totals,
     TrafficCounters, What,
 };
-pub use parallel::Parts;
 pub use routing::route_entries;
 pub use sim::Simulation;

@@ -44,21 +44,26 @@ fn outcome(mut parts: Parts, stops: &[Time]) -> Vec<Outcome> {
     stops.iter().map(stop).collect()
 }
 
+fn messages(case: &Case) -> Box<dyn Iterator<Item = Message> + Send> {
+    let mut messages = case.messages.clone();
+    messages.sort_by_key(|m| m.start);
+    Box::new(messages.into_iter())
+}
+
 fn whole(case: &Case, stops: &[Time]) -> Vec<Outcome> {
-    let messages = Box::new(case.messages.clone().into_iter());
+    let messages = messages(case);
     outcome(Parts::whole(case.config.clone(), case.traffics.clone(), messages), stops)
 }
 
 fn in_parts(case: &Case, of: &[u16], stops: &[Time]) -> Vec<Outcome> {
-    let messages = Box::new(case.messages.clone().into_iter());
+    let messages = messages(case);
     outcome(Parts::cut(case.config.clone(), case.traffics.clone(), messages, of), stops)
 }
 
 /// Any cut, node by node.
 fn any_cut(case: &Case, parts: u16, spread: u64) -> Vec<u16> {
     let nodes = case.config.graph.names.len() as u64;
-    let mut of: Vec<u16> =
-        (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(parts)) as u16).collect();
+    let mut of: Vec<u16> = (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(parts)) as u16).collect();
     // Each part once at least, with numbers in a row.
     let mut used: Vec<u16> = of.clone();
     used.sort_unstable();

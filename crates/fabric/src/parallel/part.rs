@@ -153,6 +153,7 @@ impl<Q: EventQueue> Simulation<Q> {
             {
                 self.packets.set_telemetry(ix, &telemetry);
             }
+            debug_assert!(event.at >= self.now, "a packet from another part in the past");
             self.queue.push(Event { arg: ix, ..event });
         }
     }

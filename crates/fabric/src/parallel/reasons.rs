@@ -17,7 +17,9 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
     }
     if config.classes.iter().any(|class| class.lossless) {
         if traffics.iter().any(|traffic| traffic.scheme.launch(1, 0).pinned) {
-            return Some("deflections under PFC may wait in a circle, and the search for one sees all switches at once");
+            return Some(
+                "deflections under PFC may wait in a circle, and the search for one sees all switches at once",
+            );
         }
         if !prove(&config.graph, Entry::AfterLastMisroute).holds() {
             return Some("under PFC its queues may wait in a circle, and the search for one sees all switches at once");

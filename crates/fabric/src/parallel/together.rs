@@ -201,9 +201,11 @@ impl Parts {
         for part in self.all() {
             let of = part.incidents();
             // Two events of one instant happen in their order; what one event causes stands in order already.
-            let keys = of.kept.iter().zip(&part.part.causes).map(|(incident, cause)| {
-                order.key(&Event { at: incident.time, source: *cause, arg: 0 })
-            });
+            let keys = of
+                .kept
+                .iter()
+                .zip(&part.part.causes)
+                .map(|(incident, cause)| order.key(&Event { at: incident.time, source: *cause, arg: 0 }));
             all.extend(keys.zip(of.kept.iter().copied()));
             sum.drops += of.drops;
             sum.pauses += of.pauses;
@@ -227,7 +229,20 @@ impl Parts {
 
     /// See [`Simulation::port_counter`].
     pub fn port_counter(&self, port: PortId) -> PortCounters {
-        self.with_port(port).port_counter(port)
+        let lost = (0..self.any().classes).map(|class| self.lost_behind(port, class)).sum::<u64>();
+        let counters = self.with_port(port).port_counter(port);
+        PortCounters { dropped: counters.dropped + lost, ..counters }
+    }
+
+    /// Packets of a port that were dropped as they arrived in another part.
+    fn lost_behind(&self, port: PortId, class: usize) -> u64 {
+        let (here, there) = (self.with_port(port), self.with_port(port.reverse()));
+        if std::ptr::eq(here, there) { 0 } else { there.class_counter(port, class).dropped }
+    }
+
+    fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
+        let counters = self.with_port(port).class_counter(port, class);
+        ClassCounters { dropped: counters.dropped + self.lost_behind(port, class), ..counters }
     }
 
     /// See [`Simulation::port_counters`].
@@ -238,7 +253,7 @@ impl Parts {
     /// See [`Simulation::class_counters`].
     pub fn class_counters(&self) -> Vec<ClassCounters> {
         let classes = self.any().classes;
-        let of_port = |port| (0..classes).map(move |class| self.with_port(port).class_counter(port, class));
+        let of_port = |port| (0..classes).map(move |class| self.class_counter(port, class));
         (0..self.any().ports.len() as u32).map(PortId).flat_map(of_port).collect()
     }
 
