@@ -55,9 +55,13 @@ fn whole(case: &Case, stops: &[Time]) -> Vec<Outcome> {
     outcome(Parts::whole(case.config.clone(), case.traffics.clone(), messages), stops)
 }
 
-fn in_parts(case: &Case, of: &[u16], stops: &[Time]) -> Vec<Outcome> {
+fn in_parts(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome> {
     let messages = messages(case);
-    outcome(Parts::cut(case.config.clone(), case.traffics.clone(), messages, of), stops)
+    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages, of);
+    if share {
+        parts.always_share();
+    }
+    outcome(parts, stops)
 }
 
 /// Any cut, node by node.
@@ -78,11 +82,11 @@ fn check(case: &Case, spread: u64) -> Result<(), TestCaseError> {
     prop_assume!(why_not_cut(&case.config, &case.traffics).is_none());
     let expected = whole(case, &STOPS);
     for parts in [2, 3, 8] {
-        let found = in_parts(case, &any_cut(case, parts, spread), &STOPS);
+        let found = in_parts(case, &any_cut(case, parts, spread), true, &STOPS);
         prop_assert_eq!(&found, &expected, "{} parts", parts);
     }
     let own = cut(&case.config.graph, 2);
-    prop_assert_eq!(&in_parts(case, &own, &STOPS), &expected, "its own cut");
+    prop_assert_eq!(&in_parts(case, &own, false, &STOPS), &expected, "its own cut");
     Ok(())
 }
 
@@ -119,6 +123,6 @@ fn an_incast_with_pauses_and_notices_is_the_same() {
     assert!(expected[1].totals.cnps > 0 && expected[1].incidents.pauses > 0);
     assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
     for parts in [2, 3, 8] {
-        assert_eq!(in_parts(&case, &cut(&case.config.graph, parts), &stops), expected, "{parts} parts");
+        assert_eq!(in_parts(&case, &cut(&case.config.graph, parts), true, &stops), expected, "{parts} parts");
     }
 }

@@ -20,7 +20,7 @@ mod together;
 pub(crate) use part::{ELSEWHERE, News, Part};
 
 pub use cut::cut;
-pub use reasons::{why_not_cut, window};
+pub use reasons::{plan, why_not_cut, window};
 
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::sim::{Simulation, event_spacing};
@@ -33,11 +33,29 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+/// Events per window from which on threads are worth their meeting at its end: some tens of microseconds of work.
+pub const WORTH: u64 = 400;
+/// Windows between two looks at whether they are.
+const LOOK: u64 = 64;
+/// What it takes to start and end all threads, in windows.
+const START: u64 = 4;
+
 /// A network in one or more parts, each of which has a thread. One part is a [`Simulation`] and nothing else.
+///
+/// Where a window holds less than [`WORTH`] events, the caller's thread runs all parts in turn, until there are more again.
 pub struct Parts {
     /// Those of the other threads are away while they run.
     members: Vec<Option<Box<Member>>>,
+    /// How far parts may run ahead of each other.
+    window: Time,
+    /// The other threads, once they were worth it.
     crew: Option<Crew>,
+    /// Whether they are now.
+    sharing: bool,
+    /// Whether they always are.
+    always: bool,
+    /// Events that many threads ran, and one.
+    ran: [u64; 2],
     /// The part of each node; empty where there is one part.
     of: Arc<[u16]>,
 }
@@ -83,8 +101,37 @@ struct Shared {
 /// What the threads are to do.
 #[derive(Clone, Copy)]
 enum Task {
-    Run { until: Time, budget: u64 },
+    Run { until: Time, budget: u64, always: bool },
     Stop,
+}
+
+/// Why a stretch of a run ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Arrived,
+    Spent,
+    /// It is better to have the others run, too, or not to.
+    Turn,
+}
+
+/// Counts windows and what they hold.
+#[derive(Default)]
+struct Looks {
+    windows: u64,
+    events: u64,
+}
+
+impl Looks {
+    /// A window is over, after `events` events of the stretch. Now and then answers how many there are in a window.
+    fn look(&mut self, events: u64) -> Option<u64> {
+        self.windows += 1;
+        if self.windows < LOOK {
+            return None;
+        }
+        let each = (events - self.events) / (self.windows + START);
+        *self = Self { windows: 0, events };
+        Some(each)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,7 +149,15 @@ impl Parts {
     }
 
     fn of_one(sim: Simulation) -> Self {
-        Self { members: vec![Some(Box::new(Member { sim, out: Vec::new(), turn: 0 }))], crew: None, of: Arc::new([]) }
+        Self {
+            members: vec![Some(Box::new(Member { sim, out: Vec::new(), turn: 0 }))],
+            window: Time::NEVER,
+            crew: None,
+            sharing: false,
+            always: false,
+            ran: [0; 2],
+            of: Arc::new([]),
+        }
     }
 
     /// The same cut into parts, given for each node: `0..parts`, each at least once.
@@ -144,45 +199,112 @@ impl Parts {
             let built = threads.into_iter().map(|thread| thread.join());
             built.map(|member| member.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        Self { members, crew: Some(Crew::new(parts, window)), of }
+        Self { members, window, crew: None, sharing: false, always: false, ran: [0; 2], of }
     }
 
-    /// How many parts there are, which is the number of threads.
+    /// How many parts there are, which is the most threads that run.
     pub fn count(&self) -> usize {
         self.members.len()
+    }
+
+    /// Gives each part a thread even where that is not worth it, for tests.
+    pub fn always_share(&mut self) {
+        (self.sharing, self.always) = (self.count() > 1, true);
+    }
+
+    /// How many threads ran most of the events so far.
+    pub fn threads(&self) -> usize {
+        let [shared, alone] = self.ran;
+        if shared > alone { self.count() } else { 1 }
     }
 
     /// Runs all events before `until`, at most about `budget` of them; a cut network stops at the end of a window. Returns
     /// whether it got there.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        let Some(crew) = &mut self.crew else {
+        if self.members.len() == 1 {
             return self.only_mut().run_until(until, budget);
-        };
-        *lock(&crew.shared.task) = Task::Run { until, budget };
-        for (desk, member) in crew.shared.desks.iter().zip(&mut self.members).skip(1) {
+        }
+        let mut left = budget;
+        loop {
+            let before = self.events();
+            let ended = if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
+            let ran = self.events() - before;
+            self.ran[usize::from(!self.sharing)] += ran;
+            left = left.saturating_sub(ran);
+            match ended {
+                Ended::Arrived => return true,
+                Ended::Spent => return false,
+                Ended::Turn => self.sharing = !self.sharing,
+            }
+        }
+    }
+
+    /// All parts in turn.
+    fn run_alone(&mut self, until: Time, budget: u64) -> Ended {
+        let window = self.window;
+        let mut members: Vec<&mut Member> = self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
+        let events = |members: &[&mut Member]| members.iter().map(|member| member.sim.totals.events).sum::<u64>();
+        let before = events(&members);
+        let mut looks = Looks::default();
+        loop {
+            let next = members.iter_mut().map(|member| member.sim.next_at()).min().unwrap_or(Time::NEVER);
+            if next >= until {
+                members.iter_mut().for_each(|member| _ = member.sim.run_until(until, u64::MAX));
+                return Ended::Arrived;
+            }
+            let ran = events(&members) - before;
+            if ran >= budget {
+                return Ended::Spent;
+            }
+            if looks.look(ran).is_some_and(|each| each >= WORTH) {
+                return Ended::Turn;
+            }
+            let end = next.saturating_add(window).min(until);
+            for member in &mut members {
+                member.sim.run_until(end, u64::MAX);
+                let Member { sim, out, .. } = &mut **member;
+                sim.send_mail(out);
+            }
+            for from in 0..members.len() {
+                for to in (0..members.len()).filter(|to| *to != from) {
+                    let mut mail = core::mem::take(&mut members[from].out[to]);
+                    members[to].sim.take_mail(&mut mail);
+                    members[from].out[to] = mail;
+                }
+            }
+        }
+    }
+
+    /// Each part on a thread of its own.
+    fn run_shared(&mut self, until: Time, budget: u64) -> Ended {
+        let (count, window, always) = (self.members.len(), self.window, self.always);
+        let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
+        let shared = crew.shared.clone();
+        *lock(&shared.task) = Task::Run { until, budget, always };
+        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
             *lock(desk) = member.take();
         }
-        let shared = crew.shared.clone();
         let own = self.members[0].as_mut().expect("members are here between runs");
-        let arrived = {
+        let ended = {
             let _present = Presence(&shared.barrier);
             let begun = shared.barrier.wait();
-            let arrived = begun.then(|| shared.run(own, 0, until, budget)).flatten();
-            arrived.filter(|_| shared.barrier.wait())
+            let ended = begun.then(|| shared.run(own, 0, until, budget, always)).flatten();
+            ended.filter(|_| shared.barrier.wait())
         };
-        let Some(arrived) = arrived else { crew.tell_panic() };
+        let Some(ended) = ended else { crew.tell_panic() };
         for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
             *member = lock(desk).take();
         }
-        arrived
+        ended
     }
 }
 
 impl Shared {
-    /// Runs one part. Returns whether it got to `until`; nothing when another one panicked.
-    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64) -> Option<bool> {
+    /// Runs one part until all find the same reason to end; nothing when another one panicked.
+    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64, always: bool) -> Option<Ended> {
         let Member { sim, out, turn } = member;
         let before = sim.totals.events;
+        let mut looks = Looks::default();
         loop {
             // What happened in the window before this one, in the first round nothing.
             let state = &self.states[*turn][number];
@@ -205,10 +327,14 @@ impl Shared {
             *turn ^= 1;
             if next >= until {
                 sim.run_until(until, u64::MAX);
-                return Some(true);
+                return Some(Ended::Arrived);
             }
             if events >= budget {
-                return Some(false);
+                return Some(Ended::Spent);
+            }
+            // Less than what made them share, so that they do not change their minds all the time.
+            if looks.look(events).is_some_and(|each| each < WORTH / 2) && !always {
+                return Some(Ended::Turn);
             }
             sim.run_until(next.saturating_add(self.window).min(until), u64::MAX);
         }
@@ -219,9 +345,9 @@ impl Shared {
         let _present = Presence(&self.barrier);
         while self.barrier.wait() {
             let task = *lock(&self.task);
-            let Task::Run { until, budget } = task else { return };
+            let Task::Run { until, budget, always } = task else { return };
             let Some(mut member) = lock(&self.desks[number]).take() else { return };
-            if self.run(&mut member, number, until, budget).is_none() {
+            if self.run(&mut member, number, until, budget, always).is_none() {
                 return;
             }
             *lock(&self.desks[number]) = Some(member);

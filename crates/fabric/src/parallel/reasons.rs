@@ -1,6 +1,7 @@
 //! What keeps a network in one piece.
 
 use crate::config::{NetworkConfig, TrafficConfig};
+use super::{WORTH, cut};
 use crate::deadlock::{Entry, prove};
 use crate::topology::Graph;
 use fanin_cc::PathInfo;
@@ -26,6 +27,30 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
         }
     }
     None
+}
+
+/// How a run is best shared by at most so many threads: the part of each node, or why one thread is better.
+///
+/// # Errors
+/// A short sentence, the reason.
+pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) -> Result<Vec<u16>, &'static str> {
+    if threads < 2 {
+        return Err("it was given one");
+    }
+    let of = cut(&config.graph, threads);
+    if of.iter().all(|part| *part == 0) {
+        return Err("all hosts are at one switch");
+    }
+    let window = window(&config.graph, &of).unwrap_or(Time::from_ms(1));
+    if window == Time::ZERO {
+        return Err("links between its parts have no delay");
+    }
+    let wire = u64::from(config.packet.payload) + u64::from(config.packet.header);
+    let packets = config.graph.links.iter().map(|link| 2 * link.rate.bytes_in(window) / wire).sum::<u64>();
+    if packets < WORTH {
+        return Err("its parts have too little to do between two looks at each other");
+    }
+    why_not_cut(config, traffics).map_or(Ok(of), Err)
 }
 
 /// Whether a sender of a traffic's scheme has a timer, or shares something, from when it is made.

@@ -90,6 +90,11 @@ impl Parts {
         sum
     }
 
+    /// Events taken from the queues so far.
+    pub(super) fn events(&self) -> u64 {
+        self.all().map(|part| part.totals.events).sum()
+    }
+
     /// See [`Simulation::packet_hops`].
     pub fn packet_hops(&self) -> u64 {
         self.all().map(Simulation::packet_hops).sum()
