@@ -242,7 +242,8 @@ impl Parts {
     /// All parts in turn.
     fn run_alone(&mut self, until: Time, budget: u64) -> Ended {
         let window = self.window;
-        let mut members: Vec<&mut Member> = self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
+        let mut members: Vec<&mut Member> =
+            self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
         let events = |members: &[&mut Member]| members.iter().map(|member| member.sim.totals.events).sum::<u64>();
         let before = events(&members);
         let mut looks = Looks::default();

@@ -1,7 +1,7 @@
 //! What keeps a network in one piece.
 
-use crate::config::{NetworkConfig, TrafficConfig};
 use super::{WORTH, cut};
+use crate::config::{NetworkConfig, TrafficConfig};
 use crate::deadlock::{Entry, prove};
 use crate::topology::Graph;
 use fanin_cc::PathInfo;
