@@ -135,9 +135,7 @@ def run(
     job = Job.of(spec, changes).using(scheme, seed)
     folder = out or default_folder(job) / job.label
     check_target(folder, force=force or out is None)
-    result = fanin.run(
-        spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads
-    )
+    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads)
     result.save(folder, parquet=parquet, force=force or out is None)
     if from_htsim:
         htsim.write_finished(result, folder)

@@ -37,8 +37,8 @@ use std::thread::JoinHandle;
 pub const WORTH: u64 = 400;
 /// Windows between two looks at whether they are.
 const LOOK: u64 = 64;
-/// What it takes to start and end all threads, in windows.
-const START: u64 = 4;
+/// What it takes to start all threads and to wait for their end, in windows.
+const START: u64 = 2;
 
 /// A network in one or more parts, each of which has a thread. One part is a [`Simulation`] and nothing else.
 ///
@@ -54,6 +54,8 @@ pub struct Parts {
     sharing: bool,
     /// Whether they always are.
     always: bool,
+    /// Windows and events since the last look at whether they are.
+    since: [u64; 2],
     /// Events that many threads ran, and one.
     ran: [u64; 2],
     /// The part of each node; empty where there is one part.
@@ -101,7 +103,7 @@ struct Shared {
 /// What the threads are to do.
 #[derive(Clone, Copy)]
 enum Task {
-    Run { until: Time, budget: u64, always: bool },
+    Run { until: Time, budget: u64 },
     Stop,
 }
 
@@ -110,28 +112,8 @@ enum Task {
 enum Ended {
     Arrived,
     Spent,
-    /// It is better to have the others run, too, or not to.
-    Turn,
-}
-
-/// Counts windows and what they hold.
-#[derive(Default)]
-struct Looks {
-    windows: u64,
-    events: u64,
-}
-
-impl Looks {
-    /// A window is over, after `events` events of the stretch. Now and then answers how many there are in a window.
-    fn look(&mut self, events: u64) -> Option<u64> {
-        self.windows += 1;
-        if self.windows < LOOK {
-            return None;
-        }
-        let each = (events - self.events) / (self.windows + START);
-        *self = Self { windows: 0, events };
-        Some(each)
-    }
+    /// It is time to look whether threads are worth it.
+    Look,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -155,6 +137,7 @@ impl Parts {
             crew: None,
             sharing: false,
             always: false,
+            since: [0; 2],
             ran: [0; 2],
             of: Arc::new([]),
         }
@@ -162,8 +145,10 @@ impl Parts {
 
     /// The same cut into parts, given for each node: `0..parts`, each at least once.
     ///
+    /// The network must be one that [`why_not_cut`] has nothing against, and links between parts must have a delay.
+    ///
     /// # Panics
-    /// Where [`why_not_cut`] has a reason, or no link leads from one part to another.
+    /// Where a part is missing, or a link between two has no delay.
     pub fn cut(
         config: NetworkConfig,
         traffics: Vec<TrafficConfig>,
@@ -175,9 +160,7 @@ impl Parts {
             return Self::whole(config, traffics, messages);
         }
         assert_eq!(of.len(), config.graph.names.len(), "a part for each node");
-        if let Some(reason) = why_not_cut(&config, &traffics) {
-            panic!("the network cannot be cut: {reason}");
-        }
+        debug_assert_eq!(why_not_cut(&config, &traffics), None, "the network cannot be cut");
         // Parts between which there is no link never have to wait for each other.
         let window = window(&config.graph, of).unwrap_or(Time::from_ms(1));
         assert!(window > Time::ZERO, "a link without delay between two parts");
@@ -199,7 +182,7 @@ impl Parts {
             let built = threads.into_iter().map(|thread| thread.join());
             built.map(|member| member.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        Self { members, window, crew: None, sharing: false, always: false, ran: [0; 2], of }
+        Self { members, window, crew: None, sharing: false, always: false, since: [0; 2], ran: [0; 2], of }
     }
 
     /// How many parts there are, which is the most threads that run.
@@ -227,39 +210,54 @@ impl Parts {
         let mut left = budget;
         loop {
             let before = self.events();
-            let ended = if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
+            let (ended, windows) =
+                if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
             let ran = self.events() - before;
             self.ran[usize::from(!self.sharing)] += ran;
+            self.look(windows + START, ran);
             left = left.saturating_sub(ran);
             match ended {
                 Ended::Arrived => return true,
                 Ended::Spent => return false,
-                Ended::Turn => self.sharing = !self.sharing,
+                Ended::Look => {}
             }
         }
     }
 
-    /// All parts in turn.
-    fn run_alone(&mut self, until: Time, budget: u64) -> Ended {
+    /// Counts windows and their events, and now and then decides who runs the next ones.
+    fn look(&mut self, windows: u64, events: u64) {
+        let [all, held] = &mut self.since;
+        *all += windows;
+        *held += events;
+        if *all >= LOOK || *held >= LOOK * WORTH {
+            // It takes less to go on than to begin, so that they do not change their minds all the time.
+            let worth = if self.sharing { WORTH / 2 } else { WORTH };
+            self.sharing = self.always || *held / *all >= worth;
+            self.since = [0; 2];
+        }
+    }
+
+    /// All parts in turn. Answers why that ended, and after how many windows.
+    fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
         let window = self.window;
         let mut members: Vec<&mut Member> =
             self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
         let events = |members: &[&mut Member]| members.iter().map(|member| member.sim.totals.events).sum::<u64>();
         let before = events(&members);
-        let mut looks = Looks::default();
+        let mut windows = 0;
         loop {
             let next = members.iter_mut().map(|member| member.sim.next_at()).min().unwrap_or(Time::NEVER);
             if next >= until {
                 members.iter_mut().for_each(|member| _ = member.sim.run_until(until, u64::MAX));
-                return Ended::Arrived;
+                return (Ended::Arrived, windows);
             }
-            let ran = events(&members) - before;
-            if ran >= budget {
-                return Ended::Spent;
+            if events(&members) - before >= budget {
+                return (Ended::Spent, windows);
             }
-            if looks.look(ran).is_some_and(|each| each >= WORTH) {
-                return Ended::Turn;
+            if windows == LOOK {
+                return (Ended::Look, windows);
             }
+            windows += 1;
             let end = next.saturating_add(window).min(until);
             for member in &mut members {
                 member.sim.run_until(end, u64::MAX);
@@ -277,11 +275,11 @@ impl Parts {
     }
 
     /// Each part on a thread of its own.
-    fn run_shared(&mut self, until: Time, budget: u64) -> Ended {
-        let (count, window, always) = (self.members.len(), self.window, self.always);
+    fn run_shared(&mut self, until: Time, budget: u64) -> (Ended, u64) {
+        let (count, window) = (self.members.len(), self.window);
         let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
         let shared = crew.shared.clone();
-        *lock(&shared.task) = Task::Run { until, budget, always };
+        *lock(&shared.task) = Task::Run { until, budget };
         for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
             *lock(desk) = member.take();
         }
@@ -289,7 +287,7 @@ impl Parts {
         let ended = {
             let _present = Presence(&shared.barrier);
             let begun = shared.barrier.wait();
-            let ended = begun.then(|| shared.run(own, 0, until, budget, always)).flatten();
+            let ended = begun.then(|| shared.run(own, 0, until, budget)).flatten();
             ended.filter(|_| shared.barrier.wait())
         };
         let Some(ended) = ended else { crew.tell_panic() };
@@ -302,10 +300,10 @@ impl Parts {
 
 impl Shared {
     /// Runs one part until all find the same reason to end; nothing when another one panicked.
-    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64, always: bool) -> Option<Ended> {
+    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64) -> Option<(Ended, u64)> {
         let Member { sim, out, turn } = member;
         let before = sim.totals.events;
-        let mut looks = Looks::default();
+        let mut windows = 0;
         loop {
             // What happened in the window before this one, in the first round nothing.
             let state = &self.states[*turn][number];
@@ -328,15 +326,15 @@ impl Shared {
             *turn ^= 1;
             if next >= until {
                 sim.run_until(until, u64::MAX);
-                return Some(Ended::Arrived);
+                return Some((Ended::Arrived, windows));
             }
             if events >= budget {
-                return Some(Ended::Spent);
+                return Some((Ended::Spent, windows));
             }
-            // Less than what made them share, so that they do not change their minds all the time.
-            if looks.look(events).is_some_and(|each| each < WORTH / 2) && !always {
-                return Some(Ended::Turn);
+            if windows == 4 * LOOK {
+                return Some((Ended::Look, windows));
             }
+            windows += 1;
             sim.run_until(next.saturating_add(self.window).min(until), u64::MAX);
         }
     }
@@ -346,9 +344,9 @@ impl Shared {
         let _present = Presence(&self.barrier);
         while self.barrier.wait() {
             let task = *lock(&self.task);
-            let Task::Run { until, budget, always } = task else { return };
+            let Task::Run { until, budget } = task else { return };
             let Some(mut member) = lock(&self.desks[number]).take() else { return };
-            if self.run(&mut member, number, until, budget, always).is_none() {
+            if self.run(&mut member, number, until, budget).is_none() {
                 return;
             }
             *lock(&self.desks[number]) = Some(member);
