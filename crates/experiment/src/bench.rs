@@ -157,7 +157,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     let run_ns_per_event = seconds * 1e9 / totals.events.max(1) as f64;
     Ok(Measured {
         case: id.to_string(),
-        threads,
+        threads: sim.threads(),
         packet_hops: totals.packet_hops,
         seconds,
         packet_hops_per_second: totals.packet_hops as f64 / seconds.max(1e-9),
