@@ -283,21 +283,16 @@ impl EventQueue for CalendarQueue {
     }
 
     fn first_at(&self) -> Time {
-        let line = self.line.get(self.first).map_or(Time::NEVER, |e| e.1.at);
         // Everything else lies in later buckets than the line.
-        if line != Time::NEVER {
-            return line;
+        if let Some(first) = self.line.get(self.first) {
+            return first.at;
         }
-        let staged = (0..self.staging).map(|i| self.staged[(self.oldest + i) % STAGED].at).min();
-        let far = self.far.peek().map(|Reverse((at, _, _))| *at);
+        let far = self.far.peek().map(|Reverse((at, ..))| *at);
         let near = self.next_occupied().and_then(|days| {
-            let bucket = (self.day + days) as usize & (self.heads.len() - 1);
-            let chunks = core::iter::successors(self.chunks.get(self.heads[bucket] as usize), |chunk| {
-                self.chunks.get(chunk.next as usize)
-            });
-            chunks.flat_map(|chunk| &chunk.events[..chunk.used as usize]).map(|event| event.at).min()
+            let at = (self.day + days) as usize & (self.buckets.len() - 1);
+            self.buckets[at].iter().map(|event| event.at).min()
         });
-        [staged, far, near].into_iter().flatten().min().unwrap_or(Time::NEVER)
+        far.into_iter().chain(near).min().unwrap_or(Time::NEVER)
     }
 
     fn len(&self) -> usize {

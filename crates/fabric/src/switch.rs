@@ -398,7 +398,7 @@ impl<Q: EventQueue> Simulation<Q> {
         port.bytes += wire as u64;
         let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix };
         if port.leads_away {
-            self.part.leaving.push(arrival);
+            self.part.leaves(arrival);
         } else {
             self.queue.push(arrival);
         }

@@ -43,6 +43,12 @@ impl Part {
         self.of.get(node.ix()).is_none_or(|part| *part == self.number)
     }
 
+    /// A packet leaves for another part.
+    #[inline(never)]
+    pub fn leaves(&mut self, arrival: Event) {
+        self.leaving.push(arrival);
+    }
+
     /// Tells the part of a node something, if that is another one.
     pub fn tell(&mut self, node: NodeId, news: News) {
         if !self.owns(node) {
