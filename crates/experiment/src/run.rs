@@ -379,7 +379,7 @@ impl<'a> Runner<'a> {
         };
         let threads = self.sim.threads();
         let idle =
-            (threads < self.sim.count()).then(|| "its parts had too little to do between two looks at each other");
+            (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
         let one_thread = self.one_thread.or(idle.map(str::to_string));
         Outcome { run, cancelled: self.cancelled, wall, threads, one_thread }
     }
