@@ -118,6 +118,7 @@ def run_hpcc_under(
     progress: Callable[[Progress], bool] | None,
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
+    threads: int = 1,
 ) -> RunResult:
     """Runs one under a scheme of the ordinary network. Limits are as in `run`. Raises `SpecError`, `LimitError`, `OSError`."""
 
@@ -162,10 +163,12 @@ def run(
     progress: Callable[[Progress], bool] | None,
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
+    threads: int = 1,
 ) -> RunResult:
     """Runs a spec without the GIL; one above its limits by the estimate raises `LimitError` before anything is built.
     `progress` is called about 10 times a second; when it returns False or raises, the run stops and the result says
-    `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us."""
+    `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
+    many `threads`; the result is the same for any number."""
 
 def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
     """The spec of htsim's files as JSON, and what they say that has no counterpart; raises `SpecError`."""

@@ -18,7 +18,7 @@ from fanin import limits
 from fanin._core import LimitError
 from fanin.measures import by_scheme, completion_us, messages, percentile, queries, reported
 from fanin.result import Result, RunError, check_target, load
-from fanin.runs import Job, SpecLike, Watcher, run_jobs
+from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
 from fanin.spec import schemes_to_compare, traffics_with
 
 if TYPE_CHECKING:
@@ -159,13 +159,14 @@ def compare(
     progress: bool | Watcher = True,
     max_memory: int | None = None,
     max_time: float | None = None,
+    threads: int | None = None,
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
     Without `schemes`, the spec's `compare.schemes`. `seeds` is how many runs each scheme gets, from the spec's seed on, or
     the seeds themselves; without it there is one run, of the spec's seed. `workers` is how many runs go on at once, by
     default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for the runs that go on at once,
-    `max_time` for each.
+    `max_time` for each. `threads` is of each run, by default its share of the cores.
 
     Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
     """
@@ -179,9 +180,9 @@ def compare(
         each_seed = seeds
     each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
     wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
-    at_once = max(1, min(workers or os.cpu_count() or 1, len(wanted)))
+    at_once = max(1, min(workers or cores(), len(wanted)))
     memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
-    jobs = [base.using(scheme, seed).within(memory, max_time) for scheme, seed in wanted]
+    jobs = [base.using(scheme, seed).within(memory, max_time).on(threads, at_once=at_once) for scheme, seed in wanted]
     try:
         results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
     except LimitError as error:

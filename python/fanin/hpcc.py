@@ -13,7 +13,7 @@ import polars as pl
 
 from fanin import _core, limits
 from fanin.result import Result
-from fanin.runs import Watcher, run_one
+from fanin.runs import Watcher, run_one, threads_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +40,8 @@ class HpccJob:
     """Most real time in seconds by the estimate; `None` is no limit."""
     acks_first: bool = False
     """Without a scheme: ACKs pass data at switches, which no configuration of that simulator can say."""
+    threads: int = 1
+    """Most threads of a run under a scheme; that simulator's own network has one."""
 
     @property
     def label(self) -> str:
@@ -82,6 +84,7 @@ class HpccJob:
                 watcher,
                 self.max_memory,
                 self.max_time,
+                self.threads,
             ),
             label=self.label,
         )
@@ -98,6 +101,7 @@ def run_hpcc(
     progress: bool | Watcher = True,
     max_memory: int | None = None,
     max_time: float | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
 
@@ -108,7 +112,7 @@ def run_hpcc(
     With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and `seed`
     change the spec that they become, and `fct.txt` is the one file beside the tables.
 
-    `max_memory` and `max_time` are those of `fanin.run`.
+    `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`.
 
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
@@ -117,7 +121,9 @@ def run_hpcc(
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
     memory, time = limits.within(max_memory, max_time)
-    job = HpccJob(os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed, memory, time)
+    job = HpccJob(
+        os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed, memory, time, threads=threads_of(threads)
+    )
     return run_one(job, progress=progress)
 
 

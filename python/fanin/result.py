@@ -160,6 +160,8 @@ class Manifest(TypedDict):
     name: str
     seed: int
     threads: int
+    one_thread: str | None
+    """Why it had one where it might have had more."""
     machine: Machine
     cancelled: bool
     complete: bool

@@ -62,6 +62,8 @@ class Job:
     """Most memory in bytes by the estimate; `None` is no limit."""
     max_time: float | None = None
     """Most real time in seconds by the estimate; `None` is no limit."""
+    threads: int = 1
+    """Most threads of the run. Its result does not depend on it."""
 
     @staticmethod
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
@@ -95,6 +97,10 @@ class Job:
         memory, time = limits.within(max_memory, max_time)
         return replace(self, max_memory=memory, max_time=time)
 
+    def on(self, threads: int | None, *, at_once: int = 1) -> Job:
+        """The same spec on so many threads; `None` shares the cores among so many runs at once."""
+        return replace(self, threads=threads_of(threads, at_once))
+
     @property
     def label(self) -> str:
         """Names the run among others of the same spec; fit for a folder name."""
@@ -125,9 +131,24 @@ class Job:
                 watcher,
                 self.max_memory,
                 self.max_time,
+                self.threads,
             ),
             label=self.label,
         )
+
+
+def threads_of(threads: int | None, at_once: int = 1) -> int:
+    """Threads of each of so many runs at once: those that are asked for, or its share of the cores."""
+    if threads is None:
+        return max(1, cores() // max(1, at_once))
+    if threads < 1:
+        raise ValueError(f"a run has 1 thread or more, not {threads}")
+    return threads
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(
@@ -140,6 +161,7 @@ def run(
     progress: bool | Watcher = True,
     max_memory: int | None = None,
     max_time: float | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Runs one spec and returns what it left, in memory.
 
@@ -151,12 +173,15 @@ def run(
     `max_memory` (bytes) and `max_time` (real seconds) refuse a run that would take more by its estimate, before anything is
     built; without them it may take 80 % of the memory that is free now, and a day. See `fanin.limits`.
 
+    The run has at most so many `threads`, by default as many as there are cores, and fewer where more would not pay: its
+    manifest has the number, and why it is one. The result is the same for any number.
+
     Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
 
     Raises `SpecError` for a spec that cannot run, `LimitError` (one of them) for one above its limits, and `OSError` for a file
     that cannot be read.
     """
-    job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time)
+    job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time).on(threads)
     return run_one(job, flows=flows, progress=progress)
 
 

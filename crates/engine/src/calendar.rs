@@ -282,6 +282,19 @@ impl EventQueue for CalendarQueue {
         self.line.get(self.first + n)
     }
 
+    fn first_at(&self) -> Time {
+        // Everything else lies in later buckets than the line.
+        if let Some(first) = self.line.get(self.first) {
+            return first.at;
+        }
+        let far = self.far.peek().map(|Reverse((at, ..))| *at);
+        let near = self.next_occupied().and_then(|days| {
+            let at = (self.day + days) as usize & (self.buckets.len() - 1);
+            self.buckets[at].iter().map(|event| event.at).min()
+        });
+        far.into_iter().chain(near).min().unwrap_or(Time::NEVER)
+    }
+
     fn len(&self) -> usize {
         self.len
     }

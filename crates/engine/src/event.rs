@@ -54,6 +54,8 @@ pub trait EventQueue {
     fn ahead(&self, _n: usize) -> Option<&Event> {
         None
     }
+    /// When the first event happens, or [`Time::NEVER`]. Changes nothing.
+    fn first_at(&self) -> Time;
     /// How many events wait.
     fn len(&self) -> usize;
     /// Whether none waits.

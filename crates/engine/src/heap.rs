@@ -48,6 +48,9 @@ impl EventQueue for HeapQueue {
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
         if self.heap.peek()?.event.at >= limit { None } else { self.heap.pop().map(|e| e.event) }
     }
+    fn first_at(&self) -> Time {
+        self.heap.peek().map_or(Time::NEVER, |first| first.event.at)
+    }
     fn len(&self) -> usize {
         self.heap.len()
     }

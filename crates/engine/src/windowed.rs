@@ -42,6 +42,9 @@ impl<Q: EventQueue> EventQueue for WindowedQueue<Q> {
             }
         }
     }
+    fn first_at(&self) -> Time {
+        self.parts.iter().map(Q::first_at).min().unwrap_or(Time::NEVER)
+    }
     fn len(&self) -> usize {
         self.parts.iter().map(Q::len).sum()
     }

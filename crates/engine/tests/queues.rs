@@ -52,6 +52,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(calendar.len(), heap.len());
+            prop_assert_eq!(calendar.first_at(), heap.first_at(), "step {}", number);
         }
         while let Some(event) = heap.pop_before(Time::NEVER) {
             prop_assert_eq!(calendar.pop_before(Time::NEVER), Some(event));

@@ -2,7 +2,8 @@
 
 use crate::spec::Spec;
 use fanin_engine::{CalendarQueue, Event, EventQueue, Streams};
-use fanin_fabric::Simulation;
+use fanin_fabric::Parts;
+use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_units::{Bytes, Time};
 use serde::Serialize;
 use std::path::Path;
@@ -120,15 +121,20 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
         let known: Vec<&str> = CASES.iter().map(|c| c.id).collect();
         return Err(format!("no case \"{id}\"; the cases are {}", known.join(", ")));
     };
-    if threads != 1 {
-        return Err(format!("a run has 1 thread in this version, not {threads}"));
-    }
     if !(scale > 0.0 && scale <= 1000.0) {
         return Err(format!("scale must be above 0 and at most 1000, not {scale}"));
     }
     let built = build(case, scale)?;
+    let of = cut(&built.network.graph, threads);
+    let parts = of.iter().max().map_or(1, |most| usize::from(*most) + 1);
+    if threads == 0 || parts < threads {
+        return Err(format!("case {id} runs on 1 to {parts} threads, not {threads}"));
+    }
+    if let Some(reason) = why_not_cut(&built.network, &built.traffics).filter(|_| threads > 1) {
+        return Err(format!("case {id} runs on 1 thread, not {threads}: {reason}"));
+    }
     let began = Instant::now();
-    let mut sim = Simulation::new(built.network, built.traffics, built.messages);
+    let mut sim = Parts::cut(built.network, built.traffics, built.messages, &of);
     let setup_seconds = began.elapsed().as_secs_f64();
     let window = built.measure.warm_up.saturating_add(built.measure.window);
     let (mut pending, mut looks) = (0, 0);
@@ -151,7 +157,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     let run_ns_per_event = seconds * 1e9 / totals.events.max(1) as f64;
     Ok(Measured {
         case: id.to_string(),
-        threads,
+        threads: sim.threads(),
         packet_hops: totals.packet_hops,
         seconds,
         packet_hops_per_second: totals.packet_hops as f64 / seconds.max(1e-9),

@@ -278,7 +278,13 @@ fn run_within(
     outputs.take(&mut network, config.payload)?;
     let left_out = outputs.left_out;
     let spools = outputs.close()?;
-    Ok(Outcome { run: hand_over(setup, &network, (left_out, limit), spools), cancelled, wall: begin.elapsed() })
+    Ok(Outcome {
+        run: hand_over(setup, &network, (left_out, limit), spools),
+        cancelled,
+        wall: begin.elapsed(),
+        threads: 1,
+        one_thread: None,
+    })
 }
 
 /// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when

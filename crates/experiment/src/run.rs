@@ -2,8 +2,9 @@
 
 use crate::built::{Built, Measure, Sampled, Series};
 use crate::capture::Traces;
+use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, Message, NetworkConfig, Simulation, TrafficConfig, What};
+use fanin_fabric::{DropCause, Flows, Hop, Parts, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -38,6 +39,10 @@ pub struct Outcome {
     pub cancelled: bool,
     /// Real time it took, set-up not counted.
     pub wall: Duration,
+    /// Threads that ran it.
+    pub threads: usize,
+    /// Why one did, where it might have had more.
+    pub one_thread: Option<String>,
 }
 
 /// Events between two looks at the clock: some ten milliseconds.
@@ -52,15 +57,36 @@ const DRAIN_STEP: Time = Time::from_us(100);
 pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
-pub fn run(built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
-    let Built { network, traffics, messages, measure, warnings } = built;
-    let graph = network.graph.clone();
-    let mut runner = Runner::new(network, traffics, messages, measure, progress);
+pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
+    let graph = built.network.graph.clone();
+    let (sim, traffics, one_thread) = network(&mut built);
+    let Built { measure, warnings, .. } = built;
+    let mut runner = Runner::new(sim, traffics, measure, progress);
+    runner.one_thread = one_thread;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
     runner.go();
     runner.finish(graph)
+}
+
+/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in one part.
+fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
+    let (network, measure) = (built.network.clone(), &built.measure);
+    let traffics = std::mem::take(&mut built.traffics);
+    let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
+    let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
+    let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
+    let planned = match built.one_thread {
+        Some(reason) => Err(reason),
+        None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
+        None => plan(&network, &traffics, built.threads),
+    };
+    let (sim, reason) = match planned {
+        Ok(parts) => (Parts::cut(network, traffics, messages, &parts), None),
+        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason)),
+    };
+    (sim, names, reason.filter(|_| built.threads > 1).map(str::to_string))
 }
 
 /// What a series samples.
@@ -98,7 +124,9 @@ impl<T> Kept<T> {
 const BIN: u64 = 1000;
 
 struct Runner<'a> {
-    sim: Simulation,
+    sim: Parts,
+    /// Why it is in one part, where it might be in more.
+    one_thread: Option<String>,
     measure: Measure,
     /// When the measured window ends.
     window_end: Time,
@@ -119,14 +147,11 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(
-        network: NetworkConfig,
-        traffics: Vec<TrafficConfig>,
-        messages: Box<dyn Iterator<Item = Message> + Send>,
+        mut sim: Parts,
+        traffics: Vec<(String, String)>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
-        let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
-        let mut sim = Simulation::new(network, traffics, messages);
         for message in &measure.trace {
             sim.follow(message.traffic, message.number, true);
         }
@@ -140,7 +165,7 @@ impl<'a> Runner<'a> {
             sampler
         });
         let samplers = samplers.collect();
-        let traces = Traces::new(&measure, &mut sim);
+        let traces = sim.one_mut().map_or_else(Traces::default, |sim| Traces::new(&measure, sim));
         let now = Instant::now();
         Self {
             delivered_before: sim.endless_delivered(),
@@ -148,7 +173,8 @@ impl<'a> Runner<'a> {
             sim,
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
-            traffics: names,
+            one_thread: None,
+            traffics,
             samplers,
             samples: Kept::new(MOST_SAMPLES),
             seen: Kept::new(MOST_SAMPLES),
@@ -235,7 +261,9 @@ impl<'a> Runner<'a> {
             return self.sim.run_until(until, EVENTS_PER_LOOK);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
-        self.traces.take(&mut self.sim);
+        if let Some(sim) = self.sim.one_mut() {
+            self.traces.take(sim);
+        }
         arrived
     }
 
@@ -349,7 +377,11 @@ impl<'a> Runner<'a> {
             events: self.log,
             files,
         };
-        Outcome { run, cancelled: self.cancelled, wall }
+        let threads = self.sim.threads();
+        let idle =
+            (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
+        let one_thread = self.one_thread.or(idle.map(str::to_string));
+        Outcome { run, cancelled: self.cancelled, wall, threads, one_thread }
     }
 
     /// The number of a message that was asked for, if it was posted.
@@ -465,7 +497,7 @@ fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
 }
 
 /// What can be seen there now.
-fn look_at(sim: &Simulation, watched: &Watched) -> Vec<(&'static str, f64)> {
+fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
     match watched.part {
         Part::Flow => {
             let message = sim.followed(watched.traffic, watched.number);
@@ -488,7 +520,7 @@ fn look_at(sim: &Simulation, watched: &Watched) -> Vec<(&'static str, f64)> {
 const TABLE_PEAK: &str = "table_peak";
 
 /// The largest of all switches' tables.
-fn table_peak(sim: &Simulation, traffic: u16, switches: u32) -> Option<u64> {
+fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {
     let seen = (0..switches).flat_map(|switch| sim.watch_switch(traffic, switch));
     seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
 }

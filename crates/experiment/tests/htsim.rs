@@ -1,5 +1,6 @@
 //! htsim's files, run: when what starts, what the tree is, and what a spec made of them is.
 
+use fanin_experiment::built::Built;
 use fanin_experiment::{CheckedSpec, Spec, htsim, run};
 use fanin_fabric::FlowRecord;
 use fanin_units::{Rate, Time};
@@ -97,6 +98,23 @@ fn a_multishot_starts_one_at_each_activation_in_the_order_of_the_file() {
         assert!(two.acked < one.acked && one.acked < three.acked);
         assert_eq!([five.start, three.start, four.start], activations[..3]);
     }
+}
+
+#[test]
+fn triggers_act_between_hosts_at_once_so_such_a_run_has_one_thread() {
+    let folder = Folder::new("threads");
+    let outcome = |text| {
+        let file = folder.file("m.cm", text);
+        run(Built { threads: 2, ..checked(&file, None, "none").build() }, &mut |_| true)
+    };
+    let free = outcome("Nodes 16\nConnections 1\n0->9 start 0 size 5000000\n");
+    let triggers = Some("htsim's triggers act between hosts at once");
+    assert_ne!(free.one_thread.as_deref(), triggers);
+    let bound = outcome(
+        "Nodes 16\nConnections 2\nTriggers 1\n0->9 id 1 start 0 size 5000000 recv_done_trigger 1\n1->3 id 2 trigger 1 size \
+         9000\ntrigger id 1 oneshot\n",
+    );
+    assert_eq!((bound.threads, bound.one_thread.as_deref()), (1, triggers));
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             let number = waiting.message as usize;
             self.slots[number].answers = if waiting.answers { message } else { NO_SLOT };
-            self.open_messages += (self.records[number].bytes < Message::ENDLESS) as u64;
+            self.open_messages += (self.records[number].bytes < Message::ENDLESS) as i64;
             self.schedule(self.now.saturating_add(waiting.delay), kind::START, waiting.message, 0);
         }
     }

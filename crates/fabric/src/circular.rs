@@ -34,7 +34,8 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline]
     pub(crate) fn look_for_circles(&mut self, port: PortId, classes: u8) {
         let stuck = classes & self.stuck(&self.ports[port.ix()]);
-        if stuck == 0 {
+        // A network that is cut is proven to have none.
+        if stuck == 0 || self.part.is_cut() {
             return;
         }
         // Where no queue of the next switch is paused too, nobody goes on.
@@ -42,7 +43,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.switches[peer as usize].ports.iter().any(|next| self.stuck(&self.ports[next.ix()]) != 0) {
             for class in (1..self.classes).filter(|class| stuck & 1 << class != 0) {
                 if self.is_in_circle(port.ix() * self.classes + class) {
-                    self.incidents.add(self.now, port, What::CircularWait(class as u8));
+                    self.incident(port, What::CircularWait(class as u8));
                 }
             }
         }

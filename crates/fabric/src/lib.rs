@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events), `query.rs` (what can be asked of it). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does).
+//! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -17,6 +17,7 @@ mod messages;
 mod nic;
 mod opening;
 mod packet;
+pub mod parallel;
 pub mod pfc;
 pub mod port;
 mod query;
@@ -35,6 +36,7 @@ pub use config::{
     Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
+pub use parallel::Parts;
 pub use results::{
     BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Hop, Incident, Incidents, Ledger, PortCounters, Totals,
     TrafficCounters, What,

@@ -8,7 +8,7 @@ use crate::host::NO_SLOT;
 use crate::results::FlowRecord;
 use crate::sim::{Simulation, Slots};
 use fanin_engine::EventQueue;
-use fanin_units::Time;
+use fanin_units::{NodeId, Time};
 use std::ops::{Index, IndexMut};
 use std::sync::OnceLock;
 
@@ -355,10 +355,18 @@ impl<Q: EventQueue> Simulation<Q> {
         self.unpacked = unpacked;
     }
 
-    fn message_is_over(&self, message: usize) -> bool {
+    /// Whether nothing happens to a message here any more: of one that a part of a network only sends or only receives, that
+    /// half is over, and of one between others nothing ever happens.
+    fn message_is_over(&mut self, message: usize) -> bool {
         let (record, slots) = (&self.records[message], &self.slots[message]);
-        let ended = record.finished.is_some() && record.acked.is_some();
-        ended && slots.send == NO_SLOT && slots.recv == NO_SLOT && slots.senders.is_none()
+        let (sends, receives) = (self.part.owns(NodeId(record.src)), self.part.owns(NodeId(record.dst)));
+        let over = (!sends || record.acked.is_some() && slots.send == NO_SLOT && slots.senders.is_none())
+            && (!receives || record.finished.is_some() && slots.recv == NO_SLOT);
+        if over && slots.senders.is_some() {
+            // Only a sender's end forgets these.
+            self.slots[message].senders = None;
+        }
+        over
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::Message;
 use crate::host::{NO_SLOT, SendFlow, Turn};
+use crate::parallel::News;
 use crate::routing::key;
 use crate::sim::{Simulation, kind};
 use fanin_cc::{Extra, PathInfo};
@@ -31,7 +32,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             // One that waited for others was counted when its gate opened, so that a run does not end in between.
             if !self.slots[number as usize].waited {
-                self.open_messages += ends as u64;
+                self.open_messages += ends as i64;
             }
             if overhead > Time::ZERO {
                 self.schedule(self.now.saturating_add(overhead), kind::START, number, START_AFTER_OVERHEAD);
@@ -67,6 +68,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, self.extra[traffic].data);
             self.records[number as usize].ideal = ideal;
             self.records[number as usize].hops = hops;
+            self.tell_receiver(number, Some(first));
             self.activate(slot);
             return;
         }
@@ -91,7 +93,16 @@ impl<Q: EventQueue> Simulation<Q> {
         self.senders[slot as usize].half.post(id, record.bytes);
         self.set_out(slot);
         self.slots[number as usize].send = slot;
+        self.tell_receiver(number, connection.then_some(number));
         self.activate(slot);
+    }
+
+    /// Tells a receiver in another part of the network what it looks up of a message that sets out.
+    fn tell_receiver(&mut self, message: u32, first: Option<u32>) {
+        if self.part.is_cut() && (first.is_some() || !self.programs.is_empty()) {
+            let record = &self.records[message as usize];
+            self.part.tell(NodeId(record.dst), News::SetOut { message, first, hops: record.hops });
+        }
     }
 
     /// Looks at which message a flow sends next, and how that sets out.

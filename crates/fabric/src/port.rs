@@ -34,6 +34,8 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
+    /// Whether the node that receives runs in another part of a network that is cut.
+    pub leads_away: bool,
     /// Which of the markings of its rate it has.
     pub marking: u8,
     /// Whether it is a host's.
@@ -81,6 +83,7 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
+            leads_away: false,
             marking: 0,
             of_host: false,
             peak_queue: 0,

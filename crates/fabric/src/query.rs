@@ -42,19 +42,23 @@ impl<Q: EventQueue> Simulation<Q> {
     /// What became of every message, in the order of their start, up to now.
     pub fn flows(&self) -> Vec<FlowRecord> {
         let mut flows = self.records.all();
-        self.tell_what_is_under_way(&mut flows);
+        self.add_channels(&mut flows, |_| self);
         flows
     }
 
     /// The same for good: the simulation knows of no message afterwards, so this is the last that it is asked.
     pub fn take_flows(&mut self) -> Flows {
         let mut records = std::mem::take(&mut self.records);
-        self.tell_what_is_under_way(&mut records);
+        self.add_channels(&mut records, |_| self);
         Flows::of(records)
     }
 
-    /// Fills in what the ends of messages under way have counted.
-    fn tell_what_is_under_way(&self, flows: &mut impl IndexMut<usize, Output = FlowRecord>) {
+    /// Adds what stands with the channels whose ends are here. `with` finds the part that a host runs in.
+    pub(crate) fn add_channels<'a>(
+        &'a self,
+        flows: &mut impl IndexMut<usize, Output = FlowRecord>,
+        with: impl Fn(u32) -> &'a Self,
+    ) {
         for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
@@ -69,13 +73,13 @@ impl<Q: EventQueue> Simulation<Q> {
             record.packets_arrived = receiver.arrived;
             record.packets_marked = receiver.marked;
             record.reordered = receiver.reordered;
-            if let Some((message, delivered)) = self.arriving(receiver) {
+            if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver) {
                 flows[message as usize].delivered = delivered;
             }
         }
     }
 
-    /// The message that arrives on an RDMA channel now, and how much of it has.
+    /// The message that arrives on an RDMA channel now, and how much of it has. Its sender is here.
     fn arriving(&self, receiver: &RecvFlow) -> Option<(u32, u64)> {
         let sender = self.senders.get(self.slots[receiver.flow.ix()].send as usize)?;
         let arrived = receiver.half.expected();
@@ -84,6 +88,11 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Payload bytes of a message that have arrived in order.
     pub fn delivered(&self, message: u32) -> u64 {
+        self.delivered_from(message, self)
+    }
+
+    /// The same where the message is sent from another part.
+    pub(crate) fn delivered_from(&self, message: u32, from: &Self) -> u64 {
         let record = &self.records[message as usize];
         if record.finished.is_some() {
             return record.bytes;
@@ -93,7 +102,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let arriving = if self.traffics[record.traffic as usize].config.tcp.is_some() {
             self.senders.get(slot).and_then(|end| self.tcp.get(end.tcp as usize)).and_then(TcpEnd::under_way)
         } else {
-            self.receivers.get(slot).filter(|r| r.flow.is_some()).and_then(|receiver| self.arriving(receiver))
+            self.receivers.get(slot).filter(|r| r.flow.is_some()).and_then(|receiver| from.arriving(receiver))
         };
         arriving.filter(|(arrives, _)| *arrives == message).map_or(0, |(_, delivered)| delivered)
     }
@@ -105,7 +114,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Messages with an end that were posted and have not arrived whole.
     pub fn open_messages(&self) -> u64 {
-        self.open_messages
+        self.open_messages as u64
     }
 
     /// Messages posted so far.
@@ -121,6 +130,12 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Payload bytes that endless flows have delivered in order so far, per traffic.
     pub fn endless_delivered(&self) -> Vec<u64> {
         let mut bytes = vec![0; self.traffics.len()];
+        self.add_endless(&mut bytes, |_| self);
+        bytes
+    }
+
+    /// Adds what endless flows to hosts here have delivered. `with` finds the part that a host runs in.
+    pub(crate) fn add_endless<'a>(&'a self, bytes: &mut [u64], with: impl Fn(u32) -> &'a Self) {
         for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
             let record = &self.records[message as usize];
             if record.bytes >= Message::ENDLESS {
@@ -128,13 +143,12 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
-            if let Some((message, delivered)) = self.arriving(receiver)
+            if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver)
                 && self.records[message as usize].bytes >= Message::ENDLESS
             {
                 bytes[receiver.traffic as usize] += delivered;
             }
         }
-        bytes
     }
 
     /// Drops and pauses, the first ones with time and place.

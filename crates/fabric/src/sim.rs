@@ -7,6 +7,7 @@ use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
 use crate::messages::{Table, Unpacked};
 use crate::packet::{PacketIx, Slab};
+use crate::parallel::Part;
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, FlowRecord, Hop, Incidents, Totals, TrafficCounters, What};
@@ -124,6 +125,10 @@ pub(crate) struct SwitchPorts {
 /// A network with its traffic, running.
 pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) now: Time,
+    /// Who caused the event that runs now.
+    pub(crate) cause: u32,
+    /// What it knows of the cut where it is a part of a network.
+    pub(crate) part: Part,
     pub(crate) queue: Q,
     pub(crate) config: NetworkConfig,
     pub(crate) streams: Streams,
@@ -227,9 +232,9 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) incidents: Incidents,
     /// Kept for searches for circular waits.
     pub(crate) circles: crate::circular::Search,
-    /// Messages with an end that are posted and have not arrived.
-    pub(crate) open_messages: u64,
-    messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
+    /// Messages with an end that are posted and have not arrived. Below zero in a part that receives more than it sends.
+    pub(crate) open_messages: i64,
+    pub(crate) messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
     loaded_to: Time,
 }
 
@@ -265,7 +270,7 @@ fn markings(config: &NetworkConfig, ports: &mut [Port]) -> Vec<Marking> {
 }
 
 /// The time between neighbouring events of a busy network, and how far ahead most of them lie.
-fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
+pub(crate) fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
     let wire = config.packet.payload as u64 + config.packet.header as u64;
     let links = &config.graph.links;
     let fastest = links.iter().map(|l| l.rate.tx_time(wire)).min().unwrap_or(Time::from_us(1));
@@ -280,6 +285,17 @@ impl<Q: EventQueue> Simulation<Q> {
         traffics: Vec<TrafficConfig>,
         messages: Box<dyn Iterator<Item = Message> + Send>,
         queue: Q,
+    ) -> Self {
+        Self::part_of_network(config, traffics, messages, queue, Part::default())
+    }
+
+    /// One part of a network that is cut: it has all tables, and only what happens at its own nodes.
+    pub(crate) fn part_of_network(
+        config: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+        queue: Q,
+        part: Part,
     ) -> Self {
         let streams = Streams::new(config.seed);
         let graph = &config.graph;
@@ -299,6 +315,7 @@ impl<Q: EventQueue> Simulation<Q> {
             (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), timer_event: Time::NEVER }).collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
+            port.leads_away = part.owns(port.node) && !part.owns(port.peer);
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
                 port.of_host = true;
@@ -404,6 +421,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let links = LinkState::all(&config.graph.links, &streams);
         let mut sim = Self {
             now: Time::ZERO,
+            cause: 0,
+            part,
             queue,
             packets: Slab::default(),
             queues: vec![Queue::default(); ports.len() * classes],
@@ -489,6 +508,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let to = until.min(self.loaded_to);
             while let Some(event) = self.queue.pop_before(to) {
                 self.now = event.at;
+                self.cause = event.source;
                 let way = self.look_ahead();
                 self.totals.events += 1;
                 self.handle(event, way);
@@ -603,7 +623,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 senders: message.senders,
             });
             self.chain(message.traffic, flow, &chain);
-            if chain.after.is_none() {
+            if chain.after.is_none() && self.part.owns(NodeId(message.src)) {
                 self.schedule(message.start.saturating_add(chain.delay), kind::START, flow, 0);
             }
         }
@@ -675,7 +695,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn drop_packet(&mut self, node: NodeId, at: PortId, ix: PacketIx, cause: DropCause) {
         self.fact(node, ix, 2);
         self.totals.drops.count(cause);
-        self.incidents.add(self.now, at, What::Dropped(cause));
+        self.incident(at, What::Dropped(cause));
         self.counters[at.ix() * self.classes + self.packets[ix].head.class as usize].dropped += 1;
         self.totals.ledger.dropped += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);

@@ -396,7 +396,12 @@ impl<Q: EventQueue> Simulation<Q> {
         port.busy_until = left;
         port.packets += 1;
         port.bytes += wire as u64;
-        self.queue.push(Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix });
+        let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix };
+        if port.leads_away {
+            self.part.leaves(arrival);
+        } else {
+            self.queue.push(arrival);
+        }
     }
 
     /// Lets the tap and the traces of messages look at a packet that leaves.
@@ -468,11 +473,13 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn set_paused(&mut self, port: PortId, class: usize, paused: bool) {
+        if paused {
+            self.incident(port, What::Paused(class as u8));
+        }
         let since = &mut self.paused_since[port.ix() * self.classes + class];
         if paused {
             self.ports[port.ix()].paused |= 1 << class;
             self.counters[port.ix() * self.classes + class].pauses += 1;
-            self.incidents.add(self.now, port, What::Paused(class as u8));
             if *since == Time::NEVER {
                 *since = self.now;
                 if self.tap.pauses {
@@ -637,6 +644,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn start_programs(&mut self) {
         for at in 0..self.programs.len() {
             for switch in 0..self.switches.len() {
+                if !self.part.owns(NodeId(self.config.graph.hosts + switch as u32)) {
+                    continue;
+                }
                 self.arm_switch(self.programs[at] as usize, switch);
             }
         }

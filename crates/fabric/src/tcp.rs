@@ -5,12 +5,13 @@ use crate::chain::NO_GATE;
 use crate::config::{Message, TcpConfig};
 use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
+use crate::parallel::{ELSEWHERE, News};
 use crate::routing::key;
 use crate::sim::{Simulation, Slots};
 use fanin_cc::{AckFields, Data, Extra, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId};
+use fanin_units::{FlowId, NodeId, PortId, Time};
 use std::collections::VecDeque;
 
 /// One end of a connection.
@@ -22,7 +23,7 @@ pub(crate) struct TcpEnd {
     incoming: Boundaries,
     /// Its flow at the receiver role of its scheme; [`NO_SLOT`] until the peer's first segment.
     receiver: u32,
-    /// The sending slot of the other end, as long as that exists.
+    /// The sending slot of the other end, as long as that exists; [`ELSEWHERE`] in another part of the network.
     peer: u32,
     /// Whether the application has closed it.
     closed: bool,
@@ -101,17 +102,22 @@ impl<Q: EventQueue> Simulation<Q> {
         let pair = (record.traffic, record.src, record.dst);
         let asked = self.slots[number as usize].answers;
         let known = match asked {
-            NO_SLOT if persistent => self.connections.get(&pair).map(|first| self.slots[*first as usize].clone()),
+            NO_SLOT if persistent => {
+                self.connections.get(&pair).map(|first| (*first, self.slots[*first as usize].clone()))
+            }
             NO_SLOT => None,
             // The way back: this end received what the other one sent.
             asked => {
                 let slots = self.slots[asked as usize].clone();
-                Some(Slots { send: slots.recv, recv: slots.send, ..slots })
+                let first = self.part.streams.get(&asked).copied().unwrap_or(asked);
+                Some((first, Slots { send: slots.recv, recv: slots.send, ..slots }))
             }
         };
-        let alive = |k: &Slots| k.send != NO_SLOT && k.recv != NO_SLOT && self.can_take_more(k.send, k.recv);
+        let alive = |(first, k): &(u32, Slots)| {
+            k.send != NO_SLOT && k.recv != NO_SLOT && self.can_take_more(k.send, k.recv, *first)
+        };
         let ends = match known.filter(alive) {
-            Some(known) => (known.send, known.recv),
+            Some((_, known)) => (known.send, known.recv),
             None => match self.open_connection(number) {
                 Some(ends) => ends,
                 None => {
@@ -127,10 +133,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tcp_settle(ends.0);
     }
 
-    /// Whether these senders are the two ends of one connection now, and the first has not been closed.
-    fn can_take_more(&self, one: u32, other: u32) -> bool {
-        let end = self.tcp.get(self.senders[one as usize].tcp as usize);
-        end.is_some_and(|end| end.peer == other && !end.closed)
+    /// Whether these senders are the two ends of one connection now, and the first has not been closed. What opened the
+    /// connection names it where the other end is elsewhere.
+    fn can_take_more(&self, one: u32, other: u32, first: u32) -> bool {
+        let sender = &self.senders[one as usize];
+        let end = self.tcp.get(sender.tcp as usize);
+        // The other end is not gone before this one is closed.
+        end.is_some_and(|end| end.peer == other && !end.closed) && (other != ELSEWHERE || sender.flow.0 == first)
     }
 
     /// Both ends of a new connection, the other one waiting for a SYN; `None` without a way between the hosts.
@@ -147,10 +156,19 @@ impl<Q: EventQueue> Simulation<Q> {
         let port_back = self.routes.next(&self.ports, to, from, back)?;
         let active = Connection::connect(&config.connection);
         let passive = Connection::listen(&config.connection);
-        let one = self.open_end(number, (from, to), there, port, active, false);
-        let other = self.open_end(number, (to, from), back, port_back, passive, true);
-        self.tcp[self.senders[one as usize].tcp as usize].peer = other;
-        self.tcp[self.senders[other as usize].tcp as usize].peer = one;
+        let (one, other) = match (self.part.owns(from), self.part.owns(to)) {
+            (true, true) => {
+                let one = self.open_end(number, (from, to), there, port, active, false);
+                (one, self.open_end(number, (to, from), back, port_back, passive, true))
+            }
+            (true, false) => (self.open_end(number, (from, to), there, port, active, false), ELSEWHERE),
+            (false, _) => (ELSEWHERE, self.open_end(number, (to, from), back, port_back, passive, true)),
+        };
+        for (end, peer) in [(one, other), (other, one)] {
+            if end != ELSEWHERE {
+                self.tcp[self.senders[end as usize].tcp as usize].peer = peer;
+            }
+        }
         self.slots[number as usize].send = one;
         self.slots[number as usize].recv = other;
         if config.persistent {
@@ -183,15 +201,45 @@ impl<Q: EventQueue> Simulation<Q> {
         let record = self.records[number as usize];
         let sender = &self.senders[from as usize];
         let (from_tcp, key) = (sender.tcp as usize, sender.key);
-        let to_tcp = self.senders[to as usize].tcp as usize;
+        let first = sender.flow.0;
         let (ideal, hops) = self.lone(NodeId(record.src), NodeId(record.dst), key, record.bytes, 0);
         let row = &mut self.records[number as usize];
         (row.ideal, row.hops) = (ideal, hops);
         self.slots[number as usize].send = from;
         self.slots[number as usize].recv = to;
         self.tcp[from_tcp].outgoing.push(number, record.bytes);
-        self.tcp[to_tcp].incoming.push(number, record.bytes);
+        if to == ELSEWHERE {
+            let at = self.now;
+            self.part.tell(NodeId(record.dst), News::Stream { message: number, first, at });
+        } else {
+            let to_tcp = self.senders[to as usize].tcp as usize;
+            self.tcp[to_tcp].incoming.push(number, record.bytes);
+        }
         self.tcp[from_tcp].connection.write(record.bytes);
+    }
+
+    /// A host in another part of the network put a message into a stream to a host of this one. Opens the end that waits
+    /// for a SYN where the message opened its connection.
+    pub(crate) fn stream_from_elsewhere(&mut self, number: u32, first: u32, at: Time) {
+        if number == first {
+            // It was opened then, and nothing has reached it since.
+            let now = core::mem::replace(&mut self.now, at);
+            self.open_connection(number);
+            self.now = now;
+        }
+        let answers = self.records[number as usize].src != self.records[first as usize].src;
+        let slots = &self.slots[first as usize];
+        let end = if answers { slots.send } else { slots.recv };
+        if number != first && self.slots[number as usize].counts != NO_GATE {
+            self.part.streams.insert(number, first);
+        }
+        self.slots[number as usize].send = ELSEWHERE;
+        self.slots[number as usize].recv = end;
+        if end != NO_SLOT {
+            let bytes = self.records[number as usize].bytes;
+            let tcp = self.senders[end as usize].tcp as usize;
+            self.tcp[tcp].incoming.push(number, bytes);
+        }
     }
 
     fn close_end(&mut self, slot: u32) {
@@ -546,7 +594,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.receivers[receiver as usize].flow = FlowId::NONE;
             self.free_receivers.push(receiver);
         }
-        if peer != NO_SLOT {
+        if peer != NO_SLOT && peer != ELSEWHERE {
             self.tcp[self.senders[peer as usize].tcp as usize].peer = NO_SLOT;
         }
         let slots = &mut self.slots[first.ix()];

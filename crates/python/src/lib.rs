@@ -4,6 +4,7 @@
 mod arrow;
 
 use arrow::ArrowTable;
+use fanin_experiment::built::Built;
 use fanin_experiment::{Exceeded, Limits, ListedFlow, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -177,7 +178,7 @@ fn explain(
 
 /// Runs a spec without the GIL.
 #[pyfunction]
-#[pyo3(signature = (text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None))]
+#[pyo3(signature = (text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None, threads=1))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -192,6 +193,7 @@ fn run(
     progress: Option<Py<PyAny>>,
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
+    threads: usize,
 ) -> PyResult<RunResult> {
     let listed: Vec<ListedFlow> = flows.map(arrow::listed_flows).transpose()?.unwrap_or_default();
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
@@ -199,7 +201,7 @@ fn run(
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
         limits.check(&checked, &listed).map_err(too_much)?;
-        let built = checked.build_with(listed).map_err(refused)?;
+        let built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
         let outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
         Ok::<_, PyErr>((checked, outcome))
     })?;
@@ -234,7 +236,7 @@ fn run_hpcc(
 
 /// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
 #[pyfunction]
-#[pyo3(signature = (config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None))]
+#[pyo3(signature = (config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None, threads=1))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc_under(
     py: Python<'_>,
@@ -246,13 +248,14 @@ fn run_hpcc_under(
     progress: Option<Py<PyAny>>,
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
+    threads: usize,
 ) -> PyResult<RunResult> {
     let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
     let ordinary =
         hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?;
-    let outcome = py.detach(|| ordinary.run(&mut |state| look(progress.as_ref(), state)));
+    let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     let checked = ordinary.checked();
     let measure = checked.measure();
@@ -346,7 +349,12 @@ fn left_by(
     spec_toml: String,
 ) -> RunResult {
     let summary = summarise(&outcome.run, sizes, allow_drops);
-    let manifest = Manifest::new(name, seed, &outcome.run, outcome.wall.as_secs_f64(), outcome.cancelled);
+    let wall_s = outcome.wall.as_secs_f64();
+    let manifest = Manifest {
+        threads: outcome.threads,
+        one_thread: outcome.one_thread.clone(),
+        ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
+    };
     RunResult { outcome, summary, manifest, spec_toml }
 }
 

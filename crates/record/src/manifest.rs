@@ -38,8 +38,10 @@ pub struct Manifest {
     pub name: String,
     /// Root seed.
     pub seed: u64,
-    /// Threads the run used.
+    /// Threads the run used. The result does not depend on it.
     pub threads: usize,
+    /// Why it used one where it might have had more.
+    pub one_thread: Option<String>,
     /// The machine.
     pub machine: Machine,
     /// Whether the run was stopped before its end.
@@ -69,6 +71,7 @@ impl Manifest {
             name: name.to_string(),
             seed,
             threads: 1,
+            one_thread: None,
             machine: Machine::here(),
             cancelled,
             complete: !cancelled,

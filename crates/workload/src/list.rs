@@ -51,6 +51,11 @@ impl FlowList {
         Self { flows: flows.into(), chains: chains.into() }
     }
 
+    /// Whether some of them wait for others, which need not be of the same host.
+    pub fn has_gates(&self) -> bool {
+        self.chains.iter().any(|chain| chain.after.is_some())
+    }
+
     /// From the text of a comma-separated file. Its first line names the columns, in any order: `src`, `dst` (host
     /// numbers below `hosts`), `bytes`, the start as `start_ps`, `start_ns`, `start_us`, `start_ms` or `start_s`
     /// (decimals allowed, exact to the picosecond), and optionally `group` (empty for none). Empty lines are skipped.

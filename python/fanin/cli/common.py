@@ -48,6 +48,12 @@ Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parque
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in --out DIR.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Most threads of a run; by default the processors there are. The result is the same."
+    ),
+]
 OneScheme = Annotated[
     str | None,
     typer.Option(

@@ -23,6 +23,7 @@ from fanin.cli.common import (
     Parquet,
     Set,
     SpecFile,
+    Threads,
     Workers,
     complete_scheme,
     emit,
@@ -72,6 +73,7 @@ def run(
     show_finished: Annotated[
         bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
     ] = False,
+    threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
     as_json: AsJson = False,
@@ -116,7 +118,14 @@ def run(
         folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
         check_target(folder, force=force or out is None)
         result = run_hpcc(
-            files[0], trace=trace, scheme=scheme, set=changes, seed=seed, max_memory=memory, max_time=time
+            files[0],
+            trace=trace,
+            scheme=scheme,
+            set=changes,
+            seed=seed,
+            max_memory=memory,
+            max_time=time,
+            threads=threads,
         )
         result.save(folder, parquet=parquet, force=force or out is None)
         report(Comparison([result], result.cancelled), folder, as_json=as_json)
@@ -126,7 +135,7 @@ def run(
     job = Job.of(spec, changes).using(scheme, seed)
     folder = out or default_folder(job) / job.label
     check_target(folder, force=force or out is None)
-    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time)
+    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads)
     result.save(folder, parquet=parquet, force=force or out is None)
     if from_htsim:
         htsim.write_finished(result, folder)
@@ -154,6 +163,7 @@ def compare(
     force: Force = False,
     allow_drops: AllowDrops = False,
     workers: Workers = None,
+    threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
     as_json: AsJson = False,
@@ -183,7 +193,14 @@ def compare(
         raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
     check_target(folder / "a-run", force=force)
     compared = fanin.compare(
-        spec, each_scheme, each_seed, set=changes, workers=workers, max_memory=memory, max_time=time
+        spec,
+        each_scheme,
+        each_seed,
+        set=changes,
+        workers=workers,
+        max_memory=memory,
+        max_time=time,
+        threads=threads,
     )
     if not compared.results:
         raise CommandError("stopped before anything had run", INTERRUPTED)

@@ -2,6 +2,7 @@
 //! thresholds become a spec, and finished flows a `fct.txt` that stands beside one of that simulator.
 
 use super::{Setup, traffic_name};
+use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};
 use crate::{Problem, Problems};
@@ -77,12 +78,13 @@ impl Ordinary {
         &self.checked
     }
 
-    /// Runs it to its end, or until `progress` answers no.
+    /// Runs it on at most so many threads to its end, or until `progress` answers no.
     ///
     /// # Errors
     /// When the FCT file cannot be written.
-    pub fn run(&self, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
-        let mut outcome = crate::run::run(self.checked.build(), progress);
+    pub fn run(&self, threads: usize, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+        let built = Built { threads, ..self.checked.build() };
+        let mut outcome = crate::run::run(built, progress);
         let spool = self.completions(&outcome.run)?;
         outcome.run.files.push(spool);
         Ok(outcome)

@@ -62,7 +62,7 @@ fn flows_keep_their_ports_and_their_order_under_another_scheme() {
     let flows = "4\n1 0 3 200 900000 2\n1 0 3 100 500 2\n2 0 3 100 700 2\n1 0 3 200 300 2.000001\n";
     let files = Files::new("ordinary", flows);
     let ordinary = Ordinary::read("c.txt", &files.0, "none", &[], None).unwrap();
-    let run = ordinary.run(&mut |_| true).unwrap().run;
+    let run = ordinary.run(1, &mut |_| true).unwrap().run;
     let fct = run.files.iter().find(|spool| spool.name() == "fct.txt").unwrap();
     let lines = hpcc::read_fct("fct.txt", &std::fs::read(fct.path()).unwrap()).unwrap();
     let mut seen: Vec<_> = lines.iter().map(|l| (hpcc::ip_node(l.sip), l.sport, l.dport, l.bytes, l.start)).collect();
@@ -89,7 +89,7 @@ fn the_last_flow_is_there_though_its_ack_comes_late() {
     // Its last byte arrives just before 100 us, where the run looks whether all has arrived.
     let files = Files::new("late", "1\n1 0 3 100 1167000 2\n");
     let ordinary = Ordinary::read("c.txt", &files.0, "none", &[], None).unwrap();
-    let run = ordinary.run(&mut |_| true).unwrap().run;
+    let run = ordinary.run(1, &mut |_| true).unwrap().run;
     let flow = run.flows[0];
     let look = Time::from_us(100);
     assert!(flow.finished < look && look < flow.acked && flow.acked.is_some(), "{} {}", flow.finished, flow.acked);

@@ -16,6 +16,10 @@ pub struct Built {
     pub measure: Measure,
     /// What a reader of the results should know.
     pub warnings: Vec<String>,
+    /// Most threads of the run: 1, unless set to more. The result does not depend on it.
+    pub threads: usize,
+    /// Why it is not to be cut into parts for more, where that cannot be seen of the network and its traffics.
+    pub one_thread: Option<&'static str>,
 }
 
 /// What is measured, and for how long.

@@ -262,12 +262,17 @@ impl CheckedSpec {
     /// When a flow does not fit the network.
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
+        let gates =
+            |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_gates());
+        let one_thread = self.workloads.iter().any(gates).then_some("htsim's triggers act between hosts at once");
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
             messages,
             measure: self.measure.clone(),
             warnings: self.warnings.clone(),
+            threads: 1,
+            one_thread,
         })
     }
 

@@ -1,0 +1,409 @@
+//! One run on many threads: the network is cut into parts, each a whole [`Simulation`] in which only the events of its own
+//! nodes run.
+//!
+//! All parts run a window ahead that is as long as the shortest link between two of them. What one sends to another in it
+//! arrives after it, so at its end they meet, hand over packets, and go on from the next event that any of them has. Events
+//! have one order that depends neither on the queue they stand in nor on when they joined it, every random stream belongs to
+//! one node or port, and facts add up; so a run gives the same result for any cut.
+//!
+//! What would act on two parts at once is not cut: see [`why_not_cut`]. What a receiver looks up of its sender's decisions
+//! travels ahead of the packets (`part::News`). Tables are merged by who owns a row (`together.rs`): the sender's half of a
+//! message, the receiver's half, a port.
+
+mod barrier;
+mod cut;
+mod part;
+mod reasons;
+mod source;
+mod together;
+
+pub(crate) use part::{ELSEWHERE, News, Part};
+
+pub use cut::cut;
+pub use reasons::{plan, why_not_cut, window};
+
+use crate::config::{Message, NetworkConfig, TrafficConfig};
+use crate::sim::{Simulation, event_spacing};
+use barrier::{Barrier, Presence};
+use fanin_engine::CalendarQueue;
+use fanin_units::Time;
+use part::Mail;
+use source::Reader;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Events per window from which on threads are worth their meeting at its end: some tens of microseconds of work.
+pub const WORTH: u64 = 400;
+/// Windows between two looks at whether they are.
+const LOOK: u64 = 64;
+/// What it takes to start all threads and to wait for their end, in windows.
+const START: u64 = 2;
+
+/// A network in one or more parts, each of which has a thread. One part is a [`Simulation`] and nothing else.
+///
+/// Where a window holds less than [`WORTH`] events, the caller's thread runs all parts in turn, until there are more again.
+pub struct Parts {
+    /// Those of the other threads are away while they run.
+    members: Vec<Option<Box<Member>>>,
+    /// How far parts may run ahead of each other.
+    window: Time,
+    /// The other threads, once they were worth it.
+    crew: Option<Crew>,
+    /// Whether they are now.
+    sharing: bool,
+    /// Whether they always are.
+    always: bool,
+    /// Windows and events since the last look at whether they are.
+    since: [u64; 2],
+    /// Events that many threads ran, and one.
+    ran: [u64; 2],
+    /// The part of each node; empty where there is one part.
+    of: Arc<[u16]>,
+}
+
+/// A part between two runs.
+struct Member {
+    sim: Simulation,
+    /// Mail on its way out, by part.
+    out: Vec<Mail>,
+    /// Which of the two mailboxes is next.
+    turn: usize,
+}
+
+/// The threads of a run but the first, which is the caller's.
+struct Crew {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// How far the part of a thread is. A line of the cache each, since each is written by another thread.
+#[derive(Default)]
+#[repr(align(128))]
+struct State {
+    /// When something happens next there, in picoseconds.
+    next: AtomicU64,
+    /// Events since the run began.
+    events: AtomicU64,
+}
+
+/// What threads of a run share. All things that are written in one window and read in the next are there twice.
+struct Shared {
+    parts: usize,
+    window: Time,
+    barrier: Barrier,
+    states: [Vec<State>; 2],
+    /// From part to part, by `from * parts + to`.
+    mail: [Vec<Mutex<Mail>>; 2],
+    /// Where the members of the other threads lie before and after a run.
+    desks: Vec<Mutex<Option<Box<Member>>>>,
+    task: Mutex<Task>,
+}
+
+/// What the threads are to do.
+#[derive(Clone, Copy)]
+enum Task {
+    Run { until: Time, budget: u64 },
+    Stop,
+}
+
+/// Why a stretch of a run ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Arrived,
+    Spent,
+    /// It is time to look whether threads are worth it.
+    Look,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Parts {
+    /// A network at time zero, whole. Messages come in the order of their start.
+    pub fn whole(
+        config: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+    ) -> Self {
+        Self::of_one(Simulation::new(config, traffics, messages))
+    }
+
+    fn of_one(sim: Simulation) -> Self {
+        Self {
+            members: vec![Some(Box::new(Member { sim, out: Vec::new(), turn: 0 }))],
+            window: Time::NEVER,
+            crew: None,
+            sharing: false,
+            always: false,
+            since: [0; 2],
+            ran: [0; 2],
+            of: Arc::new([]),
+        }
+    }
+
+    /// The same cut into parts, given for each node: `0..parts`, each at least once.
+    ///
+    /// The network must be one that [`why_not_cut`] has nothing against, and links between parts must have a delay.
+    ///
+    /// # Panics
+    /// Where a part is missing, or a link between two has no delay.
+    pub fn cut(
+        config: NetworkConfig,
+        traffics: Vec<TrafficConfig>,
+        messages: Box<dyn Iterator<Item = Message> + Send>,
+        of: &[u16],
+    ) -> Self {
+        let parts = of.iter().max().map_or(1, |most| *most as usize + 1);
+        if parts == 1 {
+            return Self::whole(config, traffics, messages);
+        }
+        assert_eq!(of.len(), config.graph.names.len(), "a part for each node");
+        debug_assert_eq!(why_not_cut(&config, &traffics), None, "the network cannot be cut");
+        // Parts between which there is no link never have to wait for each other.
+        let window = window(&config.graph, of).unwrap_or(Time::from_ms(1));
+        assert!(window > Time::ZERO, "a link without delay between two parts");
+        let of: Arc<[u16]> = of.into();
+        let (spacing, horizon) = event_spacing(&config);
+        let spacing = Time::from_ps(spacing.as_ps().saturating_mul(parts as u64));
+        let build = |(number, reader): (usize, Reader)| {
+            let part = Part { of: of.clone(), number: number as u16, ..Part::default() };
+            let queue = CalendarQueue::new(config.seed, spacing, horizon);
+            let sim = Simulation::part_of_network(config.clone(), traffics.clone(), Box::new(reader), queue, part);
+            let out = (0..parts).map(|_| Mail::default()).collect();
+            Some(Box::new(Member { sim, out, turn: 0 }))
+        };
+        let readers = Reader::all(messages, parts);
+        let members = std::thread::scope(|scope| {
+            let build = &build;
+            let threads: Vec<_> =
+                readers.into_iter().enumerate().map(|reader| scope.spawn(move || build(reader))).collect();
+            let built = threads.into_iter().map(|thread| thread.join());
+            built.map(|member| member.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        Self { members, window, crew: None, sharing: false, always: false, since: [0; 2], ran: [0; 2], of }
+    }
+
+    /// How many parts there are, which is the most threads that run.
+    pub fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Gives each part a thread even where that is not worth it, for tests.
+    pub fn always_share(&mut self) {
+        (self.sharing, self.always) = (self.count() > 1, true);
+    }
+
+    /// How many threads ran most of the events so far.
+    pub fn threads(&self) -> usize {
+        let [shared, alone] = self.ran;
+        if shared > alone { self.count() } else { 1 }
+    }
+
+    /// Runs all events before `until`, at most about `budget` of them; a cut network stops at the end of a window. Returns
+    /// whether it got there.
+    pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
+        if self.members.len() == 1 {
+            return self.only_mut().run_until(until, budget);
+        }
+        let mut left = budget;
+        loop {
+            let before = self.events();
+            let (ended, windows) =
+                if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
+            let ran = self.events() - before;
+            self.ran[usize::from(!self.sharing)] += ran;
+            self.look(windows + START, ran);
+            left = left.saturating_sub(ran);
+            match ended {
+                Ended::Arrived => return true,
+                Ended::Spent => return false,
+                Ended::Look => {}
+            }
+        }
+    }
+
+    /// Counts windows and their events, and now and then decides who runs the next ones.
+    fn look(&mut self, windows: u64, events: u64) {
+        let [all, held] = &mut self.since;
+        *all += windows;
+        *held += events;
+        if *all >= LOOK || *held >= LOOK * WORTH {
+            // It takes less to go on than to begin, so that they do not change their minds all the time.
+            let worth = if self.sharing { WORTH / 2 } else { WORTH };
+            self.sharing = self.always || *held / *all >= worth;
+            self.since = [0; 2];
+        }
+    }
+
+    /// All parts in turn. Answers why that ended, and after how many windows.
+    fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
+        let window = self.window;
+        let mut members: Vec<&mut Member> =
+            self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
+        let events = |members: &[&mut Member]| members.iter().map(|member| member.sim.totals.events).sum::<u64>();
+        let before = events(&members);
+        let mut windows = 0;
+        loop {
+            let next = members.iter_mut().map(|member| member.sim.next_at()).min().unwrap_or(Time::NEVER);
+            if next >= until {
+                members.iter_mut().for_each(|member| _ = member.sim.run_until(until, u64::MAX));
+                return (Ended::Arrived, windows);
+            }
+            if events(&members) - before >= budget {
+                return (Ended::Spent, windows);
+            }
+            if windows == LOOK {
+                return (Ended::Look, windows);
+            }
+            windows += 1;
+            let end = next.saturating_add(window).min(until);
+            for member in &mut members {
+                member.sim.run_until(end, u64::MAX);
+                let Member { sim, out, .. } = &mut **member;
+                sim.send_mail(out);
+            }
+            for from in 0..members.len() {
+                for to in (0..members.len()).filter(|to| *to != from) {
+                    let mut mail = core::mem::take(&mut members[from].out[to]);
+                    members[to].sim.take_mail(&mut mail);
+                    members[from].out[to] = mail;
+                }
+            }
+        }
+    }
+
+    /// Each part on a thread of its own.
+    fn run_shared(&mut self, until: Time, budget: u64) -> (Ended, u64) {
+        let (count, window) = (self.members.len(), self.window);
+        let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
+        let shared = crew.shared.clone();
+        *lock(&shared.task) = Task::Run { until, budget };
+        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
+            *lock(desk) = member.take();
+        }
+        let own = self.members[0].as_mut().expect("members are here between runs");
+        let ended = {
+            let _present = Presence(&shared.barrier);
+            let begun = shared.barrier.wait();
+            let ended = begun.then(|| shared.run(own, 0, until, budget)).flatten();
+            ended.filter(|_| shared.barrier.wait())
+        };
+        let Some(ended) = ended else { crew.tell_panic() };
+        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
+            *member = lock(desk).take();
+        }
+        ended
+    }
+}
+
+impl Shared {
+    /// Runs one part until all find the same reason to end; nothing when another one panicked.
+    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64) -> Option<(Ended, u64)> {
+        let Member { sim, out, turn } = member;
+        let before = sim.totals.events;
+        let mut windows = 0;
+        loop {
+            // What happened in the window before this one, in the first round nothing.
+            let state = &self.states[*turn][number];
+            state.next.store(sim.next_at().as_ps(), Relaxed);
+            state.events.store(sim.totals.events - before, Relaxed);
+            sim.send_mail(out);
+            for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+                core::mem::swap(mail, &mut *lock(&self.mail[*turn][number * self.parts + to]));
+            }
+            // The barrier orders what is written before it and what is read after it.
+            if !self.barrier.wait() {
+                return None;
+            }
+            for from in (0..self.parts).filter(|from| *from != number) {
+                sim.take_mail(&mut lock(&self.mail[*turn][from * self.parts + number]));
+            }
+            let states = &self.states[*turn];
+            let next = states.iter().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
+            let events: u64 = states.iter().map(|state| state.events.load(Relaxed)).sum();
+            *turn ^= 1;
+            if next >= until {
+                sim.run_until(until, u64::MAX);
+                return Some((Ended::Arrived, windows));
+            }
+            if events >= budget {
+                return Some((Ended::Spent, windows));
+            }
+            if windows == 4 * LOOK {
+                return Some((Ended::Look, windows));
+            }
+            windows += 1;
+            sim.run_until(next.saturating_add(self.window).min(until), u64::MAX);
+        }
+    }
+
+    /// What one of the other threads does all its life.
+    fn work(&self, number: usize) {
+        let _present = Presence(&self.barrier);
+        while self.barrier.wait() {
+            let task = *lock(&self.task);
+            let Task::Run { until, budget } = task else { return };
+            let Some(mut member) = lock(&self.desks[number]).take() else { return };
+            if self.run(&mut member, number, until, budget).is_none() {
+                return;
+            }
+            *lock(&self.desks[number]) = Some(member);
+            if !self.barrier.wait() {
+                return;
+            }
+        }
+    }
+}
+
+impl Crew {
+    fn new(parts: usize, window: Time) -> Self {
+        let states = || (0..parts).map(|_| State::default()).collect();
+        let mail = || (0..parts * parts).map(|_| Mutex::default()).collect();
+        let shared = Arc::new(Shared {
+            parts,
+            window,
+            barrier: Barrier::new(parts),
+            states: [states(), states()],
+            mail: [mail(), mail()],
+            desks: (0..parts).map(|_| Mutex::new(None)).collect(),
+            task: Mutex::new(Task::Stop),
+        });
+        let work = |number: usize| {
+            let shared = shared.clone();
+            let thread = std::thread::Builder::new().name(format!("part {number}"));
+            thread.spawn(move || shared.work(number)).expect("the system starts a thread")
+        };
+        let threads = (1..parts).map(work).collect();
+        Self { shared, threads }
+    }
+
+    /// One of the threads panicked: so does the caller, with what that one said.
+    fn tell_panic(&mut self) -> ! {
+        let mut said: Option<Box<dyn std::any::Any + Send>> = None;
+        for thread in self.threads.drain(..) {
+            if let Err(panic) = thread.join() {
+                said = Some(panic);
+            }
+        }
+        match said {
+            Some(panic) => std::panic::resume_unwind(panic),
+            None => panic!("a part of the network was lost"),
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        if self.threads.is_empty() {
+            return;
+        }
+        *lock(&self.shared.task) = Task::Stop;
+        // After a panic here the others are on their way out.
+        self.shared.barrier.wait();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What keeps a network in one piece.
+
+use super::{WORTH, cut};
+use crate::config::{NetworkConfig, TrafficConfig};
+use crate::deadlock::{Entry, prove};
+use crate::topology::Graph;
+use fanin_cc::PathInfo;
+use fanin_units::{Rate, Time};
+
+/// Why a network is not to be cut anywhere, or `None`. Gates of messages are not seen here: those of patterns are local to a
+/// host, those of htsim's triggers are not, and whoever has such triggers must not cut.
+pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option<&'static str> {
+    if config.graph.links.iter().any(|link| !link.outages.is_empty()) {
+        return Some("a link that goes down changes the routes of all nodes at once");
+    }
+    if traffics.iter().any(|traffic| traffic.tcp.is_some() && acts_by_itself(traffic)) {
+        return Some("a scheme over TCP acts before its connection's other end hears of it");
+    }
+    if config.classes.iter().any(|class| class.lossless) {
+        if traffics.iter().any(|traffic| traffic.scheme.launch(1, 0).pinned) {
+            return Some(
+                "deflections under PFC may wait in a circle, and the search for one sees all switches at once",
+            );
+        }
+        if !prove(&config.graph, Entry::AfterLastMisroute).holds() {
+            return Some("under PFC its queues may wait in a circle, and the search for one sees all switches at once");
+        }
+    }
+    None
+}
+
+/// How a run is best shared by at most so many threads: the part of each node, or why one thread is better.
+///
+/// # Errors
+/// A short sentence, the reason.
+pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) -> Result<Vec<u16>, &'static str> {
+    if threads < 2 {
+        return Err("it was given one");
+    }
+    let of = cut(&config.graph, threads);
+    if of.iter().all(|part| *part == 0) {
+        return Err("all hosts are at one switch");
+    }
+    let window = window(&config.graph, &of).unwrap_or(Time::from_ms(1));
+    if window == Time::ZERO {
+        return Err("links between its parts have no delay");
+    }
+    let wire = u64::from(config.packet.payload) + u64::from(config.packet.header);
+    let packets = config.graph.links.iter().map(|link| 2 * link.rate.bytes_in(window) / wire).sum::<u64>();
+    if packets < WORTH {
+        return Err("its parts have too little to do between two looks at each other");
+    }
+    why_not_cut(config, traffics).map_or(Ok(of), Err)
+}
+
+/// Whether a sender of a traffic's scheme has a timer, or shares something, from when it is made.
+fn acts_by_itself(traffic: &TrafficConfig) -> bool {
+    let rate = Rate::from_gbps(10);
+    let rtt = Time::from_us(10);
+    let path = PathInfo {
+        line_rate: rate,
+        nic_rate: rate,
+        base_rtt: rtt,
+        payload: 1000,
+        wire: 1040,
+        network_bdp: rate.bytes_in(rtt),
+        network_rtt: rtt,
+    };
+    let mut scheme = traffic.scheme.build();
+    scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
+}
+
+/// How far parts may run ahead of each other: the delay of the shortest link between two of them. `None` where there is none.
+pub fn window(graph: &Graph, of: &[u16]) -> Option<Time> {
+    let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
+    between.map(|link| link.delay).min()
+}

@@ -1,0 +1,98 @@
+//! One iterator of messages for all parts: who needs a stretch first makes it.
+
+use crate::config::Message;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Messages made at once, so that parts seldom ask.
+const BLOCK: usize = 1024;
+
+type Messages = Box<dyn Iterator<Item = Message> + Send>;
+
+struct Source {
+    messages: Messages,
+    /// Blocks that not all parts have taken, each with how many have yet to.
+    blocks: VecDeque<(Arc<[Message]>, usize)>,
+    /// The number of the first of them.
+    first: usize,
+    readers: usize,
+}
+
+impl Source {
+    fn block(&mut self, number: usize) -> Arc<[Message]> {
+        while self.first + self.blocks.len() <= number {
+            let block: Vec<Message> = self.messages.by_ref().take(BLOCK).collect();
+            self.blocks.push_back((block.into(), self.readers));
+        }
+        let (block, left) = &mut self.blocks[number - self.first];
+        *left -= 1;
+        let block = block.clone();
+        while self.blocks.front().is_some_and(|(_, left)| *left == 0) {
+            self.blocks.pop_front();
+            self.first += 1;
+        }
+        block
+    }
+}
+
+/// The messages as one part sees them: all of them, in order.
+pub(crate) struct Reader {
+    source: Arc<Mutex<Source>>,
+    block: Arc<[Message]>,
+    at: usize,
+    next: usize,
+}
+
+impl Reader {
+    /// As many readers of the same messages.
+    pub fn all(messages: Messages, readers: usize) -> Vec<Self> {
+        let source = Source { messages, blocks: VecDeque::new(), first: 0, readers };
+        let source = Arc::new(Mutex::new(source));
+        (0..readers).map(|_| Self { source: source.clone(), block: Arc::new([]), at: 0, next: 0 }).collect()
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
+        if self.at == self.block.len() && (self.next == 0 || self.block.len() == BLOCK) {
+            self.block = self.source.lock().unwrap_or_else(PoisonError::into_inner).block(self.next);
+            self.next += 1;
+            self.at = 0;
+        }
+        let message = self.block.get(self.at)?.clone();
+        self.at += 1;
+        Some(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Chain;
+    use fanin_units::Time;
+
+    #[test]
+    fn every_reader_sees_every_message_and_nothing_is_kept() {
+        for count in [0, 1, BLOCK as u32, BLOCK as u32 + 1, 5000] {
+            let message = |src| Message {
+                start: Time::ZERO,
+                src,
+                dst: 0,
+                bytes: 1,
+                traffic: 0,
+                group: 0,
+                senders: None,
+                chain: Chain::default(),
+            };
+            let mut readers = Reader::all(Box::new((0..count).map(message)), 3);
+            let source = readers[0].source.clone();
+            for reader in &mut readers {
+                assert!(reader.map(|m| m.src).eq(0..count));
+                assert!(reader.next().is_none());
+            }
+            assert!(source.lock().unwrap().blocks.is_empty());
+        }
+    }
+}

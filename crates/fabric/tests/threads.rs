@@ -1,0 +1,274 @@
+//! A run on many threads gives the same result as on one, for any cut.
+
+mod common;
+
+use common::lanes::{DEFLECTABLE, dart, heat, two_lanes};
+use common::random::{Case, Schemes, congested, lossy};
+use common::*;
+use fanin_fabric::parallel::{cut, why_not_cut};
+use fanin_fabric::topology::{FatTree, LeafSpine};
+use fanin_fabric::*;
+use fanin_units::Time;
+use proptest::prelude::*;
+
+/// All that a run is known by.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    now: Time,
+    totals: Totals,
+    flows: Vec<FlowRecord>,
+    delivered: Vec<u64>,
+    ports: Vec<PortCounters>,
+    classes: Vec<ClassCounters>,
+    traffics: Vec<TrafficCounters>,
+    incidents: Incidents,
+    open: u64,
+}
+
+fn outcome(mut parts: Parts, stops: &[Time]) -> Vec<Outcome> {
+    let stop = |until: &Time| {
+        assert!(parts.run_until(*until, 50_000_000), "events without end");
+        check_ledger(&parts.totals());
+        let flows = parts.flows();
+        Outcome {
+            now: parts.now(),
+            totals: parts.totals(),
+            delivered: (0..flows.len() as u32).map(|message| parts.delivered(message)).collect(),
+            flows,
+            ports: parts.port_counters(),
+            classes: parts.class_counters(),
+            traffics: parts.traffic_counters(),
+            incidents: parts.incidents().into_owned(),
+            open: parts.open_messages(),
+        }
+    };
+    stops.iter().map(stop).collect()
+}
+
+fn messages_of(case: &Case) -> Box<dyn Iterator<Item = Message> + Send> {
+    let mut messages = case.messages.clone();
+    messages.sort_by_key(|m| m.start);
+    Box::new(messages.into_iter())
+}
+
+fn whole(case: &Case, stops: &[Time]) -> Vec<Outcome> {
+    let messages = messages_of(case);
+    outcome(Parts::whole(case.config.clone(), case.traffics.clone(), messages), stops)
+}
+
+fn in_parts(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome> {
+    let messages = messages_of(case);
+    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages, of);
+    if share {
+        parts.always_share();
+    }
+    outcome(parts, stops)
+}
+
+/// Any cut, node by node.
+fn any_cut(case: &Case, parts: u16, spread: u64) -> Vec<u16> {
+    let nodes = case.config.graph.names.len() as u64;
+    let mut of: Vec<u16> = (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(parts)) as u16).collect();
+    // Each part once at least, with numbers in a row.
+    let mut used: Vec<u16> = of.clone();
+    used.sort_unstable();
+    used.dedup();
+    of.iter_mut().for_each(|part| *part = used.binary_search(part).unwrap() as u16);
+    of
+}
+
+const STOPS: [Time; 3] = [Time::from_ns(33_333), Time::from_us(150), Time::from_us(700)];
+
+fn check(case: &Case, spread: u64) -> Result<(), TestCaseError> {
+    prop_assume!(why_not_cut(&case.config, &case.traffics).is_none());
+    let expected = whole(case, &STOPS);
+    for parts in [2, 3, 8] {
+        let found = in_parts(case, &any_cut(case, parts, spread), true, &STOPS);
+        prop_assert_eq!(&found, &expected, "{} parts", parts);
+    }
+    let own = cut(&case.config.graph, 2);
+    prop_assert_eq!(&in_parts(case, &own, false, &STOPS), &expected, "its own cut");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(2))]
+
+    #[test]
+    fn any_case_is_the_same_on_any_number_of_threads(case in lossy(Schemes::All), spread in any::<u64>()) {
+        check(&case, spread)?;
+    }
+
+    #[test]
+    fn so_is_one_that_pauses(case in congested(), spread in any::<u64>()) {
+        check(&case, spread)?;
+    }
+}
+
+/// A synchronised incast from half a fat tree with all that can act at one instant.
+fn incast(seed: u64) -> Case {
+    let graph = FatTree { k: 4, link: cable(gbps(10), us(1)) }.build().unwrap();
+    let mut config = network(graph);
+    config.seed = seed;
+    config.classes = vec![class(true, Marking::Step { above: 22_500, at: MarkAt::Dequeue })];
+    config.buffer = lossless(100_000, None);
+    let messages = (0..16).filter(|h| *h != 5).map(|h| message(Time::ZERO, h, 5, 40 * PAYLOAD)).collect();
+    Case { config, traffics: vec![traffic("dcqcn")], messages }
+}
+
+#[test]
+fn an_incast_with_pauses_and_notices_is_the_same() {
+    let case = incast(3);
+    let stops = [us(50), Time::from_ms(5)];
+    let expected = whole(&case, &stops);
+    assert!(expected[1].totals.cnps > 0 && expected[1].incidents.pauses > 0);
+    assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
+    for parts in [2, 3, 8] {
+        assert_eq!(in_parts(&case, &cut(&case.config.graph, parts), true, &stops), expected, "{parts} parts");
+    }
+}
+
+/// Rounds of queries: each client asks servers all over the tree, waits for all answers, and asks again.
+fn queries(traffic: TrafficConfig) -> Case {
+    let graph = FatTree { k: 4, link: cable(gbps(10), us(1)) }.build().unwrap();
+    let (mut messages, mut gate) = (Vec::new(), 0);
+    for client in 0..4 {
+        let mut before = None;
+        for round in 0..3 {
+            let answered = gate;
+            gate += 1;
+            for server in (0..16).filter(|server| server % 4 == (client + round) % 4 && *server != client) {
+                let asks =
+                    Chain { after: before, delay: ns(u64::from(server)), counts: Some(gate), ..Chain::default() };
+                messages.push(Message { chain: asks, ..message(Time::ZERO, client, server, 300) });
+                let chain = Chain { after: Some(gate), answers: true, counts: Some(answered), ..Chain::default() };
+                messages.push(Message { chain, ..message(Time::ZERO, server, client, 9 * PAYLOAD) });
+                gate += 1;
+            }
+            before = Some(answered);
+        }
+    }
+    Case { config: network(graph), traffics: vec![traffic], messages }
+}
+
+#[test]
+fn queries_are_the_same_over_any_transport() {
+    let connections = |traffic: TrafficConfig| {
+        let endpoint = EndpointConfig { connection: true, ..traffic.endpoint };
+        TrafficConfig { endpoint, ..traffic }
+    };
+    let persistent = |traffic: TrafficConfig| {
+        let tcp = traffic.tcp.map(|tcp| TcpConfig { persistent: true, ..tcp });
+        TrafficConfig { tcp, ..traffic }
+    };
+    let tcp = || over_tcp("newreno");
+    for traffic in [traffic("none"), traffic("hpcc"), connections(traffic("none")), tcp(), persistent(tcp())] {
+        let case = queries(traffic);
+        let stops = [us(13), us(37), Time::from_ms(100)];
+        let expected = whole(&case, &stops);
+        assert!(expected[2].flows.iter().all(|flow| flow.acked.is_some()), "{:?}", expected[2].flows);
+        for (parts, spread) in [(2, 1), (3, 2), (8, 3)] {
+            let found = in_parts(&case, &any_cut(&case, parts, spread), true, &stops);
+            assert_eq!(found, expected, "{parts} parts under {}", case.traffics[0].name);
+        }
+    }
+}
+
+#[test]
+fn deflections_without_pfc_are_the_same() {
+    let (host_link, fabric_link) = (cable(gbps(10), us(1)), cable(gbps(10), us(1)));
+    let graph = LeafSpine { leaves: 4, hosts: 4, spines: 4, host_link, fabric_link }.build().unwrap();
+    let classes = two_lanes(class(false, Marking::Step { above: 22_500, at: MarkAt::Enqueue }));
+    let config = NetworkConfig { classes, packet: common::lanes::DART_PACKET, ..network(graph) };
+    let hot = (0..8).map(|host| Message { traffic: 1, ..message(us(1), host, 8 + host, 400 * PAYLOAD) });
+    let short = (0..200u32).map(|i| message(us(50 + u64::from(i)), i % 8, 8 + i % 7, 8_000));
+    let traffics = vec![dart("dart", |_| ()), heat(DEFLECTABLE)];
+    let case = Case { config, traffics, messages: hot.chain(short).collect() };
+    let stops = [us(300), Time::from_ms(20)];
+    let expected = whole(&case, &stops);
+    assert!(expected[1].totals.detour_bytes > 0, "{:?}", expected[1].traffics);
+    assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
+    for parts in [2, 3, 8] {
+        let found = in_parts(&case, &any_cut(&case, parts, 7), true, &stops);
+        assert_eq!(found, expected, "{parts} parts");
+    }
+}
+
+#[test]
+fn threads_share_what_is_worth_it() {
+    let graph = FatTree { k: 8, link: cable(gbps(10), us(5)) }.build().unwrap();
+    let of = cut(&graph, 2);
+    let across = |bytes| -> Vec<Message> { (0..128).map(|h| message(us(1), h, (h + 64) % 128, bytes)).collect() };
+    let alone = |mut messages: Vec<Message>| {
+        messages.truncate(1);
+        messages
+    };
+    for (messages, threads) in [(across(100 * PAYLOAD), 2), (alone(across(100 * PAYLOAD)), 1)] {
+        let case = Case { config: network(graph.clone()), traffics: vec![traffic("none")], messages };
+        let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
+        let mut slices = 0;
+        while !parts.run_until(Time::from_ms(3), 20_000) {
+            slices += 1;
+        }
+        assert_eq!((parts.threads(), parts.count()), (threads, 2));
+        assert_eq!(parts.totals(), whole(&case, &[Time::from_ms(3)])[0].totals);
+        assert_eq!(threads == 2, slices > 3, "the budget ends a slice");
+    }
+}
+
+#[test]
+fn samples_come_from_the_part_that_knows() {
+    let case = incast(3);
+    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &any_cut(&case, 5, 1));
+    let mut sim = case.build();
+    parts.follow(0, 3, false);
+    sim.follow(0, 3, false);
+    for at in 1..60 {
+        parts.run_until(us(at), u64::MAX);
+        sim.run_until(us(at), u64::MAX);
+        let message = sim.followed(0, 3).unwrap();
+        assert_eq!(parts.followed(0, 3), Some(message));
+        assert_eq!(parts.watch(message), sim.watch(message));
+        assert_eq!(&*parts.message(message), sim.message(message));
+        assert_eq!(parts.watch_traffic(0), sim.watch_traffic(0));
+        assert_eq!(parts.nothing_to_come(), sim.nothing_to_come());
+        for (port, ..) in sim.ports() {
+            assert_eq!(parts.queued(port), sim.queued(port));
+            assert_eq!(parts.watch_port(port), sim.watch_port(port));
+        }
+        for host in 0..16 {
+            assert_eq!(parts.watch_host(0, host), sim.watch_host(0, host));
+        }
+    }
+    assert!(parts.is_over() == sim.is_over() && parts.open_messages() == sim.open_messages());
+}
+
+#[test]
+fn what_cannot_be_cut_says_why() {
+    let reason = |change: fn(&mut Case)| {
+        let mut case = incast(1);
+        change(&mut case);
+        why_not_cut(&case.config, &case.traffics)
+    };
+    assert_eq!(reason(|_| ()), None);
+    let outage = reason(|case| case.config.graph.links[0].outages = vec![(us(1), us(2))]);
+    assert!(outage.unwrap().contains("goes down"));
+    assert!(reason(|case| case.traffics = vec![dart("dart", |_| ())]).unwrap().contains("deflections"));
+    let ring = |case: &mut Case| {
+        let link = |a, b| (a, b, gbps(10), us(1));
+        let hosts = (0..5).map(|h| link(h, 5 + h));
+        let links: Vec<_> = hosts.chain((0..5).map(|s| link(5 + s, 5 + (s + 1) % 5))).collect();
+        case.config.graph = graph(5, 5, &links);
+    };
+    assert!(reason(ring).unwrap().contains("circle"));
+}
+
+#[test]
+#[should_panic(expected = "on purpose")]
+fn a_panic_of_any_part_is_told() {
+    let case = incast(1);
+    let messages = Box::new(messages_of(&case).chain(std::iter::once_with(|| panic!("on purpose"))));
+    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages, &any_cut(&case, 4, 1));
+    parts.always_share();
+    parts.run_until(Time::from_ms(5), u64::MAX);
+}

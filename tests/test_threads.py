@@ -1,0 +1,75 @@
+"""One run on several threads: the same tables, and a manifest that says how many there were and why."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fanin
+from conftest import Command
+from fanin.runs import cores, threads_of
+
+PERMUTATION = """
+spec_version = 1
+name = "permutation"
+seed = 3
+[network]
+topology = { kind = "fat-tree", k = 8, link = "10 Gbps", delay = "5 us" }
+buffer = { policy = "lossless", per_port = "225 KB" }
+marking = { kind = "step", above = "22.5 KB", at = "dequeue" }
+[[traffic]]
+name = "permutation"
+scheme = "dcqcn"
+pattern = { kind = "permutation" }
+size = { fixed = "300 KB" }
+[measure]
+warm_up = "0 s"
+window = "500 us"
+drain = true
+series = [{ what = "queue", where = "last-hop", every = "50 us" }]
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "permutation.toml"
+    path.write_text(PERMUTATION, encoding="utf-8")
+    return path
+
+
+def test_tables_are_equal_for_any_number_of_threads(spec: Path, tmp_path: Path, command: Command) -> None:
+    folders = [tmp_path / f"on-{threads}" for threads in (1, 2)]
+    for threads, folder in enumerate(folders, start=1):
+        done = command("run", spec, "--threads", str(threads), "--out", folder)
+        assert done.returncode == 0, done.stderr
+    one, two = (fanin.load(folder) for folder in folders)
+    assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
+    assert (two.manifest["threads"], two.manifest["one_thread"]) == (2, None)
+    assert one.manifest["event_hash"] == two.manifest["event_hash"]
+    assert one.manifest["events"] == two.manifest["events"] > 300_000
+    tables = sorted(path.name for path in folders[0].glob("*.arrow"))
+    assert {"flows.arrow", "ports.arrow", "series.arrow"} <= set(tables)
+    for table in tables:
+        frames = [pl.read_ipc(folder / table) for folder in folders]
+        assert frames[0].height > 0 or table in ("events.arrow", "hops.arrow", "watch.arrow")
+        assert frames[0].equals(frames[1]), table
+    summaries = [json.loads((folder / "summary.json").read_text(encoding="utf-8")) for folder in folders]
+    assert summaries[0] == summaries[1]
+
+
+def test_the_manifest_says_why_there_is_one_thread(tiny: Path, spec: Path) -> None:
+    small = fanin.run(tiny, threads=2, progress=False)
+    assert small.manifest["threads"] == 1
+    assert small.manifest["one_thread"] == "all hosts are at one switch"
+    drawn = fanin.run(spec, set=["measure.perfetto = {}"], threads=2, progress=False)
+    assert drawn.manifest["threads"] == 1
+    assert "drawn over time" in str(drawn.manifest["one_thread"])
+
+
+def test_runs_at_once_share_the_cores() -> None:
+    assert threads_of(None, 1) == cores()
+    assert threads_of(None, 1000) == 1
+    assert threads_of(3, 1000) == 3
+    with pytest.raises(ValueError, match="1 thread or more, not 0"):
+        threads_of(0)
