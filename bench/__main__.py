@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import peers, report, side_by_side
+from bench import peers, report, side_by_side, speed
 from bench.scenarios import CASES
+from fanin import bench
 from fanin._core import SpecError
 from fanin.result import RunError
 
@@ -86,6 +88,27 @@ def side_by_side_command(
         report.write()
     if measured["problems"]:
         raise typer.Exit(1)
+
+
+@app.command("speed")
+def speed_command(
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="CASE", help="Only this case of `fanin bench`; repeatable.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=2, help="Threads beside one.")] = 2,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each; the median counts.")] = 5,
+    scale: Annotated[float, typer.Option(min=1e-6, help="Makes all shorter or longer.")] = 0.5,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where speed.json goes.")] = HERE / "results",
+    doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
+) -> None:
+    """Packet-hops per second of each case of the benchmark, on one thread and on many in turn."""
+    if doc and case:
+        raise RunError("--doc is about all cases; leave --case out")
+    measured = speed.measure(case or list(bench.cases()), threads=threads, scale=scale, repeat=repeat, say=print)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / report.SPEED).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    if doc:
+        report.write()
 
 
 @app.command("doc")

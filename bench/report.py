@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import side_by_side
+from bench import scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
 from fanin.looks import BLUE, GREEN, VERMILLION
 from fanin.result import RunError
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 SIDE_BY_SIDE = "side-by-side.json"
+SPEED = "speed.json"
 """In `RESULTS`."""
 PICTURE = "performance-side-by-side.png"
 """Beside the page."""
@@ -129,5 +131,16 @@ def _label(case: str) -> str:
     return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {"side-by-side": (SIDE_BY_SIDE, side_by_side_section)}
+def scale_section(path: Path) -> str:
+    """Networks of growing size as Markdown."""
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    rows = [scale.Measured(**row) for row in measured["sizes"]]
+    return f"Measured on {measured['processor']}, {measured['cores']} cores, on one thread.\n\n{scale.table(rows)}"
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "speed": (SPEED, speed.section),
+    "scale": ("scale.json", scale_section),
+    "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
+}
 """The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""

@@ -2,6 +2,7 @@
 
 use crate::built::{Built, Measure, Sampled, Series};
 use crate::capture::Traces;
+use crate::explain::bytes_of_a_part;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, Flows, Hop, Parts, What};
@@ -53,6 +54,8 @@ const EVENTS_PER_TAKE: u64 = 5_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
+/// Memory for the tables of all parts of a network but two, which bounds how many there are: 65,536 hosts take some 300 MB each.
+const BYTES_FOR_PARTS: f64 = 1e9;
 /// Samples of queues kept over all series, and as many values of all else; histograms still count all.
 pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
@@ -80,7 +83,11 @@ fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) 
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
         None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
-        None => plan(&network, &traffics, built.threads),
+        None => {
+            // Each part has tables of the whole network.
+            let more = BYTES_FOR_PARTS / bytes_of_a_part(&network, traffics.len());
+            plan(&network, &traffics, built.threads.min(2 + more as usize))
+        }
     };
     let (sim, reason) = match planned {
         Ok(parts) => (Parts::cut(network, traffics, messages, &parts), None),

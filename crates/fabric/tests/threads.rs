@@ -272,3 +272,30 @@ fn a_panic_of_any_part_is_told() {
     parts.always_share();
     parts.run_until(Time::from_ms(5), u64::MAX);
 }
+
+#[test]
+fn messages_that_are_over_are_packed_in_every_part() {
+    // Enough of them for several stretches, and stops between which they are packed.
+    let graph = LeafSpine {
+        leaves: 4,
+        hosts: 4,
+        spines: 2,
+        host_link: cable(gbps(10), us(1)),
+        fabric_link: cable(gbps(10), us(1)),
+    };
+    let config = network(graph.build().unwrap());
+    let to = |i: u32| (i % 16 + 1 + (i / 16) % 15) % 16;
+    let messages =
+        (0..6000u32).map(|i| message(ns(200 * u64::from(i)), i % 16, to(i), 1 + u64::from(i) % 3000)).collect();
+    let case = Case { config, traffics: vec![traffic("none")], messages };
+    let stops = [us(300), us(900), Time::from_ms(3)];
+    let expected = whole(&case, &stops);
+    assert!(expected.last().unwrap().flows.iter().all(|flow| flow.finished.is_some() && flow.acked.is_some()));
+    for parts in [2, 3] {
+        let of = any_cut(&case, parts, 7);
+        assert_eq!(in_parts(&case, &of, true, &stops), expected);
+        let mut run = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
+        assert!(run.run_until(Time::from_ms(3), u64::MAX));
+        assert_eq!(run.take_flows().iter().collect::<Vec<_>>(), expected.last().unwrap().flows);
+    }
+}

@@ -10,7 +10,7 @@ use crate::CheckedSpec;
 use crate::built::{Sampled, Series};
 use crate::run::MOST_SAMPLES;
 use fanin_engine::mix;
-use fanin_fabric::{BufferPolicy, FlowRecord, Hop};
+use fanin_fabric::{BufferPolicy, FlowRecord, Hop, NetworkConfig};
 use fanin_record::{Part, Sample, Seen, Watched};
 use serde::Serialize;
 use std::mem::size_of;
@@ -153,6 +153,16 @@ fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
 
 /// Most messages that never end whose paths are followed one by one.
 const MOST_ENDLESS: usize = 4096;
+
+/// Bytes of the tables that each part of a network has when it is cut, packets and messages left out.
+pub fn bytes_of_a_part(network: &NetworkConfig, traffics: usize) -> f64 {
+    let (ports, nodes) = (2.0 * network.graph.links.len() as f64, network.graph.names.len() as f64);
+    let classes = network.classes.len() as f64 + 1.0;
+    nodes * PER_NODE
+        + ports * (PER_PORT + classes * PER_PORT_AND_CLASS)
+        + fanin_fabric::route_bytes(&network.graph) as f64
+        + f64::from(network.graph.hosts) * traffics as f64 * PER_HOST_AND_SCHEME
+}
 
 /// What a run will cost, from what its traffics offer.
 pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers: &Offers, speed: f64) -> Cost {
