@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import side_by_side
+from bench import budget, side_by_side
 from bench.scenarios import CASES, WORKLOADS
 from fanin.looks import BLUE, GREEN, VERMILLION
 from fanin.result import RunError
@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 SIDE_BY_SIDE = "side-by-side.json"
+BUDGET = "budget.json"
 """In `RESULTS`."""
 PICTURE = "performance-side-by-side.png"
 """Beside the page."""
@@ -129,5 +130,8 @@ def _label(case: str) -> str:
     return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {"side-by-side": (SIDE_BY_SIDE, side_by_side_section)}
+SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "budget": (BUDGET, budget.section),
+    "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
+}
 """The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""
