@@ -15,7 +15,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale budget
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -96,6 +96,9 @@ side-by-side: setup ## ours beside others, into docs/performance.md; theirs run 
 
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
+
+budget: setup ## instructions and cache lines of a packet-hop by stage, into docs/performance.md; BEFORE=COMMIT renews what is held beside
+	$(BIN)/python -m bench budget --doc $(if $(BEFORE),--before $(BEFORE))
 
 GOLDEN ?= ../shared/golden
 validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation

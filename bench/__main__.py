@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import peers, report, side_by_side, speed
+from bench import budget, callgrind, peers, report, side_by_side, speed
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
@@ -107,6 +107,46 @@ def speed_command(
     measured = speed.measure(case or list(bench.cases()), threads=threads, scale=scale, repeat=repeat, say=print)
     out.mkdir(parents=True, exist_ok=True)
     (out / report.SPEED).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    if doc:
+        report.write()
+
+
+@app.command("budget")
+def budget_command(
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="CASE", help="Only this case of `fanin bench`, or a,b,c; repeatable.")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMIT", help="Count this commit, too, as what is held beside; else that stays as it was."
+        ),
+    ] = None,
+    work: Annotated[Path, typer.Option(metavar="DIR", help="Where another commit is built.")] = HERE / "work",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where budget.json goes.")] = HERE / "results",
+    doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
+) -> None:
+    """Instructions, cache lines and mispredicted branches of a packet-hop by stage, counted under callgrind."""
+    need = callgrind.missing()
+    if need:
+        raise RunError(need)
+    cases = budget.named(case or [])
+    path = out / report.BUDGET
+    to_stderr = Console(stderr=True, soft_wrap=True)
+
+    def say(text: str) -> None:
+        to_stderr.print(text, highlight=False, markup=False)
+
+    counted = budget.load(path)
+    if before:
+        if before != counted["before_commit"]:
+            counted["before"] = {}
+        counted["before"] |= budget.measure_commit(before, cases, work, say)
+        counted["before_commit"] = before
+    counted["after"] |= budget.measure(callgrind.build(), cases, say)
+    budget.save(counted, path)
+    print(budget.section(path))
+    print(f"\nwritten to {path}")
     if doc:
         report.write()
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import scale, side_by_side, speed
+from bench import budget, scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
 from fanin.looks import BLUE, GREEN, VERMILLION
 from fanin.result import RunError
@@ -16,6 +16,8 @@ RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 SIDE_BY_SIDE = "side-by-side.json"
 SPEED = "speed.json"
+"""In `RESULTS`."""
+BUDGET = "budget.json"
 """In `RESULTS`."""
 PICTURE = "performance-side-by-side.png"
 """Beside the page."""
@@ -141,6 +143,7 @@ def scale_section(path: Path) -> str:
 SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "speed": (SPEED, speed.section),
     "scale": ("scale.json", scale_section),
+    "budget": (BUDGET, budget.section),
     "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
 }
 """The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""
