@@ -9,6 +9,9 @@ CASES_SOAK := 10000
 # Programs beyond the lock files; tests that use them say so when they are missing.
 APT_PACKAGES := valgrind tshark chromium
 
+# The compiler whose instructions the tests count.
+TOOLCHAIN := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
 PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc')
 
@@ -40,6 +43,7 @@ $(BIN)/.packages: requirements.lock $(BIN)/.python
 
 $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
+	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal --component clippy --component rustfmt
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@

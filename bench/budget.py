@@ -97,6 +97,7 @@ def measure(program: Path, cases: Sequence[str], say: Callable[[str], None]) -> 
 
 def measure_commit(commit: str, cases: Sequence[str], work: Path, say: Callable[[str], None]) -> dict[str, Side]:
     """Builds another commit, by today's compiler, in folders that are removed again, and counts cases there."""
+    work = work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=work) as folder:
         tree = Path(folder) / "tree"
