@@ -37,7 +37,8 @@ EVENTS = {
 """What callgrind calls them."""
 CACHES = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 """The caches that callgrind models: 32 KB each for instructions and data, and a second level of 1 MB; 64 B a line."""
-EVENT_LOOP = "*run_until*"
+EVENT_LOOP = "*Simulation*run_until*"
+"""Entering it turns counting on, and leaving it off. It must not match a function that calls one that it matches."""
 
 Cost = dict[str, float]
 """By measure."""
@@ -252,7 +253,10 @@ def count(program: Path, case: str, scale: float, folder: Path, *, caches: bool)
     with out.open(encoding="utf-8") as text:
         profile = read(text, str(program))
     out.unlink()
-    return Counted(said["packet_hops"], said["event_hash"], by_stage(profile, program))
+    stages = by_stage(profile, program)
+    if not any(cost["instructions"] for cost in stages.values()):
+        raise RunError(f"case {case}: nothing was counted; no function that runs is called {EVENT_LOOP}")
+    return Counted(said["packet_hops"], said["event_hash"], stages)
 
 
 @dataclass(frozen=True)
