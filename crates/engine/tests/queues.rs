@@ -90,3 +90,24 @@ fn ties_favour_no_source() {
     }
     assert!(first.iter().all(|n| (850..1150).contains(n)), "{first:?}");
 }
+
+/// Buckets with one event, two, as many as are sorted by counting, and more; in one case an instant each, of so many events that half
+/// a word of the hash does not tell all apart.
+#[test]
+fn crowded_instants_come_in_the_same_order_as_from_a_heap() {
+    for (spacing, instants) in [(1, 200), (2048, 2000), (1_000_000, 200)] {
+        let mut calendar = CalendarQueue::new(9, Time::from_ps(spacing), Time::from_us(10));
+        let mut heap = HeapQueue::new(9);
+        for instant in 1..=instants {
+            let at = Time::from_ps(instant * 65_536);
+            for source in 0..[1, 2, 60, 64, 65, 300][instant as usize % 6] {
+                calendar.push(Event { at, source, arg: 0 });
+                heap.push(Event { at, source, arg: 0 });
+            }
+        }
+        while let Some(expected) = heap.pop_before(Time::NEVER) {
+            assert_eq!(calendar.pop_before(Time::NEVER), Some(expected));
+        }
+        assert!(calendar.is_empty());
+    }
+}
