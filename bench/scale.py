@@ -17,6 +17,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from fanin._bench_case import peak_rss_bytes
+
 HERE = Path(__file__).parent
 WINDOWS = {8: "4 ms", 16: "1 ms", 32: "200 us", 64: "50 us"}
 """Simulated time by ports per switch: some ten million packet-hops each."""
@@ -61,20 +63,8 @@ def memory_bytes() -> int:
     """Memory that this process holds now."""
     status = Path("/proc/self/statm")
     if not status.exists():
-        return peak_bytes()
+        return peak_rss_bytes()
     return int(status.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
-
-
-def peak_bytes() -> int:
-    """Most memory that this process ever held."""
-    # Linux hands the ru_maxrss of the parent down to the program that it starts; VmHWM is of this program alone.
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def run_one(k: int, window: str) -> Measured:
@@ -96,7 +86,7 @@ def run_one(k: int, window: str) -> Measured:
     result = _core.run(spec, "scale.toml", "toml", str(HERE), changes, None, None, None, watch, LIMIT_BYTES, LIMIT_S)
     with tempfile.TemporaryDirectory() as folder:
         result.write(f"{folder}/run", False)
-    peak = peak_bytes()
+    peak = peak_rss_bytes()
     summary, manifest = json.loads(result.summary_json), json.loads(result.manifest_json)
     cost = json.loads(_core.explain(spec, "scale.toml", "toml", str(HERE), changes, None, None))["cost"]
     hosts = k**3 // 4

@@ -182,14 +182,6 @@ impl Queue {
         Some(queued)
     }
 
-    /// Asks for the memory of the first packet's entry.
-    #[inline(always)]
-    pub fn prefetch(&self) {
-        if let Some(first) = self.packets.front() {
-            fanin_engine::prefetch(first);
-        }
-    }
-
     /// What waits, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Queued> {
         self.packets.iter()

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::random::{Case, Schemes, lossy, stormy};
+use common::random::{Case, Schemes, incast, lossy, stormy};
 use common::*;
 use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue, WindowedQueue};
-use fanin_fabric::topology::{FatTree, LeafSpine};
+use fanin_fabric::topology::LeafSpine;
 use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;
@@ -106,17 +106,6 @@ proptest! {
         prop_assert_eq!(&by_partitions(&case, us(700), 2, one), &whole);
         prop_assert_eq!(&by_partitions(&case, us(700), 5, other), &whole);
     }
-}
-
-/// A synchronised incast from half a fat tree with all that can act at one instant.
-fn incast(seed: u64) -> Case {
-    let graph = FatTree { k: 4, link: cable(gbps(10), us(1)) }.build().unwrap();
-    let mut config = network(graph);
-    config.seed = seed;
-    config.classes = vec![class(true, Marking::Step { above: 22_500, at: MarkAt::Dequeue })];
-    config.buffer = lossless(100_000, None);
-    let messages = (0..16).filter(|h| *h != 5).map(|h| message(Time::ZERO, h, 5, 40 * PAYLOAD)).collect();
-    Case { config, traffics: vec![traffic("dcqcn")], messages }
 }
 
 #[test]

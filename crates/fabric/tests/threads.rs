@@ -3,7 +3,7 @@
 mod common;
 
 use common::lanes::{DEFLECTABLE, dart, heat, two_lanes};
-use common::random::{Case, Schemes, congested, lossy};
+use common::random::{Case, Schemes, congested, incast, lossy};
 use common::*;
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_fabric::topology::{FatTree, LeafSpine};
@@ -103,17 +103,6 @@ proptest! {
     fn so_is_one_that_pauses(case in congested(), spread in any::<u64>()) {
         check(&case, spread)?;
     }
-}
-
-/// A synchronised incast from half a fat tree with all that can act at one instant.
-fn incast(seed: u64) -> Case {
-    let graph = FatTree { k: 4, link: cable(gbps(10), us(1)) }.build().unwrap();
-    let mut config = network(graph);
-    config.seed = seed;
-    config.classes = vec![class(true, Marking::Step { above: 22_500, at: MarkAt::Dequeue })];
-    config.buffer = lossless(100_000, None);
-    let messages = (0..16).filter(|h| *h != 5).map(|h| message(Time::ZERO, h, 5, 40 * PAYLOAD)).collect();
-    Case { config, traffics: vec![traffic("dcqcn")], messages }
 }
 
 #[test]

@@ -357,3 +357,14 @@ pub fn congested() -> impl Strategy<Value = Case> {
 pub fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
     vec((0u64..20_000, 1u64..400), 1..40)
 }
+
+/// A synchronised incast from half a fat tree with all that can act at one instant.
+pub fn incast(seed: u64) -> Case {
+    let graph = FatTree { k: 4, link: cable(gbps(10), us(1)) }.build().unwrap();
+    let mut config = network(graph);
+    config.seed = seed;
+    config.classes = vec![class(true, Marking::Step { above: 22_500, at: MarkAt::Dequeue })];
+    config.buffer = lossless(100_000, None);
+    let messages = (0..16).filter(|h| *h != 5).map(|h| message(Time::ZERO, h, 5, 40 * PAYLOAD)).collect();
+    Case { config, traffics: vec![traffic("dcqcn")], messages }
+}
