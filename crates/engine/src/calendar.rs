@@ -10,7 +10,7 @@ const MOST_BUCKETS: usize = 1 << 14;
 /// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is little to sort.
 const EVENTS_PER_BUCKET: u64 = 32;
 /// Events that a bucket keeps the memory of when it is emptied.
-const KEPT: usize = 1024;
+const KEPT: usize = 32;
 /// Events in line before a refill, so that a model may look ahead.
 const LOOK_AHEAD: usize = 4;
 /// Events in line after it.
@@ -35,6 +35,8 @@ pub struct CalendarQueue {
     day: u64,
     /// The line, sorted: everything in bucket `day` or earlier.
     line: Vec<Event>,
+    /// What many events are sorted by.
+    keyed: [Vec<u64>; 2],
     /// Where the line begins.
     first: usize,
     /// A power of two of them.
@@ -51,21 +53,18 @@ impl CalendarQueue {
     /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a network:
     /// the time of a packet on the fastest link, over the number of links).
     pub fn new(seed: u64, spacing: Time, horizon: Time) -> Self {
-        let mut shift = spacing.as_ps().max(1).saturating_mul(EVENTS_PER_BUCKET).ilog2();
-        let mut buckets;
-        loop {
-            buckets = ((horizon.as_ps() >> shift) as usize).saturating_add(2);
-            if buckets <= MOST_BUCKETS {
-                buckets = buckets.next_power_of_two().max(64);
-                break;
-            }
+        // At least two instants, so that a time within a bucket has a bit.
+        let mut shift = spacing.as_ps().max(1).saturating_mul(EVENTS_PER_BUCKET).ilog2().max(1);
+        while horizon.as_ps() >> shift >= MOST_BUCKETS as u64 - 1 {
             shift += 1;
         }
+        let buckets = ((horizon.as_ps() >> shift) as usize + 2).next_power_of_two().max(64);
         Self {
             order: Order::new(seed),
             shift,
             day: 0,
             line: Vec::new(),
+            keyed: Default::default(),
             first: 0,
             buckets: vec![Vec::new(); buckets],
             words: vec![0; buckets / 64],
@@ -82,7 +81,8 @@ impl CalendarQueue {
     }
 
     #[inline(never)]
-    fn insert_in_line(&mut self, event: Event) {
+    fn insert_in_line(&mut self, at: Time, source: u32, arg: u32) {
+        let event = Event { at, source, arg };
         let key = self.order.key(&event);
         let at = self.first + self.line[self.first..].partition_point(|e| self.order.key(e) < key);
         self.line.insert(at, event);
@@ -178,7 +178,7 @@ impl CalendarQueue {
                 let swapped = self.order.before(&b, &a);
                 self.line.extend_from_slice(&if swapped { [b, a] } else { [a, b] });
             }
-            _ => sort(self.order, self.shift, bucket, &mut self.line),
+            _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.keyed),
         }
         bucket.clear();
         if bucket.capacity() > KEPT {
@@ -203,63 +203,113 @@ impl CalendarQueue {
     }
 
     #[inline(never)]
-    fn push_far(&mut self, event: Event) {
-        self.far.push(Reverse((event.at, event.source, event.arg)));
-        self.far_day = self.far_day.min(self.day_of(event.at));
+    fn push_far(&mut self, at: Time, source: u32, arg: u32) {
+        self.far.push(Reverse((at, source, arg)));
+        self.far_day = self.far_day.min(self.day_of(at));
     }
 }
 
-/// Appends the events of a bucket to the line in order: few by counting, for each, how many come before it. All are compared
-/// with all, which has no branch that depends on the order, and eight at a time. A key is the time within the bucket and as
-/// much of the hash as half a word has room for; where that does not tell all apart, or of many, they are sorted in the
-/// ordinary way.
+/// Appends the events of a bucket to the line in order, by half a word: the time within the bucket and as much of the hash as
+/// has room. Few are sorted by counting, for each, how many come before it: all are compared with all, which has no branch that
+/// depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted digit by digit. Where half a
+/// word does not tell all apart they are sorted in the ordinary way.
 #[inline(always)]
-fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>) {
-    if bucket.len() <= FEW {
-        let mut keys = [i32::MAX; FEW];
-        for (key, event) in keys.iter_mut().zip(bucket) {
-            // Signed comparisons are the ones that a processor makes several of at once.
-            *key = ((order.key(event) >> shift >> 32) as u32 ^ 1 << 31) as i32;
-        }
-        // The place in the bucket of the event that comes first, second, ...
-        let mut places = [0u8; FEW];
-        let mut taken = 0u64;
-        for (keys8, start) in
-            keys[..bucket.len().next_multiple_of(WIDE)].as_chunks::<WIDE>().0.iter().zip((0..).step_by(WIDE))
-        {
-            let mut ranks = [0i32; WIDE];
-            for one in &keys[..bucket.len()] {
-                for (key, rank) in keys8.iter().zip(&mut ranks) {
-                    *rank += (one < key) as i32;
-                }
+fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keyed: &mut [Vec<u64>; 2]) {
+    let start = line.len();
+    let done = if bucket.len() <= FEW {
+        by_counting(order, shift, bucket, line)
+    } else {
+        by_digits(order, shift, bucket, line, keyed)
+    };
+    if !done {
+        line.truncate(start);
+        line.extend_from_slice(bucket);
+        line[start..].sort_unstable_by_key(|e| order.key(e));
+    }
+}
+
+/// Half a word by which events of one bucket are ordered.
+#[inline(always)]
+fn short_key(order: Order, shift: u32, event: &Event) -> u32 {
+    ((event.at.as_ps() << (64 - shift) | order.hash(event) >> shift) >> 32) as u32
+}
+
+/// Appends up to [`FEW`] events. Answers whether their keys told them apart.
+#[inline(always)]
+fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>) -> bool {
+    let mut keys = [i32::MAX; FEW];
+    for (key, event) in keys.iter_mut().zip(bucket) {
+        // Signed comparisons are the ones that a processor makes several of at once.
+        *key = (short_key(order, shift, event) ^ 1 << 31) as i32;
+    }
+    // The place in the bucket of the event that comes first, second, ...
+    let mut places = [0u8; FEW];
+    let mut taken = 0u64;
+    let chunks = keys[..bucket.len().next_multiple_of(WIDE)].as_chunks::<WIDE>().0;
+    for (keys8, start) in chunks.iter().zip((0..).step_by(WIDE)) {
+        let mut ranks = [0i32; WIDE];
+        for one in &keys[..bucket.len()] {
+            for (key, rank) in keys8.iter().zip(&mut ranks) {
+                *rank += (one < key) as i32;
             }
-            for (rank, place) in ranks.iter().zip(start..bucket.len()) {
-                places[*rank as usize % FEW] = place as u8;
-                taken |= 1 << rank;
-            }
         }
-        if taken.count_ones() as usize == bucket.len() {
-            line.extend(places[..bucket.len()].iter().map(|place| bucket[*place as usize]));
-            return;
+        for (rank, place) in ranks.iter().zip(start..bucket.len()) {
+            places[*rank as usize % FEW] = place as u8;
+            taken |= 1 << rank;
         }
     }
-    let start = line.len();
-    line.extend_from_slice(bucket);
-    line[start..].sort_unstable_by_key(|e| order.key(e));
+    line.extend(places[..bucket.len()].iter().map(|place| bucket[*place as usize]));
+    taken.count_ones() as usize == bucket.len()
+}
+
+/// Appends many events, sorted by one byte of their keys after the other, the last byte first. Answers whether the keys told
+/// them apart.
+#[inline(never)]
+fn by_digits(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keyed: &mut [Vec<u64>; 2]) -> bool {
+    let [keyed, sorted] = keyed;
+    let mut places = [[0u32; 256]; 4];
+    keyed.clear();
+    keyed.extend(bucket.iter().zip(0u64..).map(|(event, number)| {
+        let key = short_key(order, shift, event);
+        for (places, digit) in places.iter_mut().zip(key.to_le_bytes()) {
+            places[digit as usize] += 1;
+        }
+        u64::from(key) << 32 | number
+    }));
+    sorted.clear();
+    sorted.resize(bucket.len(), 0);
+    for (places, byte) in places.iter_mut().zip(4..) {
+        // Where all have the same digit, as the upper ones of the time often are, there is nothing to do.
+        if places.iter().any(|n| *n as usize == bucket.len()) {
+            continue;
+        }
+        let mut sum = 0;
+        places.iter_mut().for_each(|place| sum += core::mem::replace(place, sum));
+        for one in &*keyed {
+            let place = &mut places[(*one >> (8 * byte) & 255) as usize];
+            sorted[*place as usize] = *one;
+            *place += 1;
+        }
+        core::mem::swap(keyed, sorted);
+    }
+    line.extend(keyed.iter().map(|one| bucket[*one as u32 as usize]));
+    keyed.windows(2).all(|pair| pair[0] >> 32 != pair[1] >> 32)
 }
 
 impl EventQueue for CalendarQueue {
     #[inline(always)]
     fn push(&mut self, event: Event) {
+        // Calls get its parts one by one: what has an address is written to memory in parts and read back whole, which stalls.
+        let Event { at, source, arg } = event;
         self.len += 1;
-        let day = self.day_of(event.at);
+        let day = self.day_of(at);
         // Wraps for what is due now.
         if day.wrapping_sub(self.day + 1) < self.buckets.len() as u64 - 1 {
             self.insert_bucket(day, event);
         } else if day <= self.day {
-            self.insert_in_line(event);
+            self.insert_in_line(at, source, arg);
         } else {
-            self.push_far(event);
+            self.push_far(at, source, arg);
         }
     }
 

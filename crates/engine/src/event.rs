@@ -39,8 +39,13 @@ impl Order {
     /// bijection of the source, so the source itself is never needed to break a tie.
     #[inline(always)]
     pub fn key(&self, event: &Event) -> u128 {
-        let at = event.at.as_ps();
-        (at as u128) << 64 | mix(self.seed ^ at.wrapping_mul(0xD6E8_FEB8_6659_FD93), event.source as u64) as u128
+        (event.at.as_ps() as u128) << 64 | self.hash(event) as u128
+    }
+
+    /// What orders events of one time.
+    #[inline(always)]
+    pub(crate) fn hash(&self, event: &Event) -> u64 {
+        mix(self.seed ^ event.at.as_ps().wrapping_mul(0xD6E8_FEB8_6659_FD93), event.source as u64)
     }
 }
 
