@@ -3,13 +3,17 @@
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread::{available_parallelism, panicking, yield_now};
+use std::thread::{available_parallelism, panicking, sleep, yield_now};
+use std::time::Duration;
 
 /// Looks before a thread gives its core to others: some tens of microseconds, which is what the last one is late at most
 /// where all have the same work.
 const SPINS: u32 = 2_000;
 /// Looks after that, each of which lets another thread run first.
 const YIELDS: u32 = 20;
+
+/// A sleep from which nobody wakes a thread.
+const NAP: Duration = Duration::from_micros(20);
 
 /// A barrier that spins, then lets others run, then sleeps, so that more threads than cores do not crawl.
 pub(crate) struct Barrier {
@@ -51,6 +55,24 @@ impl Barrier {
             self.wait_for_others(before);
         }
         !self.broken.load(Ordering::Acquire)
+    }
+
+    /// Waits while something is so that another thread changes soon. False when one of them never will, because it panicked.
+    pub fn wait_while(&self, so: impl Fn() -> bool) -> bool {
+        let mut looks = 0;
+        while so() {
+            if self.broken.load(Ordering::Acquire) {
+                return false;
+            }
+            looks += 1;
+            match looks {
+                _ if looks <= self.spins => spin_loop(),
+                _ if looks <= self.spins + YIELDS => yield_now(),
+                // Nobody wakes us: whoever comes last does not know that it does.
+                _ => sleep(NAP),
+            }
+        }
+        true
     }
 
     fn done(&self, before: usize) -> bool {
@@ -121,6 +143,30 @@ mod tests {
                         }
                     });
                 }
+            });
+        }
+    }
+
+    #[test]
+    fn whoever_waits_sees_the_change_or_the_panic() {
+        for threads in [2, 100] {
+            let barrier = Barrier::new(threads);
+            let round = AtomicU32::new(0);
+            std::thread::scope(|scope| {
+                let waits = scope.spawn(|| (1..50).all(|at| barrier.wait_while(|| round.load(Ordering::Acquire) < at)));
+                for at in 1..50 {
+                    // Longer than it spins, now and then.
+                    std::thread::sleep(Duration::from_micros(100 * u64::from(at % 8 == 0)));
+                    round.store(at, Ordering::Release);
+                }
+                assert!(waits.join().unwrap());
+                let waits = scope.spawn(|| barrier.wait_while(|| true));
+                let failed = scope.spawn(|| {
+                    let _present = Presence(&barrier);
+                    panic!("on purpose");
+                });
+                assert!(failed.join().is_err());
+                assert!(!waits.join().unwrap(), "nobody waits for ever");
             });
         }
     }

@@ -1,10 +1,11 @@
 //! One run on many threads: the network is cut into parts, each a whole [`Simulation`] in which only the events of its own
 //! nodes run.
 //!
-//! All parts run a window ahead that is as long as the shortest link between two of them. What one sends to another in it
-//! arrives after it, so at its end they meet, hand over packets, and go on from the next event that any of them has. Events
-//! have one order that depends neither on the queue they stand in nor on when they joined it, every random stream belongs to
-//! one node or port, and facts add up; so a run gives the same result for any cut.
+//! A part may run a window ahead of the others that is as long as the shortest link between two of them, for what one sends to
+//! another arrives after that. It looks into its mail four times in a window, and waits for those that are a window behind; now
+//! and then all meet and go on from the next event that any of them has. Events have one order that depends neither on the queue
+//! they stand in nor on when they joined it, every random stream belongs to one node or port, and facts add up; so a run gives
+//! the same result for any cut.
 //!
 //! What would act on two parts at once is not cut: see [`why_not_cut`]. What a receiver looks up of its sender's decisions
 //! travels ahead of the packets (`part::News`). Tables are merged by who owns a row (`together.rs`): the sender's half of a
@@ -29,7 +30,8 @@ use fanin_engine::CalendarQueue;
 use fanin_units::Time;
 use part::Mail;
 use source::Reader;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -37,6 +39,12 @@ use std::thread::JoinHandle;
 pub const WORTH: u64 = 400;
 /// Windows between two looks at whether they are.
 const LOOK: u64 = 64;
+/// Windows between two meetings of all threads.
+const STRETCH: u64 = 16;
+/// Steps of a window.
+const AHEAD: u64 = 4;
+/// Mailboxes from part to part.
+const BOXES: usize = 2 * AHEAD as usize;
 /// What it takes to start all threads and to wait for their end, in windows.
 const START: u64 = 2;
 
@@ -67,8 +75,6 @@ struct Member {
     sim: Simulation,
     /// Mail on its way out, by part.
     out: Vec<Mail>,
-    /// Which of the two mailboxes is next.
-    turn: usize,
 }
 
 /// The threads of a run but the first, which is the caller's.
@@ -85,16 +91,19 @@ struct State {
     next: AtomicU64,
     /// Events since the run began.
     events: AtomicU64,
+    /// Steps of this stretch that it has done.
+    done: AtomicU64,
 }
 
-/// What threads of a run share. All things that are written in one window and read in the next are there twice.
+/// What threads of a run share.
 struct Shared {
     parts: usize,
     window: Time,
     barrier: Barrier,
-    states: [Vec<State>; 2],
-    /// From part to part, by `from * parts + to`.
-    mail: [Vec<Mutex<Mail>>; 2],
+    states: Vec<State>,
+    /// From part to part, by `from * parts + to`, and by the step it was sent in: as many as those in which it was not read yet
+    /// and those in which it is written, for a part is never more than two windows ahead of another.
+    mail: Vec<[Mutex<Mail>; BOXES]>,
     /// Where the members of the other threads lie before and after a run.
     desks: Vec<Mutex<Option<Box<Member>>>>,
     task: Mutex<Task>,
@@ -132,7 +141,7 @@ impl Parts {
 
     fn of_one(sim: Simulation) -> Self {
         Self {
-            members: vec![Some(Box::new(Member { sim, out: Vec::new(), turn: 0 }))],
+            members: vec![Some(Box::new(Member { sim, out: Vec::new() }))],
             window: Time::NEVER,
             crew: None,
             sharing: false,
@@ -172,7 +181,7 @@ impl Parts {
             let queue = CalendarQueue::new(config.seed, spacing, horizon);
             let sim = Simulation::part_of_network(config.clone(), traffics.clone(), Box::new(reader), queue, part);
             let out = (0..parts).map(|_| Mail::default()).collect();
-            Some(Box::new(Member { sim, out, turn: 0 }))
+            Some(Box::new(Member { sim, out }))
         };
         let readers = Reader::all(messages, parts);
         let members = std::thread::scope(|scope| {
@@ -201,7 +210,7 @@ impl Parts {
         if shared > alone { self.count() } else { 1 }
     }
 
-    /// Runs all events before `until`, at most about `budget` of them; a cut network stops at the end of a window. Returns
+    /// Runs all events before `until`, at most about `budget` of them; a cut network stops where all threads meet. Returns
     /// whether it got there.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
         if self.members.len() == 1 {
@@ -301,42 +310,75 @@ impl Parts {
 impl Shared {
     /// Runs one part until all find the same reason to end; nothing when another one panicked.
     fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64) -> Option<(Ended, u64)> {
-        let Member { sim, out, turn } = member;
-        let before = sim.totals.events;
+        let before = member.sim.totals.events;
         let mut windows = 0;
         loop {
-            // What happened in the window before this one, in the first round nothing.
-            let state = &self.states[*turn][number];
-            state.next.store(sim.next_at().as_ps(), Relaxed);
-            state.events.store(sim.totals.events - before, Relaxed);
-            sim.send_mail(out);
-            for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-                core::mem::swap(mail, &mut *lock(&self.mail[*turn][number * self.parts + to]));
-            }
+            let state = &self.states[number];
+            state.next.store(member.sim.next_at().as_ps(), Relaxed);
+            state.events.store(member.sim.totals.events - before, Relaxed);
+            state.done.store(0, Relaxed);
             // The barrier orders what is written before it and what is read after it.
             if !self.barrier.wait() {
                 return None;
             }
-            for from in (0..self.parts).filter(|from| *from != number) {
-                sim.take_mail(&mut lock(&self.mail[*turn][from * self.parts + number]));
+            let all = self.states.iter();
+            let next = all.clone().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
+            let events: u64 = all.map(|state| state.events.load(Relaxed)).sum();
+            let ended = match () {
+                () if next >= until => Ended::Arrived,
+                () if events >= budget => Ended::Spent,
+                () if windows >= 4 * LOOK => Ended::Look,
+                () => {
+                    windows += self.stretch(member, number, next, until)?;
+                    continue;
+                }
+            };
+            if ended == Ended::Arrived {
+                member.sim.run_until(until, u64::MAX);
             }
-            let states = &self.states[*turn];
-            let next = states.iter().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
-            let events: u64 = states.iter().map(|state| state.events.load(Relaxed)).sum();
-            *turn ^= 1;
-            if next >= until {
-                sim.run_until(until, u64::MAX);
-                return Some((Ended::Arrived, windows));
-            }
-            if events >= budget {
-                return Some((Ended::Spent, windows));
-            }
-            if windows == 4 * LOOK {
-                return Some((Ended::Look, windows));
-            }
-            windows += 1;
-            sim.run_until(next.saturating_add(self.window).min(until), u64::MAX);
+            return Some((ended, windows));
         }
+    }
+
+    /// Runs [`STRETCH`] windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
+    /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: a part that
+    /// has much to do in one step makes nobody wait that it is not a window behind. Answers how many windows it were.
+    fn stretch(&self, member: &mut Member, number: usize, next: Time, until: Time) -> Option<u64> {
+        let step = self.window.as_ps() / AHEAD;
+        let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
+        let others = || (0..self.parts).filter(|other| *other != number);
+        let Member { sim, out } = member;
+        let take = |sim: &mut Simulation, of: u64| {
+            for from in others() {
+                sim.take_mail(&mut lock(&self.mail[from * self.parts + number][of as usize % BOXES]));
+            }
+        };
+        let mut done = 0;
+        let mut end = next;
+        while done < STRETCH * ahead && end < until {
+            let read = done.checked_sub(ahead);
+            if let Some(read) = read {
+                // What is written before a part says that it is done is read after that.
+                let behind = || others().any(|other| self.states[other].done.load(Acquire) <= read);
+                if !self.barrier.wait_while(behind) {
+                    return None;
+                }
+                take(sim, read);
+            }
+            end = end.saturating_add(Time::from_ps(step)).min(until);
+            sim.run_until(end, u64::MAX);
+            sim.send_mail(out);
+            for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+                core::mem::swap(mail, &mut *lock(&self.mail[number * self.parts + to][done as usize % BOXES]));
+            }
+            done += 1;
+            self.states[number].done.store(done, Release);
+        }
+        if !self.barrier.wait() {
+            return None;
+        }
+        (done.saturating_sub(ahead)..done).for_each(|of| take(sim, of));
+        Some(done.div_ceil(ahead))
     }
 
     /// What one of the other threads does all its life.
@@ -359,14 +401,12 @@ impl Shared {
 
 impl Crew {
     fn new(parts: usize, window: Time) -> Self {
-        let states = || (0..parts).map(|_| State::default()).collect();
-        let mail = || (0..parts * parts).map(|_| Mutex::default()).collect();
         let shared = Arc::new(Shared {
             parts,
             window,
             barrier: Barrier::new(parts),
-            states: [states(), states()],
-            mail: [mail(), mail()],
+            states: (0..parts).map(|_| State::default()).collect(),
+            mail: (0..parts * parts).map(|_| Default::default()).collect(),
             desks: (0..parts).map(|_| Mutex::new(None)).collect(),
             task: Mutex::new(Task::Stop),
         });
