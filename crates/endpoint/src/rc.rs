@@ -32,6 +32,8 @@ pub struct SendHalf {
     highest: u64,
     /// The message that `next` lies in.
     current: Message,
+    /// Where the first message ends that is not acknowledged whole, 0 where there is none.
+    first_end: u64,
     /// All messages not yet acknowledged, in order; the allocation is kept when the half is used again.
     messages: Vec<Message>,
 }
@@ -58,6 +60,9 @@ impl SendHalf {
             self.current = message;
         }
         self.posted = message.end;
+        if self.messages.is_empty() {
+            self.first_end = message.end;
+        }
         self.messages.push(message);
     }
 
@@ -133,11 +138,12 @@ impl SendHalf {
             self.next = to;
             self.find_current();
         }
-        if self.messages.first().is_some_and(|m| m.end <= to) {
+        if self.first_end <= to {
             let whole = self.messages.partition_point(|m| m.end <= to);
             for message in self.messages.drain(..whole) {
                 finished(message.id);
             }
+            self.first_end = self.messages.first().map_or(0, |m| m.end);
         }
         newly
     }

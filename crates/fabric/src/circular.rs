@@ -72,7 +72,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 let mut looked = 0;
                 let holds = self.queues[queue].iter().any(|packet| {
                     looked += 1;
-                    packet.ingress == account.0 && packet.came_in() == class
+                    packet.ingress() == account.0 && packet.came_in() == class
                 });
                 if looked > *patience {
                     return false;

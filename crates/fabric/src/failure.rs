@@ -114,7 +114,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.config.packet.ack as u32,
         );
         let old = core::mem::replace(&mut self.routes, new);
-        self.found = Default::default();
+        self.routes_changed = true;
         for at in 0..self.senders.len() {
             let flow = &self.senders[at];
             if flow.flow == FlowId::NONE || !flow.launch.pinned {
@@ -128,7 +128,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let from = self.ports[flow.port.ix()].node;
             let way = |routes: &Routes| {
                 let mut way = Vec::new();
-                routes.walk(&self.ports, from, flow.to, flow.key, |port, _| way.push(port));
+                routes.walk(&self.ports, from, flow.to, flow.course.key, |port, _| way.push(port));
                 way
             };
             if under_way.iter().any(|m| self.slots[m.ix()].deflected) || way(&old) != way(&self.routes) {
@@ -158,8 +158,8 @@ impl<Q: EventQueue> Simulation<Q> {
         for class in 0..self.classes {
             while let Some(queued) = self.take(port, class) {
                 self.give_back(&queued);
-                self.tell_of_drop(node, queued.ix);
-                self.drop_packet(node, port, queued.ix, DropCause::LinkDown);
+                self.tell_of_drop(node, queued.ix());
+                self.drop_packet(node, port, queued.ix(), DropCause::LinkDown);
             }
         }
     }

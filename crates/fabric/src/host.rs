@@ -1,5 +1,6 @@
 //! Hosts: flows that send, flows that receive, and the NIC that takes turns between them.
 
+use crate::routing::Course;
 use fanin_cc::Launch;
 use fanin_endpoint::{Pacer, rc};
 use fanin_units::{FlowId, NodeId, PortId, Time};
@@ -39,8 +40,8 @@ pub struct SendFlow {
     pub port: PortId,
     /// Its receiver.
     pub to: NodeId,
-    /// What ECMP hashes.
-    pub key: u32,
+    /// Which way its packets go.
+    pub course: Course,
     /// The message that its next packet belongs to.
     pub message: FlowId,
     /// How that message sets out.
@@ -86,8 +87,8 @@ pub struct RecvFlow {
     pub half: rc::ReceiveHalf,
     /// Its sender.
     pub from: NodeId,
-    /// What ECMP hashes on the way back.
-    pub key: u32,
+    /// Which way its ACKs go back.
+    pub course: Course,
     /// Data packets that arrived.
     pub arrived: u32,
     /// Of those, marked.
@@ -114,7 +115,7 @@ impl Default for RecvFlow {
             flow: FlowId::NONE,
             half: rc::ReceiveHalf::default(),
             from: NodeId::NONE,
-            key: 0,
+            course: Course::default(),
             arrived: 0,
             marked: 0,
             traffic: 0,
@@ -203,7 +204,7 @@ pub struct Nic {
     /// The port.
     pub port: PortId,
     /// Flows that may send now, per data class from 1 (index 0 is not used).
-    pub ready: Vec<Ring>,
+    pub ready: [Ring; 8],
     /// Bit c: class c has flows in its ring.
     pub ready_mask: u8,
     /// Flows that wait for their time. The flow's number breaks ties, so that the order is the model's own.

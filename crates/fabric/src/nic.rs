@@ -3,6 +3,7 @@
 use crate::chain::NO_GATE;
 use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
+use crate::routing::Course;
 use crate::sim::{Simulation, kind};
 use fanin_cc::{Control, Header, Kind, Launch, Loss, Sent, flags};
 use fanin_endpoint::{Pacer, rc};
@@ -83,9 +84,9 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if self.ports[out.ix()].busy_until <= now {
             let next = match self.next_queued(out) {
-                Some(next) => Some((next.ix, next.wire)),
+                Some(next) => Some((next.ix(), next.wire())),
                 None if fifo.is_none() => self.pull(nic, self.ports[out.ix()].paused).map(|ix| {
-                    self.packets[ix].epoch = self.ports[out.ix()].epoch;
+                    self.packets[ix].epoch = self.ports[out.ix()].epoch as u16;
                     (ix, self.packets[ix].head.wire)
                 }),
                 None => None,
@@ -241,7 +242,7 @@ impl<Q: EventQueue> Simulation<Q> {
             lane: launch.lane,
             ..Header::default()
         };
-        let packet = Packet { scheme: flow.scheme, ..Packet::new(head, flow.key) };
+        let packet = Packet { scheme: flow.scheme, ..Packet::new(head, flow.course) };
         if flow.deadline == Time::NEVER {
             let deadline = now.saturating_add(traffic.endpoint.timeout);
             flow.deadline = deadline;
@@ -436,7 +437,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn port_of(&self, slot: u32) -> PortId {
         let flow = &self.senders[slot as usize];
         let from = self.ports[flow.port.ix()].node;
-        self.routes.next(&self.ports, from, flow.to, flow.key).unwrap_or(flow.port)
+        self.routes.next(&self.ports, from, flow.to, flow.course.key).unwrap_or(flow.port)
     }
 
     /// Routes have changed: flows of hosts with several links may have to leave by another one, wherever they stand.
@@ -604,7 +605,7 @@ impl SendFlow {
             traffic: 0,
             port: PortId::NONE,
             to: NodeId::NONE,
-            key: 0,
+            course: Course::default(),
             message: FlowId::NONE,
             launch: Launch::default(),
             class: 0,

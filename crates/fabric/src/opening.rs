@@ -3,7 +3,8 @@
 use crate::config::Message;
 use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::parallel::News;
-use crate::routing::key;
+use crate::port::Port;
+use crate::routing::{Course, key};
 use crate::sim::{Simulation, kind};
 use fanin_cc::{Extra, PathInfo};
 use fanin_endpoint::Pacer;
@@ -64,8 +65,9 @@ impl<Q: EventQueue> Simulation<Q> {
             flow.half.post(id, record.bytes);
             self.set_out(slot);
             let flow = &mut self.senders[slot as usize];
-            let flow_key = flow.key;
-            let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, self.extra[traffic].data);
+            let flow_key = flow.course.key;
+            self.find_way(from, to, flow_key);
+            let (ideal, hops) = self.lone(record.bytes, self.extra[traffic].data);
             self.records[number as usize].ideal = ideal;
             self.records[number as usize].hops = hops;
             self.tell_receiver(number, Some(first));
@@ -79,17 +81,17 @@ impl<Q: EventQueue> Simulation<Q> {
             true => key(self.streams.seed(), (record.src as u64) << 32 | record.dst as u64),
             false => key(self.streams.seed(), self.slots[number as usize].name),
         };
-        let Some(port) = self.routes.next(&self.ports, from, to, flow_key) else {
+        let Some(port) = self.find_way(from, to, flow_key) else {
             // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.
             self.stranded.push(number);
             return;
         };
         let extra = self.extra[traffic];
-        let path = self.path(from, to, flow_key, extra);
-        let (ideal, hops) = self.lone(from, to, flow_key, record.bytes, extra.data);
+        let path = self.path(extra);
+        let (ideal, hops) = self.lone(record.bytes, extra.data);
         self.records[number as usize].ideal = ideal;
         self.records[number as usize].hops = hops;
-        let slot = self.open_sender(id, record.traffic, from, to, flow_key, port, &path);
+        let slot = self.open_sender(id, record.traffic, from, to, port, &path);
         self.senders[slot as usize].half.post(id, record.bytes);
         self.set_out(slot);
         self.slots[number as usize].send = slot;
@@ -141,7 +143,6 @@ impl<Q: EventQueue> Simulation<Q> {
         traffic: u16,
         from: NodeId,
         to: NodeId,
-        key: u32,
         port: PortId,
         path: &PathInfo,
     ) -> u32 {
@@ -174,7 +175,7 @@ impl<Q: EventQueue> Simulation<Q> {
             traffic,
             port,
             to,
-            key,
+            course: self.way_course,
             pair,
             at_host,
             ..SendFlow::free()
@@ -183,22 +184,33 @@ impl<Q: EventQueue> Simulation<Q> {
         slot
     }
 
+    /// Finds the way of a flow from one host to another: what `path`, `lone` and `open_sender` are about until the next one.
+    /// Answers where it leaves its host.
+    pub(crate) fn find_way(&mut self, from: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+        let mut way = core::mem::take(&mut self.way);
+        way.clear();
+        let mut label = self.routes.label();
+        let reaches = self.routes.walk(&self.ports, from, to, key, |port, number| {
+            label.add(number);
+            way.push(port);
+        });
+        self.way_course = Course { key, label: label.finish(reaches) };
+        self.way = way;
+        self.way.first().copied()
+    }
+
     /// What a sender is told of its way.
-    pub(crate) fn path(&self, from: NodeId, to: NodeId, key: u32, extra: Extra) -> PathInfo {
+    pub(crate) fn path(&self, extra: Extra) -> PathInfo {
         let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + extra.data as u32;
         let ack = self.config.packet.ack as u32 + extra.ack as u32;
-        let (mut rtt, mut first, mut last) = (Time::ZERO, Rate::ZERO, Rate::ZERO);
-        self.routes.walk(&self.ports, from, to, key, |_, port| {
-            rtt += port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
-            if first == Rate::ZERO {
-                first = port.rate;
-            }
-            last = port.rate;
-        });
+        let way = || self.way.iter().map(|port| &self.ports[port.ix()]);
+        let rtt = way().map(|port| port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay);
+        let rate = |port: Option<&Port>| port.map_or(Rate::ZERO, |port| port.rate);
+        let (first, last) = (rate(way().next()), rate(way().next_back()));
         PathInfo {
             line_rate: first.min(last),
             nic_rate: first,
-            base_rtt: rtt,
+            base_rtt: rtt.fold(Time::ZERO, |sum, rtt| sum + rtt),
             payload: self.config.packet.payload as u32,
             wire,
             network_bdp: self.routes.network_bdp,
@@ -207,10 +219,9 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Completion time of a message alone on its path, store-and-forward, and the number of links.
-    pub(crate) fn lone(&self, from: NodeId, to: NodeId, key: u32, bytes: u64, extra: u16) -> (Time, u16) {
-        if bytes >= Message::ENDLESS {
-            let mut hops = 0;
-            self.routes.walk(&self.ports, from, to, key, |_, _| hops += 1);
+    pub(crate) fn lone(&self, bytes: u64, extra: u16) -> (Time, u16) {
+        let hops = self.way.len() as u16;
+        if bytes >= Message::ENDLESS || hops == 0 {
             return (Time::NEVER, hops);
         }
         let payload = self.config.packet.payload as u64;
@@ -220,18 +231,15 @@ impl<Q: EventQueue> Simulation<Q> {
         let last = (bytes - before_last * payload + header) as u32;
         // The k full packets go through like equal jobs: at each link the last of them is done after one of each
         // link so far and k-1 more of the slowest; then the last packet follows.
-        let (mut sum, mut slowest, mut done, mut delays, mut hops) = (0u64, 0u64, 0u64, 0u64, 0u16);
-        self.routes.walk(&self.ports, from, to, key, |_, port| {
+        let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
+        for port in &self.way {
+            let port = &self.ports[port.ix()];
             let packet = port.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
             let full_done = if before_last == 0 { 0 } else { sum + (before_last - 1).saturating_mul(slowest) };
             done = done.max(full_done) + port.tx_time(last).as_ps();
             delays += port.delay.as_ps();
-            hops += 1;
-        });
-        if hops == 0 {
-            return (Time::NEVER, 0);
         }
         (Time::from_ps(done.saturating_add(delays)), hops)
     }

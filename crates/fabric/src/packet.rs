@@ -1,5 +1,6 @@
 //! Packets in a slab: 64 bytes each, addressed by index.
 
+use crate::routing::Course;
 use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
 use fanin_units::NodeId;
@@ -16,12 +17,10 @@ const NIL: PacketIx = u32::MAX;
 pub struct Packet {
     /// What it says of itself.
     pub head: Header,
-    /// The next free place, when this one is free.
-    pub(crate) next: PacketIx,
-    /// What ECMP hashes.
-    pub key: u32,
-    /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
-    pub epoch: u32,
+    /// Its way; of a free place, the key is the next one that is free.
+    pub course: Course,
+    /// How often its link had changed state when it was sent, the lower half; another count on arrival means that it was lost.
+    pub epoch: u16,
     /// The scheme of its traffic.
     pub scheme: u16,
     /// Deflections so far.
@@ -48,7 +47,7 @@ impl Slab {
     pub fn add(&mut self, packet: Packet) -> PacketIx {
         if self.any_free {
             let ix = self.free;
-            let next = self.packets[ix as usize].next;
+            let next = self.packets[ix as usize].course.key;
             self.any_free = next != NIL;
             self.free = next;
             self.packets[ix as usize] = packet;
@@ -64,7 +63,7 @@ impl Slab {
     pub fn remove(&mut self, ix: PacketIx) {
         let packet = &mut self.packets[ix as usize];
         packet.head.wire = 0;
-        packet.next = if self.any_free { self.free } else { NIL };
+        packet.course.key = if self.any_free { self.free } else { NIL };
         self.free = ix;
         self.any_free = true;
     }
@@ -133,8 +132,8 @@ impl Slab {
 impl Packet {
     /// A new packet.
     #[inline(always)]
-    pub fn new(head: Header, key: u32) -> Self {
-        Self { head, key, ..Self::default() }
+    pub fn new(head: Header, course: Course) -> Self {
+        Self { head, course, ..Self::default() }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
-use std::collections::VecDeque;
 
 /// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
 #[derive(Clone, Debug)]
@@ -113,46 +112,76 @@ impl Port {
     }
 }
 
-/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched.
+/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words: what has
+/// many small fields is written to memory in other parts than it is read back, which stalls.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub struct Queued {
-    /// The packet.
-    pub ix: PacketIx,
-    /// The port it came in by, or `u32::MAX` when it holds no buffer.
-    pub ingress: u32,
-    /// Its bytes on the wire.
-    pub wire: u16,
-    /// The class it leaves in.
-    pub class: u8,
-    /// The class it came in, whose buffer it holds, and in bit 7 whether it may be marked and is not yet.
-    came_in: u8,
+    /// The packet, and above it the port it came in by.
+    who: u64,
+    /// Its bytes on the wire, its two classes, and whether it may be marked.
+    what: u32,
 }
+
+const _: () = assert!(core::mem::size_of::<Queued>() == 12);
 
 impl Queued {
     /// A packet that came in in `came_in` and leaves in `class`.
     #[inline(always)]
     pub fn new(ix: PacketIx, ingress: u32, wire: u16, came_in: u8, class: u8, markable: bool) -> Self {
-        Self { ix, ingress, wire, class, came_in: came_in | (markable as u8) << 7 }
+        Self {
+            who: ix as u64 | (ingress as u64) << 32,
+            what: wire as u32 | (class as u32) << 16 | (came_in as u32) << 24 | (markable as u32) << 31,
+        }
+    }
+
+    /// The packet.
+    #[inline(always)]
+    pub fn ix(&self) -> PacketIx {
+        self.who as u32
+    }
+
+    /// The port it came in by, or `u32::MAX` when it holds no buffer.
+    #[inline(always)]
+    pub fn ingress(&self) -> u32 {
+        (self.who >> 32) as u32
+    }
+
+    /// Its bytes on the wire.
+    #[inline(always)]
+    pub fn wire(&self) -> u16 {
+        self.what as u16
+    }
+
+    /// The class it leaves in.
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.what >> 16) as u8
     }
 
     /// The class it came in, whose buffer it holds.
     #[inline(always)]
     pub fn came_in(&self) -> usize {
-        (self.came_in & 0x7F) as usize
+        (self.what >> 24 & 0x7F) as usize
     }
 
     /// Whether it may be marked and is not yet.
     #[inline(always)]
     pub fn markable(&self) -> bool {
-        self.came_in >> 7 != 0
+        self.what >> 31 != 0
     }
 }
+
+/// Packets that have left a queue before those behind them move to its start.
+const SPENT: usize = 8;
 
 /// A first-in first-out queue of packets.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub struct Queue {
-    packets: VecDeque<Queued>,
+    /// In order, from `first` on; what came before has left.
+    packets: Vec<Queued>,
+    first: usize,
     /// Bytes in it.
     pub bytes: u64,
     /// Most bytes ever in it.
@@ -163,28 +192,37 @@ impl Queue {
     /// Whether it holds nothing.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.first == self.packets.len()
     }
 
     /// Adds a packet at the end.
     #[inline(always)]
     pub fn push(&mut self, queued: Queued) {
-        self.bytes += queued.wire as u64;
+        self.bytes += queued.wire() as u64;
         self.peak = self.peak.max(self.bytes);
-        self.packets.push_back(queued);
+        self.packets.push(queued);
     }
 
     /// Takes the first packet.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Queued> {
-        let queued = self.packets.pop_front()?;
-        self.bytes -= queued.wire as u64;
+        let &queued = self.packets.get(self.first)?;
+        self.bytes -= queued.wire() as u64;
+        self.first += 1;
+        if self.first == self.packets.len() {
+            // A short queue begins anew in the same line of the cache.
+            self.packets.clear();
+            self.first = 0;
+        } else if self.first >= SPENT && 2 * self.first >= self.packets.len() {
+            self.packets.drain(..self.first);
+            self.first = 0;
+        }
         Some(queued)
     }
 
     /// What waits, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Queued> {
-        self.packets.iter()
+        self.packets[self.first..].iter()
     }
 }
 
@@ -203,6 +241,30 @@ mod tests {
         assert_eq!(order, [1, 3, 7, 1, 3, 7]);
         assert_eq!(port.choose(0b1000_1010, 0b1010), 1, "urgent classes come first");
         assert_eq!(port.choose(0b1000_0000, 0b1010), 7, "and hold back nothing where they are empty");
+    }
+
+    #[test]
+    fn a_queue_is_first_in_first_out_and_forgets_who_left() {
+        let packet = |ix: u32| Queued::new(ix, u32::MAX - ix, 64 + ix as u16 % 100, 5, 3, ix.is_multiple_of(2));
+        let (mut queue, mut next, mut gone) = (Queue::default(), 0, 0);
+        // Filled by 40 and emptied by 30 at a time until it holds 200, then the other way round; never longer than twice what waits.
+        for (joins, leaves) in [(40, 30); 20].into_iter().chain([(30, 40); 30]) {
+            for _ in 0..joins {
+                queue.push(packet(next));
+                next += 1;
+            }
+            assert!(queue.iter().map(Queued::ix).eq(gone..next));
+            for _ in 0..leaves.min(next - gone) {
+                let left = queue.pop().unwrap();
+                assert_eq!((left.ix(), left.ingress(), left.wire()), (gone, u32::MAX - gone, 64 + gone as u16 % 100));
+                assert_eq!((left.class(), left.came_in(), left.markable()), (3, 5, gone.is_multiple_of(2)));
+                gone += 1;
+            }
+            assert!(queue.packets.len() < 2 * (next - gone) as usize + SPENT);
+            assert_eq!(queue.is_empty(), next == gone);
+            assert_eq!(queue.bytes, (gone..next).map(|ix| packet(ix).wire() as u64).sum::<u64>());
+        }
+        assert!(queue.is_empty() && queue.pop().is_none() && queue.first == 0);
     }
 
     #[test]

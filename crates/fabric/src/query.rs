@@ -220,11 +220,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 let lossless = self.lossless & 1 << class != 0;
                 match self.plan.limits[class] {
                     Limit::None => continue,
-                    Limit::Pool { pool, .. } if !lossless => pools[switch * each + pool].held += packet.wire as u64,
+                    Limit::Pool { pool, .. } if !lossless => pools[switch * each + pool].held += packet.wire() as u64,
                     _ => {}
                 }
                 if lossless {
-                    ingresses[packet.ingress as usize * self.classes + class].held += packet.wire as u64;
+                    ingresses[packet.ingress() as usize * self.classes + class].held += packet.wire() as u64;
                 }
             }
         }

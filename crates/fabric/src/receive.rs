@@ -3,7 +3,7 @@
 use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
 use crate::results::DropCause;
-use crate::routing::key;
+use crate::routing::{Course, key};
 use crate::sim::{Simulation, kind};
 use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags};
 use fanin_endpoint::rc::{Arrival, ReceiveRules};
@@ -14,8 +14,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A packet reached a host.
     #[inline(never)]
     pub(crate) fn host_receives(&mut self, node: NodeId, link: PortId, ix: PacketIx) {
-        let head = &self.packets[ix].head;
-        self.hosts[node.ix()].received += head.wire as u64;
+        self.hosts[node.ix()].received += self.packets[ix].head.wire as u64;
         if !self.traced.is_empty() {
             self.note_hop(None, node, ix);
         }
@@ -187,7 +186,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let flow = RecvFlow {
             flow: first,
             from: head.src,
-            key: reverse,
+            course: self.routes.course(&self.ports, node, head.src, reverse),
             traffic: record.traffic,
             scheme,
             ..RecvFlow::default()
@@ -293,7 +292,7 @@ impl<Q: EventQueue> Simulation<Q> {
             flags: bits,
             ..Header::default()
         };
-        let ix = self.new_packet(Packet::new(head, flow.key));
+        let ix = self.new_packet(Packet::new(head, flow.course));
         if head.has(flags::INT) {
             // HPCC 3.1: the receiver copies what switches wrote into the ACK
             self.packets.set_telemetry(ix, &self.recv_telemetry[slot as usize]);
@@ -306,7 +305,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let bits = if flow.tcp != NO_SLOT { flags::TCP } else { 0 };
         let head =
             Header { flow: flow.flow, src: node, dst: flow.from, stamp, wire, kind, flags: bits, ..Header::default() };
-        self.send_back(head, flow.key);
+        self.send_back(head, flow.course);
     }
 
     /// An ACK for a message that is complete and forgotten.
@@ -321,20 +320,21 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Ack,
             ..Header::default()
         };
-        self.send_back(head, key(!self.streams.seed(), self.slots[data.flow.ix()].name));
+        let key = key(!self.streams.seed(), self.slots[data.flow.ix()].name);
+        self.send_back(head, Course::unlabelled(key));
     }
 
     #[inline(always)]
-    fn send_back(&mut self, head: Header, key: u32) {
-        let ix = self.new_packet(Packet::new(head, key));
+    fn send_back(&mut self, head: Header, course: Course) {
+        let ix = self.new_packet(Packet::new(head, course));
         self.launch(ix);
     }
 
     /// Puts a packet that a host has made into the queue of its link.
     #[inline(always)]
     pub(crate) fn launch(&mut self, ix: PacketIx) {
-        let Packet { head, key, .. } = self.packets[ix];
-        match self.routes.next(&self.ports, head.src, head.dst, key) {
+        let Packet { head, course, .. } = self.packets[ix];
+        match self.routes.out_of_host(&self.ports, head.src, head.dst, course.key) {
             Some(port) => {
                 self.enqueue(port, ix, u32::MAX, 0);
                 self.service(port);

@@ -29,10 +29,67 @@ pub struct Routes {
     /// The ports that lead to each host, and the ports that lead out of it, per host a range.
     access: Vec<PortId>,
     access_of: Vec<(u32, u32)>,
+    /// The ports out of each node, which labels number.
+    out: Out,
+    /// Bits per switch in a label.
+    label_bits: u32,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
     /// Largest product of a host's line rate and its base round-trip time to any host, in bytes.
     pub network_bdp: u64,
+}
+
+/// Which of equal ways a packet takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Course {
+    /// What every switch hashes with a multiplier of its own.
+    pub key: u32,
+    /// What comes of all these hashes while routes stay as they were at the start, so that no switch has to look anything up:
+    /// the number of the port out of the first switch in the lowest bits, that out of the second above it, and so on. Or
+    /// [`Course::NO_LABEL`], where they have no room or the packet has left this way.
+    pub label: u32,
+}
+
+impl Course {
+    /// No label.
+    pub const NO_LABEL: u32 = u32::MAX;
+
+    /// A course that every switch has to look up.
+    pub const fn unlabelled(key: u32) -> Self {
+        Self { key, label: Self::NO_LABEL }
+    }
+}
+
+/// A label that is being written, port by port.
+#[derive(Clone, Copy)]
+pub struct Label {
+    bits: u32,
+    label: u64,
+    /// Where the next number goes; nothing before the first port, that of the host, whose number no switch needs.
+    at: Option<u32>,
+}
+
+impl Label {
+    /// The next port of the way, by its number among those of its node.
+    #[inline(always)]
+    pub fn add(&mut self, number: u32) {
+        self.at = Some(self.at.map_or(0, |at| {
+            self.label |= u64::from(number).checked_shl(at).unwrap_or(0);
+            at + self.bits
+        }));
+    }
+
+    /// The label, if the way came to its end and there was room.
+    pub fn finish(self, reaches: bool) -> u32 {
+        let fits = self.at.is_some_and(|at| at <= u32::BITS);
+        if reaches && fits { self.label as u32 } else { Course::NO_LABEL }
+    }
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self::unlabelled(0)
+    }
 }
 
 /// A node as routes see it.
@@ -131,6 +188,8 @@ impl Routes {
             members: (0..ports.len() as u32).map(PortId).chain([PortId::NONE]).collect(),
             access,
             access_of,
+            label_bits: (hosts..nodes).map(|node| out.of(node).len() as u32).max().map_or(0, bits_for),
+            out,
             network_rtt: Time::ZERO,
             network_bdp: 0,
         };
@@ -143,7 +202,7 @@ impl Routes {
         for (number, host) in (0..).zip(&routes.hosts) {
             of_group[host.group as usize].push(number);
         }
-        let mut search = Search::new(ports, &out, hosts, &has_row, (wire, ack));
+        let mut search = Search::new(ports, &routes.out, hosts, &has_row, (wire, ack));
         // The columns of one block, one after the other.
         let mut columns: Vec<u32> = Vec::new();
         for block in 0..blocks {
@@ -212,11 +271,19 @@ impl Routes {
     #[inline]
     pub fn next(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         if self.nodes[node.ix()].one_link {
-            let (start, end) = self.access_of[node.ix()];
-            return (end > start).then(|| self.access[start as usize].reverse());
+            return self.out.of(node.0).first().copied();
         }
         let port = self.way(ports, node, to, key);
         (port != PortId::NONE).then_some(port)
+    }
+
+    /// The same for a host, mostly by its only link.
+    #[inline(always)]
+    pub fn out_of_host(&self, ports: &[Port], host: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+        match self.out.of(host.0) {
+            [only] => Some(*only),
+            _ => self.next(ports, host, to, key),
+        }
     }
 
     /// The same for a switch, with `PortId::NONE` for no way; hosts with one link have none here. There is no branch on
@@ -246,23 +313,37 @@ impl Routes {
         here().nth(picked as usize).unwrap_or(PortId::NONE)
     }
 
-    /// The ports a flow crosses from one host to another, by calling `visit` on each. False when there is no way.
-    pub fn walk(
-        &self,
-        ports: &[Port],
-        from: NodeId,
-        to: NodeId,
-        key: u32,
-        mut visit: impl FnMut(PortId, &Port),
-    ) -> bool {
+    /// The course of flows with this key from one host to another.
+    pub fn course(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32) -> Course {
+        let mut label = self.label();
+        let reaches = self.walk(ports, from, to, key, |_, number| label.add(number));
+        Course { key, label: label.finish(reaches) }
+    }
+
+    /// A label that is still empty.
+    pub fn label(&self) -> Label {
+        Label { bits: self.label_bits, label: 0, at: None }
+    }
+
+    /// Where a packet with this label leaves a node after `hops` links. Without a label, it is some port or none.
+    #[inline(always)]
+    pub fn labelled(&self, node: NodeId, label: u32, hops: u8) -> PortId {
+        let at = self.label_bits.wrapping_mul(u32::from(hops));
+        let number = (u64::from(label) >> (at & 63)) as u32 & ((1 << self.label_bits) - 1);
+        self.out.port(node, number)
+    }
+
+    /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when there is no way.
+    pub fn walk(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
         for _ in 0..self.nodes.len() {
             let Some(port) = self.next(ports, at, to, key) else {
                 return false;
             };
-            visit(port, &ports[port.ix()]);
-            at = ports[port.ix()].peer;
+            let (peer, number) = self.out.ends[port.ix()];
+            visit(port, number);
+            at = peer;
             if at == to {
                 return true;
             }
@@ -319,6 +400,11 @@ fn rows_and_groups(graph: &Graph) -> (u64, u64) {
     others.sort_unstable();
     others.dedup();
     (graph.names.len() as u64 - single, groups + others.len() as u64)
+}
+
+/// Bits for numbers below `n`; at most 20 of them, which is more than half a label.
+fn bits_for(n: u32) -> u32 {
+    (u32::BITS - n.saturating_sub(1).leading_zeros()).min(20)
 }
 
 /// The hash key of one direction of a flow.
@@ -410,7 +496,7 @@ mod tests {
                         |port: &Port| Time::from_ps(2 * port.delay.as_ps()) + port.tx_time(1500) + port.tx_time(64);
                     if from < graph.hosts {
                         let mut sum = Time::ZERO;
-                        whole.walk(&ports, NodeId(from), NodeId(to), 0, |_, port| sum += rtt(port));
+                        whole.walk(&ports, NodeId(from), NodeId(to), 0, |port, _| sum += rtt(&ports[port.ix()]));
                         longest = longest.max(sum);
                     }
                 }
@@ -462,6 +548,59 @@ mod tests {
     }
 
     #[test]
+    fn labels_lead_the_way_that_switches_would_choose() {
+        let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
+        let two_links = |a: &str, b: &str| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(1));
+        let explicit = Explicit {
+            hosts: ["a", "b", "c"].map(String::from).to_vec(),
+            switches: ["s", "t"].map(String::from).to_vec(),
+            links: [("a", "s"), ("a", "t"), ("s", "t"), ("t", "s"), ("b", "s"), ("t", "b"), ("c", "t"), ("b", "c")]
+                .map(|(a, b)| two_links(a, b))
+                .to_vec(),
+        };
+        for graph in [FatTree { k: 6, link }.build().unwrap(), explicit.build().unwrap()] {
+            let (routes, ports) = built(&graph);
+            for (from, to) in (0..graph.hosts).flat_map(|from| (0..graph.hosts).map(move |to| (from, to))) {
+                for flow in 0..if from == to { 0 } else { 20 } {
+                    let course = routes.course(&ports, NodeId(from), NodeId(to), key(3, flow));
+                    assert_ne!(course.label, Course::NO_LABEL, "three bits or less for at most five switches");
+                    let mut hops = 0;
+                    routes.walk(&ports, NodeId(from), NodeId(to), course.key, |port, _| {
+                        if hops > 0 {
+                            assert_eq!(routes.labelled(ports[port.ix()].node, course.label, hops - 1), port);
+                        }
+                        hops += 1;
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_way_that_is_too_long_for_a_label_has_none() {
+        let chain = |switches: u32| {
+            let names: Vec<String> = (0..switches).map(|n| format!("s{n}")).collect();
+            let link = |a: &str, b: &str| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(1));
+            let mut links: Vec<NamedLink> = names.windows(2).map(|pair| link(&pair[0], &pair[1])).collect();
+            links.extend([link("a", &names[0]), link(&names[switches as usize - 1], "b")]);
+            // Ten more hosts at the first switch: four bits for each port.
+            let more: Vec<String> = (0..10).map(|n| format!("h{n}")).collect();
+            links.extend(more.iter().map(|host| link(host, &names[0])));
+            let hosts = ["a", "b"].map(String::from).into_iter().chain(more).collect();
+            Explicit { hosts, switches: names, links }.build().unwrap()
+        };
+        for (switches, fits) in [(8, true), (9, false)] {
+            let (routes, ports) = built(&chain(switches));
+            let course = routes.course(&ports, NodeId(0), NodeId(1), 7);
+            assert_eq!((course.key, course.label != Course::NO_LABEL), (7, fits), "{switches} switches");
+        }
+        let (mut routes, ports) = built(&chain(1));
+        // No way at all.
+        routes.out = Out::new(&[], routes.nodes.len() as u32);
+        assert_eq!(routes.course(&ports, NodeId(0), NodeId(1), 7), Course::unlabelled(7));
+    }
+
+    #[test]
     fn darts_longest_round_trip_is_60_us_of_delay_and_twelve_packets() {
         let (routes, _) = built(&Clos::dart().build().unwrap());
         // 6 links of 5 us each way, a full packet over each on the way there and an ACK over each on the way back.
@@ -476,13 +615,14 @@ mod tests {
         let graph = FatTree { k: 8, link }.build().unwrap();
         let (routes, ports) = built(&graph);
         let (from, to) = (NodeId(0), NodeId(graph.hosts - 1));
+        let ends = |port: PortId| (ports[port.ix()].node.0, ports[port.ix()].peer.0);
         let mut seen: BTreeMap<Vec<(u32, u32)>, u32> = BTreeMap::new();
         for flow in 0..16_000 {
             let mut path = Vec::new();
-            assert!(routes.walk(&ports, from, to, key(1, flow), |_, p| path.push((p.node.0, p.peer.0))));
+            assert!(routes.walk(&ports, from, to, key(1, flow), |p, _| path.push(ends(p))));
             assert_eq!(path.len(), 6);
             let mut again = Vec::new();
-            routes.walk(&ports, from, to, key(1, flow), |_, p| again.push((p.node.0, p.peer.0)));
+            routes.walk(&ports, from, to, key(1, flow), |p, _| again.push(ends(p)));
             assert_eq!(path, again);
             *seen.entry(path).or_default() += 1;
         }

@@ -6,12 +6,12 @@ use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
 use crate::messages::{Table, Unpacked};
-use crate::packet::{PacketIx, Slab};
+use crate::packet::{Packet, PacketIx, Slab};
 use crate::parallel::Part;
 use crate::pfc::{self, Ingress};
 use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, FlowRecord, Hop, Incidents, Totals, TrafficCounters, What};
-use crate::routing::Routes;
+use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
 use crate::tap::Tap;
 use crate::tcp::TcpEnd;
@@ -40,28 +40,6 @@ const KIND_SHIFT: u32 = 29;
 #[inline(always)]
 pub(crate) const fn source(kind: u32, number: u32) -> u32 {
     kind << KIND_SHIFT | number
-}
-
-/// Where the packet of the next event leaves its switch.
-#[derive(Clone, Copy)]
-pub(crate) struct Found {
-    ix: PacketIx,
-    out: PortId,
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self { ix: u32::MAX, out: PortId::NONE }
-    }
-}
-
-/// What a switch has to know of a packet to send it on.
-#[derive(Clone, Copy)]
-pub(crate) struct Way {
-    dst: NodeId,
-    key: u32,
-    pub class: u8,
-    pub wire: u16,
 }
 
 /// One fact of the model as the event hash adds it.
@@ -190,8 +168,11 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// What queues remember for their marks, `classes` per port; empty where no class marks by more than its queue.
     pub(crate) aqms: Vec<Aqm>,
     pub(crate) routes: Routes,
-    /// What these say of the packet that comes next.
-    pub(crate) found: Found,
+    /// The ports of the way that was found last, and its course.
+    pub(crate) way: Vec<PortId>,
+    pub(crate) way_course: Course,
+    /// Whether they are not those of the start any more: labels say nothing then.
+    pub(crate) routes_changed: bool,
     pub(crate) switches: Vec<SwitchPorts>,
     /// Number of each port within its switch.
     pub(crate) port_number: Vec<u16>,
@@ -321,7 +302,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 port.of_host = true;
                 nics.push(Nic {
                     port: PortId(i as u32),
-                    ready: vec![Ring::default(); classes],
+                    ready: [Ring::default(); 8],
                     ready_mask: 0,
                     paced: Default::default(),
                 });
@@ -460,7 +441,9 @@ impl<Q: EventQueue> Simulation<Q> {
             pools,
             aqms,
             routes,
-            found: Found::default(),
+            way: Vec::new(),
+            way_course: Course::default(),
+            routes_changed: false,
             switches,
             port_number,
             links,
@@ -509,9 +492,9 @@ impl<Q: EventQueue> Simulation<Q> {
             while let Some(event) = self.queue.pop_before(to) {
                 self.now = event.at;
                 self.cause = event.source;
-                let way = self.look_ahead();
+                self.look_ahead();
                 self.totals.events += 1;
-                self.handle(event, way);
+                self.handle(event);
                 if self.totals.events >= stop_at {
                     // Not only as messages are loaded: the last of them may be loaded early.
                     self.pack_messages();
@@ -530,26 +513,23 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Asks for the memory of events that come soon, and finds where the packet of the next one leaves its switch, so that
-    /// its port is in the cache by then. Returns what was found so for the event that comes now.
+    /// Asks for the memory of events that come soon.
     #[inline(always)]
-    fn look_ahead(&mut self) -> Found {
-        let now = core::mem::take(&mut self.found);
+    fn look_ahead(&self) {
         if let Some(&Event { source, arg: ix, .. }) = self.queue.ahead(0)
             && source >> KIND_SHIFT == kind::ARRIVE
         {
             let link = (source & ((1 << KIND_SHIFT) - 1)) as usize;
-            let node = self.far_ends[link].node;
-            if node.0 >= self.config.graph.hosts {
-                let packet = &self.packets[ix];
-                // Pause frames are for switches, which no route leads to.
-                let to = NodeId(packet.head.dst.0.min(self.config.graph.hosts - 1));
-                let out = self.routes.way(&self.ports, node, to, packet.key);
-                if let Some(port) = self.ports.get(out.ix()) {
-                    prefetch(port);
-                    prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
-                }
-                self.found = Found { ix, out };
+            let packet = &self.packets[ix];
+            let held = PortId(link as u32).reverse().ix() * self.classes + packet.head.class as usize;
+            if let Some(held) = self.ingress.get(held).filter(|_| self.lossless != 0) {
+                prefetch(held);
+            }
+            // Where a host is the end of it, the port is that of its ACK.
+            let out = self.routes.labelled(self.far_ends[link].node, packet.course.label, packet.head.hops);
+            if let Some(port) = self.ports.get(out.ix()) {
+                prefetch(port);
+                prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
             }
         }
         if let Some(next) = self.queue.ahead(3) {
@@ -561,7 +541,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 prefetch(port);
             }
         }
-        now
     }
 
     /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
@@ -636,10 +615,10 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event, found: Found) {
+    fn handle(&mut self, event: Event) {
         let number = event.source & ((1 << KIND_SHIFT) - 1);
         match event.source >> KIND_SHIFT {
-            kind::ARRIVE => self.arrive(PortId(number), event.arg, found),
+            kind::ARRIVE => self.arrive(PortId(number), event.arg),
             kind::PORT => self.port_wakes(PortId(number)),
             kind::FLOW => self.flow_timer(number, event.arg),
             kind::HOST => self.host_timer(number),
@@ -652,11 +631,11 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
-    fn arrive(&mut self, link: PortId, ix: PacketIx, found: Found) {
+    fn arrive(&mut self, link: PortId, ix: PacketIx) {
         let FarEnd { node, epoch, lossy } = self.far_ends[link.ix()];
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
-        if packet.epoch != epoch {
+        if packet.epoch != epoch as u16 {
             self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }
@@ -671,16 +650,14 @@ impl<Q: EventQueue> Simulation<Q> {
         } else if (node.0 as usize) < self.hosts.len() {
             self.host_receives(node, link, ix);
         } else {
-            let way = Way { dst: packet.head.dst, key: packet.key, class: packet.head.class, wire: packet.head.wire };
-            let out = if found.ix == ix { found.out } else { self.way(node, way) };
-            self.switch_receives(node, link.reverse(), ix, way, out);
+            let Packet { head: Header { dst, class, wire, hops, .. }, course, .. } = *packet;
+            let out = if self.routes_changed || course.label == Course::NO_LABEL {
+                self.routes.way(&self.ports, node, dst, course.key)
+            } else {
+                self.routes.labelled(node, course.label, hops - 1)
+            };
+            self.switch_receives(node, link.reverse(), ix, (class, wire), out);
         }
-    }
-
-    /// Where a packet leaves its switch that came too soon after it was sent to be looked for before.
-    #[inline(never)]
-    fn way(&self, node: NodeId, way: Way) -> PortId {
-        self.routes.way(&self.ports, node, way.dst, way.key)
     }
 
     /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.

@@ -6,8 +6,9 @@ use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
 use crate::port::{Port, Queue, Queued};
 use crate::results::{DropCause, What};
+use crate::routing::Course;
 use crate::shared_buffer::{Limit, Pool};
-use crate::sim::{Simulation, Way, kind, source};
+use crate::sim::{Simulation, kind, source};
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{Header, Instance, IntHop, Kind, PortView, Ports, Verdict, flags};
 use fanin_engine::{Event, EventQueue};
@@ -16,8 +17,14 @@ use fanin_units::{NodeId, PortId, Time};
 impl<Q: EventQueue> Simulation<Q> {
     /// A packet came in at a switch by `ingress`, whose way on is `out`.
     #[inline(always)]
-    pub(crate) fn switch_receives(&mut self, node: NodeId, ingress: PortId, ix: PacketIx, way: Way, mut out: PortId) {
-        let Way { mut class, wire, .. } = way;
+    pub(crate) fn switch_receives(
+        &mut self,
+        node: NodeId,
+        ingress: PortId,
+        ix: PacketIx,
+        (mut class, wire): (u8, u16),
+        mut out: PortId,
+    ) {
         // What it holds here is of the class that the link behind it was paused by, whatever lane it leaves in.
         let came_in = class;
         if out == PortId::NONE {
@@ -47,7 +54,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let idle = port.busy_until <= self.now && port.waiting | port.pfc_pending == 0 && port.up;
         if idle && self.at_once & !port.paused & 1 << class != 0 {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
-            self.packets[ix].epoch = port.epoch;
+            self.packets[ix].epoch = port.epoch as u16;
             if !self.aqms.is_empty() {
                 self.passes_aqm(out, ix);
             }
@@ -142,10 +149,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Gives buffer space back, and lets the sender go on if that frees enough.
     #[inline(always)]
     pub(crate) fn give_back(&mut self, packet: &Queued) {
-        if packet.ingress == u32::MAX || packet.class == 0 {
+        if packet.ingress() == u32::MAX || packet.class() == 0 {
             return;
         }
-        let (ingress, class, wire) = (PortId(packet.ingress), packet.came_in(), packet.wire as u64);
+        let (ingress, class, wire) = (PortId(packet.ingress()), packet.came_in(), packet.wire() as u64);
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             if let Limit::Pool { pool, .. } = limit {
@@ -192,11 +199,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let port = &mut self.ports[out.ix()];
         port.waiting |= 1 << class;
         let packet = &mut self.packets[ix];
-        packet.epoch = port.epoch;
+        packet.epoch = port.epoch as u16;
         let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
         let queued = Queued::new(ix, ingress, packet.head.wire, came_in, class, markable);
         if class != 0 {
-            port.queued += queued.wire as u64;
+            port.queued += queued.wire() as u64;
             // With one data class its queue knows the peak, and this line of the cache is left alone.
             if self.classes > 2 && port.queued > port.peak_queue {
                 port.peak_queue = port.queued;
@@ -220,11 +227,11 @@ impl<Q: EventQueue> Simulation<Q> {
             port.waiting &= !(1 << class);
         }
         if class != 0 {
-            port.queued -= queued.wire as u64;
+            port.queued -= queued.wire() as u64;
         }
         if !self.aqms.is_empty() {
-            let gone = self.now + port.tx_time(queued.wire as u32);
-            self.aqms[at].leaves(self.now, queue.bytes + queued.wire as u64, last, gone);
+            let gone = self.now + port.tx_time(queued.wire() as u32);
+            self.aqms[at].leaves(self.now, queue.bytes + queued.wire() as u64, last, gone);
         }
         if self.watches_queues && class != 0 {
             self.see_queue(out);
@@ -331,12 +338,12 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         if let Some(next) = self.next_queued(out) {
-            self.transmit(out, next.ix, next.wire);
+            self.transmit(out, next.ix(), next.wire());
             // Only now that the port is busy: what this frees may have news for the port itself.
             match self.config.release {
                 Release::Dequeue => self.give_back(&next),
                 // The packet holds its space until its last bit has left, and the port has to look then.
-                Release::LastBit if next.class != 0 => {
+                Release::LastBit if next.class() != 0 => {
                     self.leaving[out.ix()] = Some(next);
                     let left = self.ports[out.ix()].busy_until;
                     self.wake(out, left);
@@ -361,7 +368,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if port.waiting & 1 != 0 {
             let next = self.take(out, 0)?;
             if self.watching {
-                self.tell_programs(out, next.ix);
+                self.tell_programs(out, next.ix());
             }
             return Some(next);
         }
@@ -373,10 +380,10 @@ impl<Q: EventQueue> Simulation<Q> {
         self.ports[out.ix()].turn = class;
         let next = self.take(out, class as usize)?;
         if next.markable() && self.marks_leaving & 1 << class != 0 {
-            self.mark(out, next.ix, class as usize, MarkAt::Dequeue);
+            self.mark(out, next.ix(), class as usize, MarkAt::Dequeue);
         }
         if self.watching {
-            self.tell_programs(out, next.ix);
+            self.tell_programs(out, next.ix());
         }
         Some(next)
     }
@@ -396,11 +403,11 @@ impl<Q: EventQueue> Simulation<Q> {
         port.busy_until = left;
         port.packets += 1;
         port.bytes += wire as u64;
-        let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, out.0), arg: ix };
+        let at = left + port.delay;
         if port.leads_away {
-            self.part.leaves(arrival);
+            self.part.leaves(at, out, ix);
         } else {
-            self.queue.push(arrival);
+            self.queue.push(Event { at, source: source(kind::ARRIVE, out.0), arg: ix });
         }
     }
 
@@ -454,8 +461,8 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Pause,
             ..Header::default()
         };
-        let (wire, epoch) = (head.wire, port.epoch);
-        let ix = self.new_packet(Packet { epoch, ..Packet::new(head, 0) });
+        let (wire, epoch) = (head.wire, port.epoch as u16);
+        let ix = self.new_packet(Packet { epoch, ..Packet::new(head, Course::default()) });
         Queued::new(ix, u32::MAX, wire, 0, 0, false)
     }
 
@@ -560,6 +567,7 @@ impl<Q: EventQueue> Simulation<Q> {
             packet.head = head;
             if number != minimal {
                 packet.deflected += 1;
+                packet.course.label = Course::NO_LABEL;
                 self.slots[head.flow.ix()].deflected = true;
             }
             self.arm_switch(scheme, switch);

@@ -6,7 +6,7 @@ use crate::config::{Message, TcpConfig};
 use crate::host::{NO_SLOT, RecvFlow, place};
 use crate::packet::{Packet, PacketIx};
 use crate::parallel::{ELSEWHERE, News};
-use crate::routing::key;
+use crate::routing::{Course, key};
 use crate::sim::{Simulation, Slots};
 use fanin_cc::{AckFields, Data, Extra, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
@@ -187,8 +187,9 @@ impl<Q: EventQueue> Simulation<Q> {
         passive: bool,
     ) -> u32 {
         let traffic = self.records[number as usize].traffic;
-        let path = self.path(from, to, key, Extra::default());
-        let slot = self.open_sender(FlowId(number), traffic, from, to, key, port, &path);
+        self.find_way(from, to, key);
+        let path = self.path(Extra::default());
+        let slot = self.open_sender(FlowId(number), traffic, from, to, port, &path);
         let end = TcpEnd::new(connection);
         let tcp = place(&mut self.tcp, &mut self.free_tcp, end);
         self.senders[slot as usize].tcp = tcp;
@@ -200,9 +201,10 @@ impl<Q: EventQueue> Simulation<Q> {
     fn post(&mut self, number: u32, from: u32, to: u32) {
         let record = self.records[number as usize];
         let sender = &self.senders[from as usize];
-        let (from_tcp, key) = (sender.tcp as usize, sender.key);
+        let (from_tcp, key) = (sender.tcp as usize, sender.course.key);
         let first = sender.flow.0;
-        let (ideal, hops) = self.lone(NodeId(record.src), NodeId(record.dst), key, record.bytes, 0);
+        self.find_way(NodeId(record.src), NodeId(record.dst), key);
+        let (ideal, hops) = self.lone(record.bytes, 0);
         let row = &mut self.records[number as usize];
         (row.ideal, row.hops) = (ideal, hops);
         self.slots[number as usize].send = from;
@@ -275,7 +277,7 @@ impl<Q: EventQueue> Simulation<Q> {
             flags: flags::TCP,
             ..Header::default()
         };
-        let key = flow.key;
+        let course = flow.course;
         flow.pacer.sent(now, wire, port_rate, line_time);
         if segment.len > 0 {
             // Numbers of bytes start behind the SYN's.
@@ -310,7 +312,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.tcp_arm(slot);
         self.take_turn_again(slot, line_time);
-        let ix = self.new_packet(Packet::new(head, key));
+        let ix = self.new_packet(Packet::new(head, course));
         self.packets.set_segment(ix, segment);
         Some(ix)
     }
@@ -333,14 +335,14 @@ impl<Q: EventQueue> Simulation<Q> {
             flags: flags::TCP,
             ..Header::default()
         };
-        let key = flow.key;
+        let course = flow.course;
         put_fields(&mut head, &mut segment, fields, ecn);
-        self.launch_segment(head, key, segment);
+        self.launch_segment(head, course, segment);
         self.tcp_arm(slot);
     }
 
-    fn launch_segment(&mut self, head: Header, key: u32, segment: Segment) {
-        let ix = self.new_packet(Packet::new(head, key));
+    fn launch_segment(&mut self, head: Header, course: Course, segment: Segment) {
+        let ix = self.new_packet(Packet::new(head, course));
         self.packets.set_segment(ix, segment);
         self.launch(ix);
     }
@@ -412,7 +414,7 @@ impl<Q: EventQueue> Simulation<Q> {
             flags: flags::TCP,
             ..Header::default()
         };
-        self.launch_segment(head, key(seed, name), reply);
+        self.launch_segment(head, Course::unlabelled(key(seed, name)), reply);
     }
 
     fn tcp_segment(&mut self, node: NodeId, slot: u32, head: &Header, segment: &Segment) {
@@ -443,8 +445,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The peer's first segment: its flow opens at the receiver role.
     fn open_tcp_receiver(&mut self, node: NodeId, slot: u32, head: &Header) {
         let sender = &self.senders[slot as usize];
-        let (traffic, scheme, key, tcp) = (sender.traffic, sender.scheme, sender.key, sender.tcp as usize);
-        let flow = RecvFlow { flow: head.flow, from: head.src, key, traffic, scheme, tcp: slot, ..RecvFlow::default() };
+        let (traffic, scheme, course, tcp) = (sender.traffic, sender.scheme, sender.course, sender.tcp as usize);
+        let flow =
+            RecvFlow { flow: head.flow, from: head.src, course, traffic, scheme, tcp: slot, ..RecvFlow::default() };
         let receiver = place(&mut self.receivers, &mut self.free_receivers, flow);
         self.tcp[tcp].receiver = receiver;
         let size = self.tcp[tcp].incoming.messages.front().map(|m| m.2 - m.1).filter(|b| *b < Message::ENDLESS);

@@ -1,8 +1,8 @@
 //! What a part of a network knows of the cut, and what it sends to other parts.
 
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketIx};
 use crate::results::What;
-use crate::sim::Simulation;
+use crate::sim::{Simulation, kind, source};
 use fanin_cc::{Kind, Telemetry, flags};
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::{Event, EventQueue};
@@ -20,7 +20,7 @@ pub(crate) struct Part {
     pub of: Arc<[u16]>,
     /// Which one it is.
     pub number: u16,
-    /// Packets that arrive in other parts, which stay in the slab until the window ends.
+    /// Packets that arrive in other parts, which stay in the slab until the step ends.
     pub leaving: Vec<Event>,
     /// What receivers in other parts have to know before packets of a message come.
     pub news: Vec<(u16, News)>,
@@ -45,8 +45,8 @@ impl Part {
 
     /// A packet leaves for another part.
     #[inline(never)]
-    pub fn leaves(&mut self, arrival: Event) {
-        self.leaving.push(arrival);
+    pub fn leaves(&mut self, at: Time, link: PortId, packet: PacketIx) {
+        self.leaving.push(Event { at, source: source(kind::ARRIVE, link.0), arg: packet });
     }
 
     /// Tells the part of a node something, if that is another one.
@@ -73,7 +73,7 @@ pub(crate) enum News {
     Stream { message: u32, first: u32, at: Time },
 }
 
-/// What one part sends to another at the end of a window.
+/// What one part sends to another at the end of a step.
 #[derive(Default)]
 pub(crate) struct Mail {
     arrivals: Vec<Event>,

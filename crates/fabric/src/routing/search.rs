@@ -2,13 +2,15 @@
 
 use super::{HERE, NONE, Routes, Ways};
 use crate::port::Port;
-use fanin_units::{PortId, Rate, Time};
+use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 
 /// The ports out of each node that are up, in the order of their numbers.
 pub(super) struct Out {
     start: Vec<u32>,
     ports: Vec<PortId>,
+    /// Of any port, up or not, where its link leads, and its number among those of its node.
+    pub(super) ends: Vec<(NodeId, u32)>,
 }
 
 impl Out {
@@ -24,7 +26,21 @@ impl Out {
             of[next[port.node.ix()] as usize] = number;
             next[port.node.ix()] += 1;
         }
-        Self { start, ports: of }
+        let mut ends: Vec<(NodeId, u32)> = ports.iter().map(|port| (port.peer, 0)).collect();
+        for node in 0..nodes as usize {
+            let here = &of[start[node] as usize..start[node + 1] as usize];
+            for (port, number) in here.iter().zip(0..) {
+                ends[port.ix()].1 = number;
+            }
+        }
+        Self { start, ports: of, ends }
+    }
+
+    /// One of them, or that of another node or none.
+    #[inline(always)]
+    pub(super) fn port(&self, node: NodeId, number: u32) -> PortId {
+        let at = self.start[node.ix()].wrapping_add(number);
+        self.ports.get(at as usize).copied().unwrap_or(PortId::NONE)
     }
 
     pub(super) fn of(&self, node: u32) -> &[PortId] {
