@@ -333,7 +333,8 @@ impl Routes {
         self.out.port(node, number)
     }
 
-    /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when there is no way.
+    /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when
+    /// there is no way.
     pub fn walk(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
@@ -402,9 +403,9 @@ fn rows_and_groups(graph: &Graph) -> (u64, u64) {
     (graph.names.len() as u64 - single, groups + others.len() as u64)
 }
 
-/// Bits for numbers below `n`; at most 20 of them, which is more than half a label.
+/// Bits for numbers below `n`.
 fn bits_for(n: u32) -> u32 {
-    (u32::BITS - n.saturating_sub(1).leading_zeros()).min(20)
+    u32::BITS - n.saturating_sub(1).leading_zeros()
 }
 
 /// The hash key of one direction of a flow.
@@ -594,6 +595,7 @@ mod tests {
             let course = routes.course(&ports, NodeId(0), NodeId(1), 7);
             assert_eq!((course.key, course.label != Course::NO_LABEL), (7, fits), "{switches} switches");
         }
+        assert_eq!([1, 2, 3, 16, 17, 8_000_000].map(bits_for), [0, 1, 2, 4, 5, 23], "of as many links as there may be");
         let (mut routes, ports) = built(&chain(1));
         // No way at all.
         routes.out = Out::new(&[], routes.nodes.len() as u32);

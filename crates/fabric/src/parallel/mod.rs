@@ -341,8 +341,8 @@ impl Shared {
     }
 
     /// Runs [`STRETCH`] windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
-    /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: a part that
-    /// has much to do in one step makes nobody wait that it is not a window behind. Answers how many windows it were.
+    /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: nobody waits
+    /// for a part that has much to do in one step until it is a window behind. Answers how many windows these were.
     fn stretch(&self, member: &mut Member, number: usize, next: Time, until: Time) -> Option<u64> {
         let step = self.window.as_ps() / AHEAD;
         let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
