@@ -232,6 +232,22 @@ fn samples_come_from_the_part_that_knows() {
     assert!(parts.is_over() == sim.is_over() && parts.open_messages() == sim.open_messages());
 }
 
+/// Links of up to nine picoseconds: windows that hold a whole step, less than one, or no whole number of them.
+#[test]
+fn windows_of_a_few_picoseconds_are_the_same() {
+    for delay in 1..10 {
+        let mut case = queries(traffic("dcqcn"));
+        case.config.graph.links.iter_mut().for_each(|link| link.delay = Time::from_ps(delay));
+        case.messages.truncate(6);
+        let stops = [us(3), us(200)];
+        let expected = whole(&case, &stops);
+        assert!(expected[1].totals.packet_hops > 20, "{delay} ps");
+        for parts in [2, 3] {
+            assert_eq!(in_parts(&case, &any_cut(&case, parts, delay), true, &stops), expected, "{delay} ps, {parts}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_cut_says_why() {
     let reason = |change: fn(&mut Case)| {

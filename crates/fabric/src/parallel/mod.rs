@@ -324,19 +324,17 @@ impl Shared {
             let all = self.states.iter();
             let next = all.clone().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
             let events: u64 = all.map(|state| state.events.load(Relaxed)).sum();
-            let ended = match () {
-                () if next >= until => Ended::Arrived,
-                () if events >= budget => Ended::Spent,
-                () if windows >= 4 * LOOK => Ended::Look,
-                () => {
-                    windows += self.stretch(member, number, next, until)?;
-                    continue;
-                }
-            };
-            if ended == Ended::Arrived {
+            if next >= until {
                 member.sim.run_until(until, u64::MAX);
+                return Some((Ended::Arrived, windows));
             }
-            return Some((ended, windows));
+            if events >= budget {
+                return Some((Ended::Spent, windows));
+            }
+            if windows >= 4 * LOOK {
+                return Some((Ended::Look, windows));
+            }
+            windows += self.stretch(member, number, next, until)?;
         }
     }
 
