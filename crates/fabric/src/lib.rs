@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events), `query.rs` (what can be asked of it). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
+//! [`pfc`], [`shared_buffer`], [`failure`]. `late.rs`: how ports do without events. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -13,6 +13,7 @@ pub mod ecn;
 pub mod failure;
 mod flows;
 mod host;
+mod late;
 mod messages;
 mod nic;
 mod opening;

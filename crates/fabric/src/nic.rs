@@ -100,7 +100,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         // When to look again: as soon as the port is free if something waits, else when a flow is due.
         let port = &self.ports[out.ix()];
-        let queued = port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0;
+        let queued = port.ready() != 0;
         let pulls = fifo.is_none() && self.nics[nic].ready_mask & !port.paused != 0;
         let mut at = Time::NEVER;
         if queued || pulls {

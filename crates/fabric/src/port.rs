@@ -3,6 +3,17 @@
 use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
 
+/// When a port sends what its turn has come for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// When it is free.
+    Prompt,
+    /// As if when it was free, some time before the packet arrives (`late.rs`).
+    Late,
+    /// When it is free, to a node that runs in another part of a network that is cut.
+    Away,
+}
+
 /// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -33,8 +44,8 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
-    /// Whether the node that receives runs in another part of a network that is cut.
-    pub leads_away: bool,
+    /// When it sends.
+    pub timing: Timing,
     /// Which of the markings of its rate it has.
     pub marking: u8,
     /// Whether it is a host's.
@@ -82,7 +93,7 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
-            leads_away: false,
+            timing: Timing::Prompt,
             marking: 0,
             of_host: false,
             peak_queue: 0,
@@ -101,6 +112,18 @@ impl Port {
         } else {
             self.rate.tx_time(wire as u64)
         }
+    }
+
+    /// Classes that it could send of, and bit 0 for control and pause frames.
+    #[inline(always)]
+    pub fn ready(&self) -> u8 {
+        self.waiting & !(self.paused & 0xFE) | (self.pfc_pending != 0) as u8
+    }
+
+    /// When it has to look at what waits, once it is busy.
+    #[inline(always)]
+    pub fn looks_at(&self) -> Time {
+        if self.timing == Timing::Late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
     /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.

@@ -5,11 +5,12 @@ use crate::config::{BufferPolicy, ClassConfig, MarkAt, Marking, Message, Network
 use crate::ecn;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
+use crate::late::PortSet;
 use crate::messages::{Table, Unpacked};
 use crate::packet::{Packet, PacketIx, Slab};
 use crate::parallel::Part;
 use crate::pfc::{self, Ingress};
-use crate::port::{FarEnd, Port, Queue, Queued};
+use crate::port::{FarEnd, Port, Queue, Queued, Timing};
 use crate::results::{ClassCounters, DropCause, FlowRecord, Hop, Incidents, Totals, TrafficCounters, What};
 use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
@@ -17,7 +18,7 @@ use crate::tap::Tap;
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{Extra, Header, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
-use fanin_engine::{CalendarQueue, Event, EventQueue, Stream, Streams, mix, prefetch};
+use fanin_engine::{CalendarQueue, Event, EventQueue, Order, Stream, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -97,6 +98,8 @@ pub(crate) struct Followed {
 /// What a switch program needs to find its ports.
 pub(crate) struct SwitchPorts {
     pub ports: Vec<PortId>,
+    /// Of how many ingresses and classes it pauses the peer.
+    pub pausing: u32,
     pub timer_event: Time,
 }
 
@@ -108,11 +111,17 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// What it knows of the cut where it is a part of a network.
     pub(crate) part: Part,
     pub(crate) queue: Q,
+    pub(crate) order: Order,
     pub(crate) config: NetworkConfig,
     pub(crate) streams: Streams,
     pub(crate) packets: Slab,
     pub(crate) ports: Vec<Port>,
     pub(crate) far_ends: Vec<FarEnd>,
+    /// Whether ports may ever be late, and whether they are now.
+    pub(crate) patience_allowed: bool,
+    pub(crate) patient: bool,
+    /// Those that may have something to catch up with.
+    pub(crate) late: PortSet,
     /// Class queues, `classes` per port.
     pub(crate) queues: Vec<Queue>,
     /// Bytes held per ingress port and class.
@@ -228,7 +237,9 @@ impl Simulation<CalendarQueue> {
     ) -> Self {
         let (spacing, horizon) = event_spacing(&config);
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
-        Self::with_queue(config, traffics, messages, queue)
+        let mut sim = Self::with_queue(config, traffics, messages, queue);
+        sim.be_patient();
+        sim
     }
 }
 
@@ -260,7 +271,7 @@ pub(crate) fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
 }
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// The same on a queue of your own; the order of events does not depend on it.
+    /// The same on a queue of your own; the order of events does not depend on it. No port is ever late.
     pub fn with_queue(
         config: NetworkConfig,
         traffics: Vec<TrafficConfig>,
@@ -293,10 +304,12 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let mut nics = Vec::new();
         let mut switches: Vec<SwitchPorts> =
-            (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), timer_event: Time::NEVER }).collect();
+            (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), pausing: 0, timer_event: Time::NEVER }).collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
-            port.leads_away = part.owns(port.node) && !part.owns(port.peer);
+            if part.owns(port.node) && !part.owns(port.peer) {
+                port.timing = Timing::Away;
+            }
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
                 port.of_host = true;
@@ -405,6 +418,7 @@ impl<Q: EventQueue> Simulation<Q> {
             cause: 0,
             part,
             queue,
+            order: Order::new(config.seed),
             packets: Slab::default(),
             queues: vec![Queue::default(); ports.len() * classes],
             ingress: headroom
@@ -475,6 +489,9 @@ impl<Q: EventQueue> Simulation<Q> {
             messages: messages.peekable(),
             loaded_to: Time::ZERO,
             streams,
+            late: PortSet::none_of(ports.len()),
+            patience_allowed: false,
+            patient: false,
             ports,
             far_ends,
             config,
@@ -486,7 +503,14 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Runs all events before `until`, at most about `budget` of them. Returns whether it got there.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        let stop_at = self.totals.events.saturating_add(budget);
+        let arrived = self.advance(until, budget);
+        self.all_catch_up();
+        arrived
+    }
+
+    /// The same for a part of a network, or a step of many: its ports may be late when it returns.
+    pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
+        let mut left = budget.max(1);
         loop {
             let to = until.min(self.loaded_to);
             while let Some(event) = self.queue.pop_before(to) {
@@ -495,7 +519,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.look_ahead();
                 self.totals.events += 1;
                 self.handle(event);
-                if self.totals.events >= stop_at {
+                left -= 1;
+                if left == 0 {
                     // Not only as messages are loaded: the last of them may be loaded early.
                     self.pack_messages();
                     return false;

@@ -4,7 +4,7 @@ use crate::config::{MarkAt, Marking, Release};
 use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
-use crate::port::{Port, Queue, Queued};
+use crate::port::{Port, Queue, Queued, Timing};
 use crate::results::{DropCause, What};
 use crate::routing::Course;
 use crate::shared_buffer::{Limit, Pool};
@@ -47,6 +47,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             class = self.packets[ix].head.class;
         }
+        self.catch_up(out);
         if !self.traced.is_empty() {
             self.note_hop(Some(out), node, ix);
         }
@@ -70,7 +71,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.enqueue(out, ix, ingress.0, came_in);
         let port = &self.ports[out.ix()];
         if port.up && port.busy_until > self.now {
-            let at = port.busy_until;
+            let at = port.looks_at();
             self.wake(out, at);
         } else {
             self.service(out);
@@ -98,26 +99,37 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
                 Limit::Pool { pool, alpha } => {
                     let queued = self.queues[out.ix() * self.classes + leaves_in].bytes;
-                    let pool = self.pool(node, pool);
-                    if !pool.admits(alpha, queued, wire) {
-                        return Err(DropCause::Buffer);
+                    if !self.pool(node, pool).admits(alpha, queued, wire) {
+                        self.switch_catches_up(node);
+                        if !self.pool(node, pool).admits(alpha, queued, wire) {
+                            return Err(DropCause::Buffer);
+                        }
                     }
-                    pool.used += wire;
+                    self.pool(node, pool).used += wire;
                 }
             }
             return Ok(());
         }
         let reserved = self.ingress[ingress.ix() * self.classes + class].reserved;
-        let threshold = match limit {
-            Limit::None => return Ok(()),
+        let threshold = |sim: &mut Self| match limit {
+            Limit::None => u64::MAX,
             Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
-            Limit::Pool { pool, alpha } => self.pool(node, pool).pause_threshold(alpha),
+            Limit::Pool { pool, alpha } => sim.pool(node, pool).pause_threshold(alpha),
         };
+        if limit == Limit::None {
+            return Ok(());
+        }
+        let mut pauses_at = threshold(self);
+        let held = &self.ingress[ingress.ix() * self.classes + class];
+        if !held.paused && held.shared + wire >= pauses_at {
+            self.switch_catches_up(node);
+            pauses_at = threshold(self);
+        }
         // The headroom also covers the part of the packet that crossed the threshold which lies above it.
         let allowance = reserved.saturating_sub(self.largest as u64 - 1);
         let held = &mut self.ingress[ingress.ix() * self.classes + class];
         let shared_before = held.shared;
-        let admission = held.admit(wire, threshold, allowance);
+        let admission = held.admit(wire, pauses_at, allowance);
         if let Limit::Pool { pool, .. } = limit {
             let shared = held.shared - shared_before;
             self.pool(node, pool).used += shared;
@@ -125,6 +137,7 @@ impl<Q: EventQueue> Simulation<Q> {
         match admission {
             Admission::Admit => Ok(()),
             Admission::AdmitAndPause => {
+                self.begins_to_pause(node);
                 self.announce(ingress, class);
                 Ok(())
             }
@@ -184,6 +197,8 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         if held.may_resume(threshold, self.plan.resume_gap) {
             self.ingress[ingress.ix() * self.classes + class].paused = false;
+            let node = self.ports[ingress.ix()].node;
+            self.ends_to_pause(node);
             self.announce(ingress, class);
         }
     }
@@ -293,10 +308,19 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The wake-up of a port.
     #[inline(always)]
-    pub(crate) fn port_wakes(&mut self, port: PortId) {
-        if self.ports[port.ix()].wake_at == self.now {
-            self.ports[port.ix()].wake_at = Time::NEVER;
-            self.service(port);
+    pub(crate) fn port_wakes(&mut self, out: PortId) {
+        let port = &mut self.ports[out.ix()];
+        if !port.of_host {
+            // How often it looks depends on how the network is cut.
+            self.totals.events -= 1;
+        }
+        if port.wake_at == self.now {
+            port.wake_at = Time::NEVER;
+            if port.timing == Timing::Late {
+                self.late.remove(out);
+                self.catch_up(out);
+            }
+            self.service(out);
         }
     }
 
@@ -305,6 +329,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn wake(&mut self, port: PortId, at: Time) {
         if at < self.ports[port.ix()].wake_at {
             self.ports[port.ix()].wake_at = at;
+            if self.ports[port.ix()].timing == Timing::Late {
+                self.late.insert(port);
+            }
             self.schedule(at, kind::PORT, port.0, 0);
         }
     }
@@ -323,7 +350,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if port.busy_until > self.now {
             // The packet on the wire may hold space that has to be given back, even if nothing waits behind it.
             if port.waiting | port.pfc_pending != 0 || self.leaving[out.ix()].is_some() {
-                let at = port.busy_until;
+                let at = port.looks_at();
                 self.wake(out, at);
             }
             return;
@@ -351,8 +378,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 Release::LastBit => {}
             }
             let port = &self.ports[out.ix()];
-            if port.pfc_pending != 0 || port.waiting & !(port.paused & 0xFE) != 0 {
-                let at = port.busy_until;
+            if port.ready() != 0 {
+                let at = port.looks_at();
                 self.wake(out, at);
             }
         }
@@ -404,7 +431,7 @@ impl<Q: EventQueue> Simulation<Q> {
         port.packets += 1;
         port.bytes += wire as u64;
         let at = left + port.delay;
-        if port.leads_away {
+        if port.timing == Timing::Away {
             self.part.leaves(at, out, ix);
         } else {
             self.queue.push(Event { at, source: source(kind::ARRIVE, out.0), arg: ix });
@@ -471,6 +498,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn pause_arrives(&mut self, port: PortId, ix: PacketIx) {
         let stamp = self.packets[ix].head.stamp;
         self.consume(ix);
+        self.catch_up(port);
         let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
         for class in (1..self.classes).filter(|c| changed & 1 << c != 0) {
             self.set_paused(port, class, paused & 1 << class != 0);
@@ -509,7 +537,11 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn forget_pauses(&mut self, port: PortId) {
         for class in 1..self.classes {
             self.set_paused_quietly(port, class);
-            self.ingress[port.ix() * self.classes + class].paused = false;
+            let held = &mut self.ingress[port.ix() * self.classes + class];
+            let node = self.ports[port.ix()].node;
+            if core::mem::take(&mut held.paused) && node.0 >= self.config.graph.hosts {
+                self.ends_to_pause(node);
+            }
         }
         self.ports[port.ix()].pfc_pending = 0;
     }

@@ -135,6 +135,7 @@ impl<Q: EventQueue> Simulation<Q> {
             messages: wanted.messages,
             seen: core::mem::take(&mut self.tap.seen),
         };
+        self.set_patience();
     }
 
     /// What was seen since the last call, in order of time. `into` is emptied first and its memory used again.

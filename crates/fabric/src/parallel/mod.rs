@@ -179,7 +179,8 @@ impl Parts {
         let build = |(number, reader): (usize, Reader)| {
             let part = Part { of: of.clone(), number: number as u16, ..Part::default() };
             let queue = CalendarQueue::new(config.seed, spacing, horizon);
-            let sim = Simulation::part_of_network(config.clone(), traffics.clone(), Box::new(reader), queue, part);
+            let mut sim = Simulation::part_of_network(config.clone(), traffics.clone(), Box::new(reader), queue, part);
+            sim.be_patient();
             let out = (0..parts).map(|_| Mail::default()).collect();
             Some(Box::new(Member { sim, out }))
         };
@@ -225,10 +226,9 @@ impl Parts {
             self.ran[usize::from(!self.sharing)] += ran;
             self.look(windows + START, ran);
             left = left.saturating_sub(ran);
-            match ended {
-                Ended::Arrived => return true,
-                Ended::Spent => return false,
-                Ended::Look => {}
+            if ended != Ended::Look {
+                self.all_mut().for_each(Simulation::all_catch_up);
+                return ended == Ended::Arrived;
             }
         }
     }
@@ -257,7 +257,7 @@ impl Parts {
         loop {
             let next = members.iter_mut().map(|member| member.sim.next_at()).min().unwrap_or(Time::NEVER);
             if next >= until {
-                members.iter_mut().for_each(|member| _ = member.sim.run_until(until, u64::MAX));
+                members.iter_mut().for_each(|member| _ = member.sim.advance(until, u64::MAX));
                 return (Ended::Arrived, windows);
             }
             if events(&members) - before >= budget {
@@ -269,7 +269,7 @@ impl Parts {
             windows += 1;
             let end = next.saturating_add(window).min(until);
             for member in &mut members {
-                member.sim.run_until(end, u64::MAX);
+                member.sim.advance(end, u64::MAX);
                 let Member { sim, out, .. } = &mut **member;
                 sim.send_mail(out);
             }
@@ -325,7 +325,7 @@ impl Shared {
             let next = all.clone().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
             let events: u64 = all.map(|state| state.events.load(Relaxed)).sum();
             if next >= until {
-                member.sim.run_until(until, u64::MAX);
+                member.sim.advance(until, u64::MAX);
                 return Some((Ended::Arrived, windows));
             }
             if events >= budget {
@@ -364,7 +364,7 @@ impl Shared {
                 take(sim, read);
             }
             end = end.saturating_add(Time::from_ps(step)).min(until);
-            sim.run_until(end, u64::MAX);
+            sim.advance(end, u64::MAX);
             sim.send_mail(out);
             for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
                 core::mem::swap(mail, &mut *lock(&self.mail[number * self.parts + to][done as usize % BOXES]));

@@ -15,7 +15,7 @@ impl Parts {
         self.members.iter().map(|member| &member.as_ref().expect("members are here between runs").sim)
     }
 
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut Simulation> {
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Simulation> {
         self.members.iter_mut().map(|member| &mut member.as_mut().expect("members are here between runs").sim)
     }
 

@@ -1,0 +1,168 @@
+//! Departures that are worked out late.
+//!
+//! A port with packets in its queues sends the next one when the last bit of the one before has left. An event at each such
+//! moment would tell the port to do so; but nothing outside the port can see whether it did, until the packet arrives at the
+//! other end, a delay of the link and its own time later. So the port may look a delay of the link later than it is free, and
+//! send then all that left in between, each at its own time; whatever looks at the port or changes it before that makes it
+//! catch up first. Most ports that are busy see packets arrive so often that they hardly ever need an event of their own.
+//!
+//! What has to be as it was: a departure at the very time of an event happens before or after it as the order of events says,
+//! as if there were an event for it. Packets leave the accounts of the ingress that they came in by late, so these show too
+//! much rather than too little; where that could decide anything, all ports of the switch catch up. While a switch pauses a
+//! peer, every departure may be the one that lets it go on, so its ports send promptly. So do those of hosts, whose flows
+//! decide what they send; those that lead to another part, which waits for what comes; and all where something looks at
+//! switches as they are: their programs, the tap, or links that go down.
+
+use crate::config::Release;
+use crate::port::Timing;
+use crate::sim::{Simulation, kind, source};
+use fanin_engine::{Event, EventQueue};
+use fanin_units::{NodeId, PortId, Time};
+
+/// A set of ports.
+#[derive(Default)]
+pub(crate) struct PortSet(Vec<u64>);
+
+impl PortSet {
+    /// None of so many ports.
+    pub fn none_of(ports: usize) -> Self {
+        Self(vec![0; ports.div_ceil(64)])
+    }
+
+    pub fn insert(&mut self, port: PortId) {
+        self.0[port.ix() / 64] |= 1 << (port.ix() % 64);
+    }
+
+    pub fn remove(&mut self, port: PortId) {
+        self.0[port.ix() / 64] &= !(1 << (port.ix() % 64));
+    }
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// Lets ports be late from now on, where that changes nothing but the time it takes.
+    pub(crate) fn be_patient(&mut self) {
+        self.patience_allowed = self.config.release == Release::Dequeue
+            && self.programs.is_empty()
+            && self.config.graph.links.iter().all(|link| link.outages.is_empty());
+        self.set_patience();
+    }
+
+    /// Makes each departure an event of its own from now on, for who looks at the network after every event. What happens
+    /// stays the same.
+    pub fn be_prompt(&mut self) {
+        self.patience_allowed = false;
+        self.set_patience();
+    }
+
+    /// Whether ports may be late may have changed. Not while an event runs.
+    pub(crate) fn set_patience(&mut self) {
+        let patient = self.patience_allowed && !self.tap.any_link() && !self.watches_queues;
+        if patient != self.patient {
+            self.patient = patient;
+            for switch in 0..self.switches.len() {
+                self.set_timing(switch);
+            }
+        }
+    }
+
+    /// Lets the ports of a switch be late, or makes them prompt. They have caught up.
+    fn set_timing(&mut self, switch: usize) {
+        let late = self.patient && self.switches[switch].pausing == 0;
+        for at in 0..self.switches[switch].ports.len() {
+            let out = self.switches[switch].ports[at];
+            let port = &mut self.ports[out.ix()];
+            if port.timing == Timing::Away {
+                continue;
+            }
+            // A packet has to arrive after the port looked.
+            let late = late && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO;
+            port.timing = if late { Timing::Late } else { Timing::Prompt };
+            if !late && port.ready() != 0 {
+                let at = port.busy_until;
+                self.wake(out, at);
+            }
+        }
+    }
+
+    /// An ingress of a switch has begun to pause its peer. All its ports have caught up.
+    pub(crate) fn begins_to_pause(&mut self, node: NodeId) {
+        let switch = self.switch_of(node);
+        self.switches[switch].pausing += 1;
+        if self.patient && self.switches[switch].pausing == 1 {
+            self.set_timing(switch);
+        }
+    }
+
+    /// It lets it go on.
+    pub(crate) fn ends_to_pause(&mut self, node: NodeId) {
+        let switch = self.switch_of(node);
+        self.switches[switch].pausing -= 1;
+        if self.patient && self.switches[switch].pausing == 0 {
+            self.set_timing(switch);
+        }
+    }
+
+    fn switch_of(&self, node: NodeId) -> usize {
+        (node.0 - self.config.graph.hosts) as usize
+    }
+
+    /// Sends what a port should have sent before the event that runs now. Called before anything looks at it or changes it.
+    #[inline(always)]
+    pub(crate) fn catch_up(&mut self, out: PortId) {
+        let port = &self.ports[out.ix()];
+        if port.busy_until <= self.now && port.ready() != 0 && port.timing == Timing::Late {
+            self.send_late(out, true);
+        }
+    }
+
+    /// All ports of a switch, because what they hold together matters.
+    #[inline(never)]
+    pub(crate) fn switch_catches_up(&mut self, node: NodeId) {
+        let switch = self.switch_of(node);
+        if self.patient && self.switches[switch].pausing == 0 {
+            for at in 0..self.switches[switch].ports.len() {
+                let out = self.switches[switch].ports[at];
+                self.catch_up(out);
+            }
+        }
+    }
+
+    /// All ports, up to now and not with it: what is asked of a network is asked between events.
+    pub(crate) fn all_catch_up(&mut self) {
+        for at in 0..self.late.0.len() {
+            let mut bits = self.late.0[at];
+            while bits != 0 {
+                let out = PortId((64 * at) as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
+                let port = &self.ports[out.ix()];
+                if port.busy_until < self.now && port.ready() != 0 && port.timing == Timing::Late {
+                    self.send_late(out, false);
+                }
+            }
+        }
+    }
+
+    /// Sends what a port should have sent by now, each packet at its own time. What is due at this very moment has been sent
+    /// if its event would have come before the one that runs, and there is one.
+    #[inline(never)]
+    fn send_late(&mut self, out: PortId, in_event: bool) {
+        let (now, cause) = (self.now, self.cause);
+        let itself = source(kind::PORT, out.0);
+        loop {
+            let port = &self.ports[out.ix()];
+            let at = port.busy_until;
+            if port.ready() == 0 || at > now {
+                break;
+            }
+            let event = |source| Event { at, source, arg: 0 };
+            if at == now && !(in_event && self.order.before(&event(itself), &event(cause))) {
+                break;
+            }
+            (self.now, self.cause) = (at, itself);
+            let Some(next) = self.next_queued(out) else { break };
+            self.transmit(out, next.ix(), next.wire());
+            self.give_back(&next);
+        }
+        (self.now, self.cause) = (now, cause);
+    }
+}
