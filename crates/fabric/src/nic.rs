@@ -182,11 +182,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 continue;
             }
             self.ports[port.ix()].turn = class;
-            if !is_tcp {
-                return Some(self.make_packet(slot, class));
-            }
-            if let Some(ix) = self.make_segment(slot, class) {
-                return Some(ix);
+            let made = if is_tcp { self.make_segment(slot, class) } else { Some(self.make_packet(slot, class)) };
+            if let Some(ix) = made {
+                self.goes_on(port, ix);
+                return made;
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::routing::Course;
 use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
-use fanin_units::NodeId;
+use fanin_units::{NodeId, PortId};
 
 /// Index of a packet in the [`Slab`].
 pub type PacketIx = u32;
@@ -23,8 +23,40 @@ pub struct Packet {
     pub epoch: u16,
     /// The scheme of its traffic.
     pub scheme: u16,
+    /// Where it goes on.
+    pub onward: Onward,
+}
+
+/// The port that a packet leaves the next node by, and how often it was deflected so far: three bytes and one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Onward(u32);
+
+impl Onward {
+    /// Ports that it can tell apart.
+    pub const PORTS: usize = 1 << 24;
+
+    /// The port, where the packet has a label and routes are those of the start; else any.
+    #[inline(always)]
+    pub fn port(self) -> PortId {
+        PortId(self.0 >> 8)
+    }
+
+    /// Sets it.
+    #[inline(always)]
+    pub fn set_port(&mut self, port: PortId) {
+        self.0 = port.0 << 8 | self.0 & 0xFF;
+    }
+
     /// Deflections so far.
-    pub deflected: u8,
+    #[inline(always)]
+    pub fn deflections(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// One more.
+    pub fn deflect(&mut self) {
+        self.0 += u32::from(self.deflections() < u8::MAX);
+    }
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);

@@ -355,7 +355,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 queued,
                 tokens: head.tokens,
                 lane: head.lane,
-                deflected: packet.deflected,
+                deflected: packet.onward.deflections(),
             };
             self.hops.push(hop);
         }

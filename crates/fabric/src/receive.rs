@@ -34,7 +34,8 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn data_arrives(&mut self, node: NodeId, ix: PacketIx) {
         let now = self.now;
-        let Packet { head, deflected, .. } = self.packets[ix];
+        let Packet { head, onward, .. } = self.packets[ix];
+        let deflected = onward.deflections();
         self.consume(ix);
         let message = head.flow;
         let mut slot = self.slots[message.ix()].recv;
@@ -336,6 +337,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Packet { head, course, .. } = self.packets[ix];
         match self.routes.out_of_host(&self.ports, head.src, head.dst, course.key) {
             Some(port) => {
+                self.goes_on(port, ix);
                 self.enqueue(port, ix, u32::MAX, 0);
                 self.service(port);
             }

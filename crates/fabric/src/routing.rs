@@ -1,5 +1,6 @@
 //! Shortest paths by number of links, and equal-cost multi-path choice by a seeded hash per flow.
 
+use crate::packet::Onward;
 use crate::port::Port;
 use crate::topology::Graph;
 use fanin_engine::{Streams, mix};
@@ -31,7 +32,7 @@ pub struct Routes {
     access_of: Vec<(u32, u32)>,
     /// The ports out of each node, which labels number.
     out: Out,
-    /// Bits per switch in a label.
+    /// Bits per switch in a label; more than there are where packets have no room for the numbers of ports.
     label_bits: u32,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
@@ -188,7 +189,11 @@ impl Routes {
             members: (0..ports.len() as u32).map(PortId).chain([PortId::NONE]).collect(),
             access,
             access_of,
-            label_bits: (hosts..nodes).map(|node| out.of(node).len() as u32).max().map_or(0, bits_for),
+            label_bits: if ports.len() > Onward::PORTS {
+                u32::BITS + 1
+            } else {
+                (hosts..nodes).map(|node| out.of(node).len() as u32).max().map_or(0, bits_for)
+            },
             out,
             network_rtt: Time::ZERO,
             network_bdp: 0,
@@ -329,7 +334,7 @@ impl Routes {
     #[inline(always)]
     pub fn labelled(&self, node: NodeId, label: u32, hops: u8) -> PortId {
         let at = self.label_bits.wrapping_mul(u32::from(hops));
-        let number = (u64::from(label) >> (at & 63)) as u32 & ((1 << self.label_bits) - 1);
+        let number = (u64::from(label) >> (at & 63)) as u32 & ((1u64 << self.label_bits) - 1) as u32;
         self.out.port(node, number)
     }
 

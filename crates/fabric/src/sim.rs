@@ -551,7 +551,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 prefetch(held);
             }
             // Where a host is the end of it, the port is that of its ACK.
-            let out = self.routes.labelled(self.far_ends[link].node, packet.course.label, packet.head.hops);
+            let out = packet.onward.port();
             if let Some(port) = self.ports.get(out.ix()) {
                 prefetch(port);
                 prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
@@ -675,14 +675,25 @@ impl<Q: EventQueue> Simulation<Q> {
         } else if (node.0 as usize) < self.hosts.len() {
             self.host_receives(node, link, ix);
         } else {
-            let Packet { head: Header { dst, class, wire, hops, .. }, course, .. } = *packet;
+            let Packet { head: Header { dst, class, wire, .. }, course, onward, .. } = *packet;
             let out = if self.routes_changed || course.label == Course::NO_LABEL {
                 self.routes.way(&self.ports, node, dst, course.key)
             } else {
-                self.routes.labelled(node, course.label, hops - 1)
+                let out = onward.port();
+                self.goes_on(out, ix);
+                out
             };
             self.switch_receives(node, link.reverse(), ix, (class, wire), out);
         }
+    }
+
+    /// Notes in a packet which port it leaves the node behind `out` by.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self, out: PortId, ix: PacketIx) {
+        let node = self.far_ends[out.ix()].node;
+        let packet = &mut self.packets[ix];
+        let next = self.routes.labelled(node, packet.course.label, packet.head.hops);
+        packet.onward.set_port(next);
     }
 
     /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.

@@ -598,7 +598,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let packet = &mut self.packets[ix];
             packet.head = head;
             if number != minimal {
-                packet.deflected += 1;
+                packet.onward.deflect();
                 packet.course.label = Course::NO_LABEL;
                 self.slots[head.flow.ix()].deflected = true;
             }
