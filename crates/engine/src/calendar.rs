@@ -12,9 +12,9 @@ const EVENTS_PER_BUCKET: u64 = 32;
 /// Events that a bucket keeps the memory of when it is emptied.
 const KEPT: usize = 32;
 /// Events in line before a refill, so that a model may look ahead.
-const LOOK_AHEAD: usize = 5;
+const LOOK_AHEAD: usize = 7;
 /// Events in line after it.
-const LINE: usize = 6;
+const LINE: usize = 10;
 /// The line spans at most this many buckets for looking's sake.
 const SPAN: u64 = 32;
 /// Events that have left the line before what follows moves to its start.

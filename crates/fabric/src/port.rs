@@ -199,23 +199,36 @@ impl Queued {
 const SPENT: usize = 8;
 
 /// A first-in first-out queue of packets.
-#[derive(Clone, Debug, Default)]
-#[repr(align(64))]
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Queue {
-    /// In order, from `first` on; what came before has left.
-    packets: Vec<Queued>,
-    first: usize,
+    /// The first of them, so that who serves the queue has to wait for no other line of the cache.
+    front: Queued,
+    /// How many there are.
+    waiting: u32,
     /// Bytes in it.
     pub bytes: u64,
     /// Most bytes ever in it.
     pub peak: u64,
+    /// Those behind the first in order, from `next` on; what came before has left.
+    behind: Vec<Queued>,
+    next: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Queue>() == 64);
+
+impl Default for Queue {
+    fn default() -> Self {
+        let front = Queued::new(0, u32::MAX, 0, 0, 0, false);
+        Self { front, waiting: 0, bytes: 0, peak: 0, behind: Vec::new(), next: 0 }
+    }
 }
 
 impl Queue {
     /// Whether it holds nothing.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.first == self.packets.len()
+        self.waiting == 0
     }
 
     /// Adds a packet at the end.
@@ -223,29 +236,40 @@ impl Queue {
     pub fn push(&mut self, queued: Queued) {
         self.bytes += queued.wire() as u64;
         self.peak = self.peak.max(self.bytes);
-        self.packets.push(queued);
+        if self.waiting == 0 {
+            self.front = queued;
+        } else {
+            self.behind.push(queued);
+        }
+        self.waiting += 1;
     }
 
     /// Takes the first packet.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Queued> {
-        let &queued = self.packets.get(self.first)?;
+        self.waiting = self.waiting.checked_sub(1)?;
+        let queued = self.front;
         self.bytes -= queued.wire() as u64;
-        self.first += 1;
-        if self.first == self.packets.len() {
-            // A short queue begins anew in the same line of the cache.
-            self.packets.clear();
-            self.first = 0;
-        } else if self.first >= SPENT && 2 * self.first >= self.packets.len() {
-            self.packets.drain(..self.first);
-            self.first = 0;
+        if let Some(&next) = self.behind.get(self.next as usize) {
+            self.front = next;
+            self.next += 1;
+            let spent = self.next as usize;
+            if spent == self.behind.len() {
+                // A short queue begins anew in the same line of the cache.
+                self.behind.clear();
+                self.next = 0;
+            } else if spent >= SPENT && 2 * spent >= self.behind.len() {
+                self.behind.drain(..spent);
+                self.next = 0;
+            }
         }
         Some(queued)
     }
 
     /// What waits, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Queued> {
-        self.packets[self.first..].iter()
+        let front = (self.waiting > 0).then_some(&self.front);
+        front.into_iter().chain(&self.behind[self.next as usize..])
     }
 }
 
@@ -283,11 +307,11 @@ mod tests {
                 assert_eq!((left.class(), left.came_in(), left.markable()), (3, 5, gone.is_multiple_of(2)));
                 gone += 1;
             }
-            assert!(queue.packets.len() < 2 * (next - gone) as usize + SPENT);
+            assert!(queue.behind.len() < 2 * (next - gone) as usize + SPENT);
             assert_eq!(queue.is_empty(), next == gone);
             assert_eq!(queue.bytes, (gone..next).map(|ix| packet(ix).wire() as u64).sum::<u64>());
         }
-        assert!(queue.is_empty() && queue.pop().is_none() && queue.first == 0);
+        assert!(queue.is_empty() && queue.pop().is_none() && queue.next == 0);
     }
 
     #[test]

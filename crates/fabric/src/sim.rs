@@ -557,7 +557,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
             }
         }
-        if let Some(next) = self.queue.ahead(3) {
+        if let Some(next) = self.queue.ahead(5) {
             // A packet or a port, and in its stead the first of them: nobody can foretell which, so there is no branch.
             let is_packet = next.source >> KIND_SHIFT == kind::ARRIVE;
             let number = next.source & ((1 << KIND_SHIFT) - 1);
