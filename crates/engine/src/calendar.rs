@@ -1,6 +1,6 @@
 //! The calendar queue: buckets of equal width for the near future, a heap for the far one.
 
-use crate::{Event, EventQueue, Order};
+use crate::{Event, EventQueue, Order, prefetch};
 use core::cmp::Reverse;
 use fanin_units::Time;
 use std::collections::BinaryHeap;
@@ -160,6 +160,20 @@ impl CalendarQueue {
                 self.near_future();
             }
             self.take_bucket();
+        }
+        self.prefetch_next();
+    }
+
+    /// Asks for the memory of the bucket that comes next.
+    #[inline(always)]
+    fn prefetch_next(&self) {
+        if let Some(days) = self.next_occupied() {
+            let bucket = &self.buckets[(self.day + days) as usize & (self.buckets.len() - 1)];
+            for at in [0, 4, 8] {
+                if let Some(event) = bucket.get(at) {
+                    prefetch(event);
+                }
+            }
         }
     }
 

@@ -69,6 +69,8 @@ const _: () = assert!(core::mem::offset_of!(Port, peak_queue) == 64, "what a pac
 pub struct FarEnd {
     /// The node that receives.
     pub node: NodeId,
+    /// What routes know it by.
+    pub first_port: u32,
     /// How often the link changed state.
     pub epoch: u32,
     /// Whether packets can be lost on it.

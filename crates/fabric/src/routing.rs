@@ -330,12 +330,18 @@ impl Routes {
         Label { bits: self.label_bits, label: 0, at: None }
     }
 
-    /// Where a packet with this label leaves a node after `hops` links. Without a label, it is some port or none.
+    /// What [`Routes::labelled`] knows a node by.
+    pub fn first_port(&self, node: NodeId) -> u32 {
+        self.out.first(node)
+    }
+
+    /// Where a packet with this label leaves a node after `hops` links; the node is given by [`Routes::first_port`]. Without a
+    /// label, it is some port or none.
     #[inline(always)]
-    pub fn labelled(&self, node: NodeId, label: u32, hops: u8) -> PortId {
+    pub fn labelled(&self, first_port: u32, label: u32, hops: u8) -> PortId {
         let at = self.label_bits.wrapping_mul(u32::from(hops));
         let number = (u64::from(label) >> (at & 63)) as u32 & ((1u64 << self.label_bits) - 1) as u32;
-        self.out.port(node, number)
+        self.out.port(first_port.wrapping_add(number))
     }
 
     /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when
@@ -573,7 +579,7 @@ mod tests {
                     let mut hops = 0;
                     routes.walk(&ports, NodeId(from), NodeId(to), course.key, |port, _| {
                         if hops > 0 {
-                            assert_eq!(routes.labelled(ports[port.ix()].node, course.label, hops - 1), port);
+                            assert_eq!(routes.labelled(routes.first_port(ports[port.ix()].node), course.label, hops - 1), port);
                         }
                         hops += 1;
                     });

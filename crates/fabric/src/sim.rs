@@ -409,8 +409,12 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         let urgent = config.classes.iter().enumerate().filter(|(_, c)| c.urgent).fold(0u8, |m, (i, _)| m | 2 << i);
-        let far_end =
-            |(i, p): (usize, &Port)| FarEnd { node: p.peer, epoch: 0, lossy: graph.links[i / 2].error_rate > 0.0 };
+        let far_end = |(i, p): (usize, &Port)| FarEnd {
+            node: p.peer,
+            first_port: routes.first_port(p.peer),
+            epoch: 0,
+            lossy: graph.links[i / 2].error_rate > 0.0,
+        };
         let far_ends = ports.iter().enumerate().map(far_end).collect();
         let links = LinkState::all(&config.graph.links, &streams);
         let mut sim = Self {
@@ -657,7 +661,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
     fn arrive(&mut self, link: PortId, ix: PacketIx) {
-        let FarEnd { node, epoch, lossy } = self.far_ends[link.ix()];
+        let FarEnd { node, epoch, lossy, .. } = self.far_ends[link.ix()];
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if packet.epoch != epoch as u16 {
@@ -690,9 +694,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Notes in a packet which port it leaves the node behind `out` by.
     #[inline(always)]
     pub(crate) fn goes_on(&mut self, out: PortId, ix: PacketIx) {
-        let node = self.far_ends[out.ix()].node;
+        let first = self.far_ends[out.ix()].first_port;
         let packet = &mut self.packets[ix];
-        let next = self.routes.labelled(node, packet.course.label, packet.head.hops);
+        let next = self.routes.labelled(first, packet.course.label, packet.head.hops);
         packet.onward.set_port(next);
     }
 

@@ -36,11 +36,14 @@ impl Out {
         Self { start, ports: of, ends }
     }
 
-    /// One of them, or that of another node or none.
+    /// The port at a place in the list of all, which begins for a node where `first` says, or none.
     #[inline(always)]
-    pub(super) fn port(&self, node: NodeId, number: u32) -> PortId {
-        let at = self.start[node.ix()].wrapping_add(number);
-        self.ports.get(at as usize).copied().unwrap_or(PortId::NONE)
+    pub(super) fn port(&self, place: u32) -> PortId {
+        self.ports.get(place as usize).copied().unwrap_or(PortId::NONE)
+    }
+
+    pub(super) fn first(&self, node: NodeId) -> u32 {
+        self.start[node.ix()]
     }
 
     pub(super) fn of(&self, node: u32) -> &[PortId] {
