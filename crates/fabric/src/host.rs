@@ -200,15 +200,56 @@ impl Ring {
 }
 
 /// One NIC port of a host.
+#[repr(C, align(64))]
 pub struct Nic {
+    /// When the first flow in the heap is due, so that the heap is left alone until then.
+    due: Time,
     /// The port.
     pub port: PortId,
-    /// Flows that may send now, per data class from 1 (index 0 is not used).
-    pub ready: [Ring; 8],
     /// Bit c: class c has flows in its ring.
     pub ready_mask: u8,
+    /// Flows that may send now, per data class from 1 (index 0 is not used).
+    pub ready: [Ring; 8],
     /// Flows that wait for their time. The flow's number breaks ties, so that the order is the model's own.
-    pub paced: BinaryHeap<Reverse<(Time, FlowId, u32)>>,
+    paced: BinaryHeap<Reverse<(Time, FlowId, u32)>>,
+}
+
+impl Nic {
+    /// One without flows.
+    pub fn new(port: PortId) -> Self {
+        let paced = BinaryHeap::new();
+        Self { due: Time::NEVER, port, ready_mask: 0, ready: [Ring::default(); 8], paced }
+    }
+
+    /// When the first of the flows that wait for their time is due.
+    #[inline(always)]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Lets a flow wait until `at`.
+    #[inline(always)]
+    pub fn pace(&mut self, at: Time, flow: FlowId, slot: u32) {
+        self.due = self.due.min(at);
+        self.paced.push(Reverse((at, flow, slot)));
+    }
+
+    /// Takes the first flow whose time has come: since when, which, and its slot.
+    #[inline(always)]
+    pub fn take_due(&mut self, now: Time) -> Option<(Time, FlowId, u32)> {
+        if self.due > now {
+            return None;
+        }
+        let Reverse(first) = self.paced.pop()?;
+        self.due = self.paced.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
+        Some(first)
+    }
+
+    /// No flow stands with it any more.
+    pub fn forget_paced(&mut self) {
+        self.due = Time::NEVER;
+        self.paced.clear();
+    }
 }
 
 /// One host.

@@ -34,11 +34,16 @@ struct Column {
 }
 
 impl Column {
-    fn of(numbers: impl Iterator<Item = u64> + Clone) -> Self {
-        let least = numbers.clone().min().unwrap_or(0);
-        let most = numbers.clone().max().unwrap_or(0) - least;
+    fn of(numbers: &[u64]) -> Self {
+        let least = numbers.iter().copied().min().unwrap_or(0);
+        let most = numbers.iter().copied().max().unwrap_or(0) - least;
         let width = (u64::BITS - most.leading_zeros()).div_ceil(8) as usize;
-        let bytes = numbers.flat_map(|n| (n - least).to_le_bytes().into_iter().take(width)).collect();
+        let mut bytes = vec![0; width * numbers.len()].into_boxed_slice();
+        if width > 0 {
+            for (number, into) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
+                into.copy_from_slice(&(number - least).to_le_bytes()[..width]);
+            }
+        }
         Self { least, width, bytes }
     }
 
@@ -59,10 +64,15 @@ struct Packed<T> {
 
 impl<T: Row> Packed<T> {
     fn of(rows: &[T]) -> Self {
+        // Column after column.
         let mut numbers = vec![0; rows.len() * T::NUMBERS];
-        rows.iter().zip(numbers.chunks_exact_mut(T::NUMBERS)).for_each(|(row, into)| row.write(into));
-        let column = |at: usize| Column::of(numbers.iter().skip(at).step_by(T::NUMBERS).copied());
-        Self { columns: (0..T::NUMBERS).map(column).collect(), unpacked: OnceLock::new() }
+        let mut of_row = vec![0; T::NUMBERS];
+        for (at, row) in rows.iter().enumerate() {
+            row.write(&mut of_row);
+            of_row.iter().zip(numbers[at..].iter_mut().step_by(rows.len())).for_each(|(number, into)| *into = *number);
+        }
+        let columns = numbers.chunks_exact(rows.len().max(1)).map(Column::of).collect();
+        Self { columns, unpacked: OnceLock::new() }
     }
 
     fn get(&self, row: usize) -> T {

@@ -9,7 +9,6 @@ use fanin_cc::{Control, Header, Kind, Launch, Loss, Sent, flags};
 use fanin_endpoint::{Pacer, rc};
 use fanin_engine::EventQueue;
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
-use std::cmp::Reverse;
 
 impl<Q: EventQueue> Simulation<Q> {
     /// A flow may have become able to send: gives it a place with its NIC, and the NIC a look.
@@ -68,7 +67,7 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.paced_at = flow.pacer.next_at();
         if flow.paced_at != Time::NEVER {
             let nic = self.ports[flow.port.ix()].nic as usize;
-            self.nics[nic].paced.push(Reverse((flow.paced_at, flow.flow, slot)));
+            self.nics[nic].pace(flow.paced_at, flow.flow, slot);
         }
     }
 
@@ -106,7 +105,8 @@ impl<Q: EventQueue> Simulation<Q> {
         if queued || pulls {
             at = port.busy_until;
         }
-        if let Some(&Reverse((due, ..))) = self.nics[nic].paced.peek() {
+        let due = self.nics[nic].due();
+        if due != Time::NEVER {
             at = at.min(if fifo.is_some() { due } else { due.max(port.busy_until) });
         }
         if at > now && at != Time::NEVER {
@@ -117,11 +117,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Moves flows whose time has come into their rings.
     #[inline(always)]
     fn wake_flows(&mut self, nic: usize) {
-        while let Some(&Reverse((at, id, slot))) = self.nics[nic].paced.peek() {
-            if at > self.now {
-                break;
-            }
-            self.nics[nic].paced.pop();
+        while let Some((at, id, slot)) = self.nics[nic].take_due(self.now) {
             let flow = &mut self.senders[slot as usize];
             if flow.flow != id || flow.turn != Turn::Paced || flow.paced_at != at {
                 continue;
@@ -464,7 +460,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// No flow stands with this NIC any more.
     fn empty_rings(&mut self, nic: usize) {
         self.nics[nic].ready_mask = 0;
-        self.nics[nic].paced.clear();
+        self.nics[nic].forget_paced();
         for class in 0..self.classes {
             while let Some(slot) = self.nics[nic].ready[class].pop(&self.senders) {
                 if self.senders[slot as usize].dead {

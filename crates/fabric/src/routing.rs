@@ -579,7 +579,10 @@ mod tests {
                     let mut hops = 0;
                     routes.walk(&ports, NodeId(from), NodeId(to), course.key, |port, _| {
                         if hops > 0 {
-                            assert_eq!(routes.labelled(routes.first_port(ports[port.ix()].node), course.label, hops - 1), port);
+                            assert_eq!(
+                                routes.labelled(routes.first_port(ports[port.ix()].node), course.label, hops - 1),
+                                port
+                            );
                         }
                         hops += 1;
                     });

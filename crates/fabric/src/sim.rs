@@ -4,7 +4,7 @@ use crate::chain::{Gate, NO_GATE};
 use crate::config::{BufferPolicy, ClassConfig, MarkAt, Marking, Message, NetworkConfig, Release, TrafficConfig};
 use crate::ecn;
 use crate::failure::LinkState;
-use crate::host::{Host, NO_SLOT, Nic, RecvFlow, Ring, SendFlow};
+use crate::host::{Host, NO_SLOT, Nic, RecvFlow, SendFlow};
 use crate::late::PortSet;
 use crate::messages::{Table, Unpacked};
 use crate::packet::{Packet, PacketIx, Slab};
@@ -313,12 +313,7 @@ impl<Q: EventQueue> Simulation<Q> {
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
                 port.of_host = true;
-                nics.push(Nic {
-                    port: PortId(i as u32),
-                    ready: [Ring::default(); 8],
-                    ready_mask: 0,
-                    paced: Default::default(),
-                });
+                nics.push(Nic::new(PortId(i as u32)));
             } else {
                 let switch = &mut switches[(port.node.0 - hosts) as usize];
                 port_number[i] = switch.ports.len() as u16;
