@@ -51,8 +51,10 @@ fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
     mix(what ^ now.as_ps().rotate_left(24), state)
 }
 
-/// Messages are put into the event queue this long ahead.
-const LOAD_AHEAD: Time = Time::from_us(100);
+/// Messages are put into the event queue this long ahead: seldom into its heap.
+const LOAD_AHEAD: Time = Time::from_us(5);
+/// Messages that are over are looked for this often, as messages are loaded.
+const PACK_EVERY: Time = Time::from_us(100);
 
 /// A traffic in a run.
 pub(crate) struct Traffic {
@@ -226,6 +228,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) open_messages: i64,
     pub(crate) messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
     loaded_to: Time,
+    pack_at: Time,
 }
 
 impl Simulation<CalendarQueue> {
@@ -487,6 +490,7 @@ impl<Q: EventQueue> Simulation<Q> {
             open_messages: 0,
             messages: messages.peekable(),
             loaded_to: Time::ZERO,
+            pack_at: Time::ZERO,
             streams,
             late: PortSet::none_of(ports.len()),
             patience_allowed: false,
@@ -570,7 +574,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Puts the messages of the next stretch of time into the queue, so that all events of a stretch are known before
     /// any of it runs.
     fn load_messages(&mut self) {
-        self.pack_messages();
+        if self.loaded_to >= self.pack_at {
+            self.pack_at = self.loaded_to.saturating_add(PACK_EVERY);
+            self.pack_messages();
+        }
         let first = self.messages.peek().map_or(Time::NEVER, |m| m.start);
         if first == Time::NEVER {
             self.loaded_to = Time::NEVER;
