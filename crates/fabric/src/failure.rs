@@ -9,7 +9,7 @@ use fanin_cc::Kind;
 use fanin_engine::{EventQueue, Stream, Streams};
 use fanin_units::{FlowId, PortId, Time};
 
-/// The argument of a LINK event that changes the link; any other is the epoch that becomes known.
+/// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes known.
 const CHANGES: u32 = u32::MAX;
 
 /// What can go wrong with one link.
@@ -61,7 +61,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let ends = [PortId(2 * link), PortId(2 * link + 1)];
         if step != CHANGES {
             // Of a link that came up and went down again in between, only the last time counts.
-            if step == self.ports[ends[0].ix()].epoch {
+            if step == self.links[link as usize].changes.len() as u32 {
                 self.link_is_known_dead(ends);
             }
             return;
@@ -72,15 +72,16 @@ impl<Q: EventQueue> Simulation<Q> {
         self.schedule_next_change(link as usize);
         for port in ends {
             self.ports[port.ix()].up = up;
-            self.ports[port.ix()].epoch += 1;
-            self.far_ends[port.ix()].epoch += 1;
+            for epoch in [&mut self.ports[port.ix()].epoch, &mut self.far_ends[port.ix()].epoch] {
+                *epoch = epoch.wrapping_add(1);
+            }
             if !up {
                 self.forget_pauses(port);
             }
         }
         if !up && self.config.detection > Time::ZERO {
             let at = self.now.saturating_add(self.config.detection);
-            self.schedule(at, kind::LINK, link, self.ports[ends[0].ix()].epoch);
+            self.schedule(at, kind::LINK, link, self.links[link as usize].changes.len() as u32);
         } else if !up {
             self.link_is_known_dead(ends);
         } else {

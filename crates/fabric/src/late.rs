@@ -10,11 +10,11 @@
 //! as if there were an event for it. Packets leave the accounts of the ingress that they came in by late, so these show too
 //! much rather than too little; where that could decide anything, all ports of the switch catch up. While a switch pauses a
 //! peer, every departure may be the one that lets it go on, so its ports send promptly. So do those of hosts, whose flows
-//! decide what they send; those that lead to another part, which waits for what comes; and all where something looks at
-//! switches as they are: their programs, the tap, or links that go down.
+//! decide what they send; and all where something looks at switches as they are: their programs, the tap, or links that go down.
+//! Where a network is cut, ports that lead to another part catch up at the end of each step, before what leaves in it is sent
+//! there, and need no events at all.
 
 use crate::config::Release;
-use crate::port::Timing;
 use crate::sim::{Simulation, kind, source};
 use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
@@ -35,6 +35,18 @@ impl PortSet {
 
     pub fn remove(&mut self, port: PortId) {
         self.0[port.ix() / 64] &= !(1 << (port.ix() % 64));
+    }
+
+    fn of_word(at: usize, mut word: u64) -> impl Iterator<Item = PortId> {
+        std::iter::from_fn(move || {
+            let bit = (word != 0).then(|| word.trailing_zeros())?;
+            word &= word - 1;
+            Some(PortId((64 * at) as u32 + bit))
+        })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = PortId> {
+        self.0.iter().enumerate().flat_map(|(at, word)| Self::of_word(at, *word))
     }
 }
 
@@ -71,12 +83,9 @@ impl<Q: EventQueue> Simulation<Q> {
         for at in 0..self.switches[switch].ports.len() {
             let out = self.switches[switch].ports[at];
             let port = &mut self.ports[out.ix()];
-            if port.timing == Timing::Away {
-                continue;
-            }
             // A packet has to arrive after the port looked.
             let late = late && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO;
-            port.timing = if late { Timing::Late } else { Timing::Prompt };
+            port.timing.late = late;
             if !late && port.ready() != 0 {
                 let at = port.busy_until;
                 self.wake(out, at);
@@ -110,7 +119,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, out: PortId) {
         let port = &self.ports[out.ix()];
-        if port.busy_until <= self.now && port.ready() != 0 && port.timing == Timing::Late {
+        if port.busy_until <= self.now && port.ready() != 0 && port.timing.late {
             self.send_late(out, true);
         }
     }
@@ -129,17 +138,40 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// All ports, up to now and not with it: what is asked of a network is asked between events.
     pub(crate) fn all_catch_up(&mut self) {
-        for at in 0..self.late.0.len() {
-            let mut bits = self.late.0[at];
-            while bits != 0 {
-                let out = PortId((64 * at) as u32 + bits.trailing_zeros());
-                bits &= bits - 1;
+        let late = core::mem::take(&mut self.late);
+        late.iter().for_each(|out| self.catch_up_to_now(out));
+        self.late = late;
+        self.those_away_catch_up();
+    }
+
+    /// Those that lead to other parts, at the end of each step, before what leaves in it is sent there.
+    pub(crate) fn those_away_catch_up(&mut self) {
+        let mut late = core::mem::take(&mut self.late_away);
+        for at in 0..late.0.len() {
+            for out in PortSet::of_word(at, late.0[at]) {
+                self.catch_up_to_now(out);
                 let port = &self.ports[out.ix()];
-                if port.busy_until < self.now && port.ready() != 0 && port.timing == Timing::Late {
-                    self.send_late(out, false);
+                if port.ready() == 0 || !port.timing.late {
+                    late.remove(out);
                 }
             }
         }
+        self.late_away = late;
+    }
+
+    #[inline(always)]
+    fn catch_up_to_now(&mut self, out: PortId) {
+        let port = &self.ports[out.ix()];
+        if port.busy_until < self.now && port.ready() != 0 && port.timing.late {
+            self.send_late(out, false);
+        }
+    }
+
+    /// When the first of them sends next.
+    pub(crate) fn next_away(&self) -> Time {
+        let ports = self.late_away.iter().map(|out| &self.ports[out.ix()]);
+        let free = ports.filter(|port| port.ready() != 0 && port.timing.late).map(|port| port.busy_until);
+        free.min().unwrap_or(Time::NEVER)
     }
 
     /// Sends what a port should have sent by now, each packet at its own time. What is due at this very moment has been sent

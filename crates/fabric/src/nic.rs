@@ -85,7 +85,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let next = match self.next_queued(out) {
                 Some(next) => Some((next.ix(), next.wire())),
                 None if fifo.is_none() => self.pull(nic, self.ports[out.ix()].paused).map(|ix| {
-                    self.packets[ix].epoch = self.ports[out.ix()].epoch as u16;
+                    self.packets[ix].epoch = self.ports[out.ix()].epoch;
                     (ix, self.packets[ix].head.wire)
                 }),
                 None => None,

@@ -19,7 +19,7 @@ pub struct Packet {
     pub head: Header,
     /// Its way; of a free place, the key is the next one that is free.
     pub course: Course,
-    /// How often its link had changed state when it was sent, the lower half; another count on arrival means that it was lost.
+    /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
     pub epoch: u16,
     /// The scheme of its traffic.
     pub scheme: u16,

@@ -3,15 +3,13 @@
 use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
 
-/// When a port sends what its turn has come for.
+/// When a port sends what its turn has come for, and whether the node behind it runs in another part of a network that is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timing {
-    /// When it is free.
-    Prompt,
-    /// As if when it was free, some time before the packet arrives (`late.rs`).
-    Late,
-    /// When it is free, to a node that runs in another part of a network that is cut.
-    Away,
+pub struct Timing {
+    /// Some time after it was free, as if it had been then (`late.rs`).
+    pub late: bool,
+    /// To another part.
+    pub away: bool,
 }
 
 /// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
@@ -33,7 +31,9 @@ pub struct Port {
     /// Picoseconds per byte where that is a whole number of 32 bits, else 0.
     ps_per_byte: u32,
     /// How often the link changed state.
-    pub epoch: u32,
+    pub epoch: u16,
+    /// When it sends.
+    pub timing: Timing,
     /// Bit c: class c has packets. Bit 0 is control.
     pub waiting: u8,
     /// Bit c: the peer paused class c.
@@ -44,8 +44,6 @@ pub struct Port {
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
-    /// When it sends.
-    pub timing: Timing,
     /// Which of the markings of its rate it has.
     pub marking: u8,
     /// Whether it is a host's.
@@ -72,7 +70,7 @@ pub struct FarEnd {
     /// What routes know it by.
     pub first_port: u32,
     /// How often the link changed state.
-    pub epoch: u32,
+    pub epoch: u16,
     /// Whether packets can be lost on it.
     pub lossy: bool,
 }
@@ -95,7 +93,7 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
-            timing: Timing::Prompt,
+            timing: Timing { late: false, away: false },
             marking: 0,
             of_host: false,
             peak_queue: 0,
@@ -125,7 +123,7 @@ impl Port {
     /// When it has to look at what waits, once it is busy.
     #[inline(always)]
     pub fn looks_at(&self) -> Time {
-        if self.timing == Timing::Late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
+        if self.timing.late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
     /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.

@@ -10,7 +10,7 @@ use crate::messages::{Table, Unpacked};
 use crate::packet::{Packet, PacketIx, Slab};
 use crate::parallel::Part;
 use crate::pfc::{self, Ingress};
-use crate::port::{FarEnd, Port, Queue, Queued, Timing};
+use crate::port::{FarEnd, Port, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, FlowRecord, Hop, Incidents, Totals, TrafficCounters, What};
 use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
@@ -122,8 +122,9 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// Whether ports may ever be late, and whether they are now.
     pub(crate) patience_allowed: bool,
     pub(crate) patient: bool,
-    /// Those that may have something to catch up with.
+    /// Those that may have something to catch up with, to nodes of this part and to those of others.
     pub(crate) late: PortSet,
+    pub(crate) late_away: PortSet,
     /// Class queues, `classes` per port.
     pub(crate) queues: Vec<Queue>,
     /// Bytes held per ingress port and class.
@@ -310,9 +311,7 @@ impl<Q: EventQueue> Simulation<Q> {
             (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), pausing: 0, timer_event: Time::NEVER }).collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
-            if part.owns(port.node) && !part.owns(port.peer) {
-                port.timing = Timing::Away;
-            }
+            port.timing.away = part.owns(port.node) && !part.owns(port.peer);
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
                 port.of_host = true;
@@ -493,6 +492,7 @@ impl<Q: EventQueue> Simulation<Q> {
             pack_at: Time::ZERO,
             streams,
             late: PortSet::none_of(ports.len()),
+            late_away: PortSet::none_of(ports.len()),
             patience_allowed: false,
             patient: false,
             ports,
@@ -666,7 +666,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let FarEnd { node, epoch, lossy, .. } = self.far_ends[link.ix()];
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
-        if packet.epoch != epoch as u16 {
+        if packet.epoch != epoch {
             self.drop_packet(node, link, ix, DropCause::LinkDown);
             return;
         }

@@ -55,7 +55,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let idle = port.busy_until <= self.now && port.waiting | port.pfc_pending == 0 && port.up;
         if idle && self.at_once & !port.paused & 1 << class != 0 {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
-            self.packets[ix].epoch = port.epoch as u16;
+            self.packets[ix].epoch = port.epoch;
             if !self.aqms.is_empty() {
                 self.passes_aqm(out, ix);
             }
@@ -214,7 +214,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let port = &mut self.ports[out.ix()];
         port.waiting |= 1 << class;
         let packet = &mut self.packets[ix];
-        packet.epoch = port.epoch as u16;
+        packet.epoch = port.epoch;
         let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
         let queued = Queued::new(ix, ingress, packet.head.wire, came_in, class, markable);
         if class != 0 {
@@ -316,7 +316,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if port.wake_at == self.now {
             port.wake_at = Time::NEVER;
-            if port.timing == Timing::Late {
+            if port.timing.late {
                 self.late.remove(out);
                 self.catch_up(out);
             }
@@ -326,13 +326,17 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Makes sure that the port is looked at again at `at`.
     #[inline(always)]
-    pub(crate) fn wake(&mut self, port: PortId, at: Time) {
-        if at < self.ports[port.ix()].wake_at {
-            self.ports[port.ix()].wake_at = at;
-            if self.ports[port.ix()].timing == Timing::Late {
-                self.late.insert(port);
+    pub(crate) fn wake(&mut self, out: PortId, at: Time) {
+        let port = &mut self.ports[out.ix()];
+        if at < port.wake_at {
+            match port.timing {
+                // Every step looks at it.
+                Timing { late: true, away: true } => return self.late_away.insert(out),
+                Timing { late: true, away: false } => self.late.insert(out),
+                _ => {}
             }
-            self.schedule(at, kind::PORT, port.0, 0);
+            port.wake_at = at;
+            self.schedule(at, kind::PORT, out.0, 0);
         }
     }
 
@@ -431,7 +435,7 @@ impl<Q: EventQueue> Simulation<Q> {
         port.packets += 1;
         port.bytes += wire as u64;
         let at = left + port.delay;
-        if port.timing == Timing::Away {
+        if port.timing.away {
             self.part.leaves(at, out, ix);
         } else {
             self.queue.push(Event { at, source: source(kind::ARRIVE, out.0), arg: ix });
@@ -488,7 +492,7 @@ impl<Q: EventQueue> Simulation<Q> {
             kind: Kind::Pause,
             ..Header::default()
         };
-        let (wire, epoch) = (head.wire, port.epoch as u16);
+        let (wire, epoch) = (head.wire, port.epoch);
         let ix = self.new_packet(Packet { epoch, ..Packet::new(head, Course::default()) });
         Queued::new(ix, u32::MAX, wire, 0, 0, false)
     }

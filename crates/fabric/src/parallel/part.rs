@@ -99,15 +99,16 @@ fn has_segment(packet: &Packet) -> bool {
 const LOOK_AHEAD: usize = 8;
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// When something happens next: here, or by what leaves from here.
+    /// When something happens next: here, by what leaves from here, or by what should have left.
     pub(crate) fn next_at(&mut self) -> Time {
         let message = self.messages.peek().map_or(Time::NEVER, |message| message.start);
         let leaving = self.part.leaving.iter().map(|event| event.at).min().unwrap_or(Time::NEVER);
-        self.queue.first_at().min(message).min(leaving)
+        self.queue.first_at().min(message).min(leaving).min(self.next_away())
     }
 
     /// Moves what leaves into the mail of each part.
     pub(crate) fn send_mail(&mut self, mail: &mut [Mail]) {
+        self.those_away_catch_up();
         let leaving = core::mem::take(&mut self.part.leaving);
         for (i, event) in leaving.iter().enumerate() {
             if let Some(later) = leaving.get(i + LOOK_AHEAD) {
