@@ -37,7 +37,7 @@ EVENTS = {
 """What callgrind calls them."""
 CACHES = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 """The caches that callgrind models: 32 KB each for instructions and data, and a second level of 1 MB; 64 B a line."""
-EVENT_LOOP = "*Simulation*run_until*"
+EVENT_LOOP = "*Simulation*advance*"
 """Entering it turns counting on, and leaving it off. It must not match a function that calls one that it matches."""
 
 Cost = dict[str, float]

@@ -512,6 +512,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The same for a part of a network, or a step of many: its ports may be late when it returns.
+    #[inline(never)]
     pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
         loop {
