@@ -90,7 +90,7 @@ pub struct Measured {
     pub seconds: f64,
     /// The two above, divided.
     pub packet_hops_per_second: f64,
-    /// Events taken from the queue.
+    /// Events that happened, without looks of switches at their ports.
     pub events: u64,
     /// Hash over facts of the model, in hexadecimal.
     pub event_hash: String,

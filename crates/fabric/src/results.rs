@@ -242,7 +242,7 @@ pub struct Ledger {
 pub struct Totals {
     /// Packets sent over one link each, ACKs and control included.
     pub packet_hops: u64,
-    /// Events, but for the looks of switches at their ports: how many those are depends on the cut.
+    /// Events that happened. Looks of switches at their ports are none: how many there are depends on the cut.
     pub events: u64,
     /// Hash over facts of the model; equal for equal runs on any machine and any cut into partitions.
     pub event_hash: u64,

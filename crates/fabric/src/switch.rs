@@ -311,7 +311,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn port_wakes(&mut self, out: PortId) {
         let port = &mut self.ports[out.ix()];
         if !port.of_host {
-            // How often it looks depends on how the network is cut.
+            // How often it looks depends on how the network is cut, so that is no event of the model.
             self.totals.events -= 1;
         }
         if port.wake_at == self.now {

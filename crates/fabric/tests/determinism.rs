@@ -6,9 +6,10 @@ mod common;
 use common::random::{Case, Schemes, congested, incast, lossy, stormy};
 use common::*;
 use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue, WindowedQueue};
+use fanin_fabric::tap::Wanted;
 use fanin_fabric::topology::LeafSpine;
 use fanin_fabric::*;
-use fanin_units::Time;
+use fanin_units::{PortId, Time};
 use proptest::prelude::*;
 
 /// All that a run is known by.
@@ -146,6 +147,32 @@ proptest! {
         run_to(&mut prompt, us(2000));
         prop_assert_eq!(seen(&late), seen(&prompt));
         prop_assert_eq!(late.flows(), prompt.flows());
+    }
+
+    #[test]
+    fn a_tap_sees_any_case_as_it_happens(
+        case in prop_oneof![lossy(Schemes::All), crowded()],
+        (from, to) in (0u64..100_000, 0u64..100_000),
+        what in 1u8..4,
+    ) {
+        let (mut late, mut prompt) = (case.build(), case.build());
+        prompt.be_prompt();
+        let ports: Vec<PortId> = late.ports().map(|(port, ..)| port).collect();
+        let of = |bit: u8| if what & bit != 0 { ports.clone() } else { Vec::new() };
+        let wanted = Wanted { links: of(1), queues: of(2), ..Wanted::default() };
+        let saw = |sim: &mut Simulation| {
+            run_to(sim, ns(from));
+            sim.tap(&wanted);
+            run_to(sim, ns(from + to));
+            let mut all = Vec::new();
+            sim.take_seen(&mut all);
+            sim.tap(&Wanted::default());
+            run_to(sim, us(1000));
+            // What has fields of floating point can only be compared as text.
+            all.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(saw(&mut late), saw(&mut prompt));
+        prop_assert_eq!(seen(&late), seen(&prompt));
     }
 
     #[test]

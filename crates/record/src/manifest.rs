@@ -56,7 +56,7 @@ pub struct Manifest {
     pub packet_hops: u64,
     /// The same per second of wall-clock time.
     pub packet_hops_per_second: f64,
-    /// Events taken from the queue.
+    /// Events that happened. Looks of switches at their ports are none: how many there are depends on the number of threads.
     pub events: u64,
     /// The event hash as 16 hexadecimal digits.
     pub event_hash: String,

@@ -92,7 +92,7 @@ impl Parts {
         sum
     }
 
-    /// Events taken from the queues so far.
+    /// See [`Totals::events`].
     pub(super) fn events(&self) -> u64 {
         self.all().map(|part| part.totals.events).sum()
     }
