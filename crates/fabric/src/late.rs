@@ -20,7 +20,6 @@ use fanin_engine::{Event, EventQueue};
 use fanin_units::{NodeId, PortId, Time};
 
 /// A set of ports.
-#[derive(Default)]
 pub(crate) struct PortSet(Vec<u64>);
 
 impl PortSet {
@@ -138,25 +137,23 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// All ports, up to now and not with it: what is asked of a network is asked between events.
     pub(crate) fn all_catch_up(&mut self) {
-        let late = core::mem::take(&mut self.late);
-        late.iter().for_each(|out| self.catch_up_to_now(out));
-        self.late = late;
+        for at in 0..self.late.0.len() {
+            PortSet::of_word(at, self.late.0[at]).for_each(|out| self.catch_up_to_now(out));
+        }
         self.those_away_catch_up();
     }
 
     /// Those that lead to other parts, at the end of each step, before what leaves in it is sent there.
     pub(crate) fn those_away_catch_up(&mut self) {
-        let mut late = core::mem::take(&mut self.late_away);
-        for at in 0..late.0.len() {
-            for out in PortSet::of_word(at, late.0[at]) {
+        for at in 0..self.late_away.0.len() {
+            for out in PortSet::of_word(at, self.late_away.0[at]) {
                 self.catch_up_to_now(out);
                 let port = &self.ports[out.ix()];
                 if port.ready() == 0 || !port.timing.late {
-                    late.remove(out);
+                    self.late_away.remove(out);
                 }
             }
         }
-        self.late_away = late;
     }
 
     #[inline(always)]
