@@ -262,3 +262,24 @@ pub struct Host {
     /// Bytes on the wire that have entered it.
     pub received: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nic_gives_flows_back_when_they_are_due_and_in_order() {
+        let mut nic = Nic::new(PortId(0));
+        assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));
+        let at = |us, flow| (Time::from_us(us), FlowId(flow), flow + 10);
+        for (time, flow, slot) in [at(5, 1), at(3, 4), at(3, 3), at(7, 2)] {
+            nic.pace(time, flow, slot);
+        }
+        assert_eq!((nic.due(), nic.take_due(Time::from_us(2))), (Time::from_us(3), None));
+        let taken = |nic: &mut Nic, now| std::iter::from_fn(|| nic.take_due(Time::from_us(now))).collect::<Vec<_>>();
+        assert_eq!(taken(&mut nic, 5), [at(3, 3), at(3, 4), at(5, 1)]);
+        assert_eq!(nic.due(), Time::from_us(7));
+        nic.forget_paced();
+        assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));
+    }
+}
