@@ -39,8 +39,10 @@ pub struct CalendarQueue {
     keyed: [Vec<u64>; 2],
     /// Where the line begins.
     first: usize,
-    /// A power of two of them.
+    /// A power of two of them; those that hold nothing have no memory.
     buckets: Vec<Vec<Event>>,
+    /// Memory that buckets had, the last one on top: it is in the cache still.
+    spare: Vec<Vec<Event>>,
     words: Vec<u64>,
     summary: Vec<u64>,
     far: BinaryHeap<Reverse<(Time, u32, u32)>>,
@@ -67,6 +69,7 @@ impl CalendarQueue {
             keyed: Default::default(),
             first: 0,
             buckets: vec![Vec::new(); buckets],
+            spare: Vec::new(),
             words: vec![0; buckets / 64],
             summary: vec![0; (buckets / 64).div_ceil(64)],
             far: BinaryHeap::new(),
@@ -95,6 +98,9 @@ impl CalendarQueue {
         if bucket.is_empty() {
             self.words[at / 64] |= 1 << (at % 64);
             self.summary[at / 4096] |= 1 << (at / 64 % 64);
+            if let Some(spare) = self.spare.pop() {
+                *bucket = spare;
+            }
         }
         bucket.push(event);
     }
@@ -194,9 +200,10 @@ impl CalendarQueue {
             }
             _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.keyed),
         }
-        bucket.clear();
-        if bucket.capacity() > KEPT {
-            *bucket = Vec::new();
+        let mut emptied = core::mem::take(bucket);
+        if emptied.capacity() <= KEPT {
+            emptied.clear();
+            self.spare.push(emptied);
         }
     }
 

@@ -70,7 +70,7 @@ impl<Q: EventQueue> Simulation<Q> {
             for of in (1..self.classes).filter(|class| stuck & 1 << class != 0) {
                 let queue = next.ix() * self.classes + of;
                 let mut looked = 0;
-                let holds = self.queues[queue].iter().any(|packet| {
+                let holds = self.queues[queue].iter(&self.shelves).any(|packet| {
                     looked += 1;
                     packet.ingress() == account.0 && packet.came_in() == class
                 });

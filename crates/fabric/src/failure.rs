@@ -153,7 +153,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn flush(&mut self, port: PortId) {
         let node = self.ports[port.ix()].node;
         // The packet on the wire is lost with it.
-        if let Some(left) = self.leaving[port.ix()].take() {
+        if let Some(left) = self.leaving.get_mut(port.ix()).and_then(Option::take) {
             self.give_back(&left);
         }
         for class in 0..self.classes {

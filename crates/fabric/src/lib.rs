@@ -22,6 +22,7 @@ pub mod parallel;
 pub mod pfc;
 pub mod port;
 mod query;
+mod queue;
 mod receive;
 pub mod results;
 mod routing;

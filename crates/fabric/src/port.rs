@@ -1,6 +1,5 @@
-//! Egress ports: class queues, the choice between them, and the link behind.
+//! Egress ports: the choice between their queues, and the link behind.
 
-use crate::packet::PacketIx;
 use fanin_units::{NodeId, Rate, Time};
 
 /// When a port sends what its turn has come for, and whether the node behind it runs in another part of a network that is cut.
@@ -135,144 +134,6 @@ impl Port {
     }
 }
 
-/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words: what has
-/// many small fields is written to memory in other parts than it is read back, which stalls.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, packed(4))]
-pub struct Queued {
-    /// The packet, and above it the port it came in by.
-    who: u64,
-    /// Its bytes on the wire, its two classes, and whether it may be marked.
-    what: u32,
-}
-
-const _: () = assert!(core::mem::size_of::<Queued>() == 12);
-
-impl Queued {
-    /// A packet that came in in `came_in` and leaves in `class`.
-    #[inline(always)]
-    pub fn new(ix: PacketIx, ingress: u32, wire: u16, came_in: u8, class: u8, markable: bool) -> Self {
-        Self {
-            who: ix as u64 | (ingress as u64) << 32,
-            what: wire as u32 | (class as u32) << 16 | (came_in as u32) << 24 | (markable as u32) << 31,
-        }
-    }
-
-    /// The packet.
-    #[inline(always)]
-    pub fn ix(&self) -> PacketIx {
-        self.who as u32
-    }
-
-    /// The port it came in by, or `u32::MAX` when it holds no buffer.
-    #[inline(always)]
-    pub fn ingress(&self) -> u32 {
-        (self.who >> 32) as u32
-    }
-
-    /// Its bytes on the wire.
-    #[inline(always)]
-    pub fn wire(&self) -> u16 {
-        self.what as u16
-    }
-
-    /// The class it leaves in.
-    #[inline(always)]
-    pub fn class(&self) -> u8 {
-        (self.what >> 16) as u8
-    }
-
-    /// The class it came in, whose buffer it holds.
-    #[inline(always)]
-    pub fn came_in(&self) -> usize {
-        (self.what >> 24 & 0x7F) as usize
-    }
-
-    /// Whether it may be marked and is not yet.
-    #[inline(always)]
-    pub fn markable(&self) -> bool {
-        self.what >> 31 != 0
-    }
-}
-
-/// Packets that have left a queue before those behind them move to its start.
-const SPENT: usize = 8;
-
-/// A first-in first-out queue of packets.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub struct Queue {
-    /// The first of them, so that who serves the queue has to wait for no other line of the cache.
-    front: Queued,
-    /// How many there are.
-    waiting: u32,
-    /// Bytes in it.
-    pub bytes: u64,
-    /// Most bytes ever in it.
-    pub peak: u64,
-    /// Those behind the first in order, from `next` on; what came before has left.
-    behind: Vec<Queued>,
-    next: u32,
-}
-
-const _: () = assert!(core::mem::size_of::<Queue>() == 64);
-
-impl Default for Queue {
-    fn default() -> Self {
-        let front = Queued::new(0, u32::MAX, 0, 0, 0, false);
-        Self { front, waiting: 0, bytes: 0, peak: 0, behind: Vec::new(), next: 0 }
-    }
-}
-
-impl Queue {
-    /// Whether it holds nothing.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.waiting == 0
-    }
-
-    /// Adds a packet at the end.
-    #[inline(always)]
-    pub fn push(&mut self, queued: Queued) {
-        self.bytes += queued.wire() as u64;
-        self.peak = self.peak.max(self.bytes);
-        if self.waiting == 0 {
-            self.front = queued;
-        } else {
-            self.behind.push(queued);
-        }
-        self.waiting += 1;
-    }
-
-    /// Takes the first packet.
-    #[inline(always)]
-    pub fn pop(&mut self) -> Option<Queued> {
-        self.waiting = self.waiting.checked_sub(1)?;
-        let queued = self.front;
-        self.bytes -= queued.wire() as u64;
-        if let Some(&next) = self.behind.get(self.next as usize) {
-            self.front = next;
-            self.next += 1;
-            let spent = self.next as usize;
-            if spent == self.behind.len() {
-                // A short queue begins anew in the same line of the cache.
-                self.behind.clear();
-                self.next = 0;
-            } else if spent >= SPENT && 2 * spent >= self.behind.len() {
-                self.behind.drain(..spent);
-                self.next = 0;
-            }
-        }
-        Some(queued)
-    }
-
-    /// What waits, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Queued> {
-        let front = (self.waiting > 0).then_some(&self.front);
-        front.into_iter().chain(&self.behind[self.next as usize..])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,30 +149,6 @@ mod tests {
         assert_eq!(order, [1, 3, 7, 1, 3, 7]);
         assert_eq!(port.choose(0b1000_1010, 0b1010), 1, "urgent classes come first");
         assert_eq!(port.choose(0b1000_0000, 0b1010), 7, "and hold back nothing where they are empty");
-    }
-
-    #[test]
-    fn a_queue_is_first_in_first_out_and_forgets_who_left() {
-        let packet = |ix: u32| Queued::new(ix, u32::MAX - ix, 64 + ix as u16 % 100, 5, 3, ix.is_multiple_of(2));
-        let (mut queue, mut next, mut gone) = (Queue::default(), 0, 0);
-        // Filled by 40 and emptied by 30 at a time until it holds 200, then the other way round; never longer than twice what waits.
-        for (joins, leaves) in [(40, 30); 20].into_iter().chain([(30, 40); 30]) {
-            for _ in 0..joins {
-                queue.push(packet(next));
-                next += 1;
-            }
-            assert!(queue.iter().map(Queued::ix).eq(gone..next));
-            for _ in 0..leaves.min(next - gone) {
-                let left = queue.pop().unwrap();
-                assert_eq!((left.ix(), left.ingress(), left.wire()), (gone, u32::MAX - gone, 64 + gone as u16 % 100));
-                assert_eq!((left.class(), left.came_in(), left.markable()), (3, 5, gone.is_multiple_of(2)));
-                gone += 1;
-            }
-            assert!(queue.behind.len() < 2 * (next - gone) as usize + SPENT);
-            assert_eq!(queue.is_empty(), next == gone);
-            assert_eq!(queue.bytes, (gone..next).map(|ix| packet(ix).wire() as u64).sum::<u64>());
-        }
-        assert!(queue.is_empty() && queue.pop().is_none() && queue.next == 0);
     }
 
     #[test]

@@ -215,7 +215,8 @@ impl<Q: EventQueue> Simulation<Q> {
         for (i, port) in self.ports.iter().enumerate().filter(|(_, port)| port.node.0 >= hosts) {
             let switch = (port.node.0 - hosts) as usize;
             let queues = &self.queues[i * self.classes..(i + 1) * self.classes];
-            for packet in queues.iter().flat_map(|queue| queue.iter()).chain(&self.leaving[i]) {
+            let queued = queues.iter().flat_map(|queue| queue.iter(&self.shelves));
+            for packet in queued.chain(self.leaving.get(i).into_iter().flatten()) {
                 let class = packet.came_in();
                 let lossless = self.lossless & 1 << class != 0;
                 match self.plan.limits[class] {

@@ -10,7 +10,8 @@ use crate::messages::{Table, Unpacked};
 use crate::packet::{Packet, PacketIx, Slab};
 use crate::parallel::Part;
 use crate::pfc::{self, Ingress};
-use crate::port::{FarEnd, Port, Queue, Queued};
+use crate::port::{FarEnd, Port};
+use crate::queue::{Queue, Queued, Shelves};
 use crate::results::{ClassCounters, DropCause, FlowRecord, Hop, Incidents, Totals, TrafficCounters, What};
 use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
@@ -127,6 +128,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) late_away: PortSet,
     /// Class queues, `classes` per port.
     pub(crate) queues: Vec<Queue>,
+    /// What they stand on.
+    pub(crate) shelves: Shelves,
     /// Bytes held per ingress port and class.
     pub(crate) ingress: Vec<Ingress>,
     /// `classes` per port; what queues count themselves is filled in when one asks.
@@ -134,7 +137,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// When each class of each port was paused.
     pub(crate) paused_since: Vec<Time>,
     pub(crate) port_draws: Vec<Stream>,
-    /// What the packet on each port's wire holds of its switch, with release at the last bit.
+    /// What the packet on each port's wire holds of its switch, with release at the last bit; else empty.
     pub(crate) leaving: Vec<Option<Queued>>,
     /// How queues mark, by the row of the port and the class.
     pub(crate) markings: Vec<Marking>,
@@ -422,6 +425,7 @@ impl<Q: EventQueue> Simulation<Q> {
             order: Order::new(config.seed),
             packets: Slab::default(),
             queues: vec![Queue::default(); ports.len() * classes],
+            shelves: Shelves::default(),
             ingress: headroom
                 .iter()
                 .flat_map(|reserved| (0..classes).map(|_| Ingress { reserved: *reserved, ..Ingress::default() }))
@@ -429,7 +433,7 @@ impl<Q: EventQueue> Simulation<Q> {
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
             port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
-            leaving: vec![None; ports.len()],
+            leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
             marks_joining: ecn::looks(&markings, classes - 1, MarkAt::Enqueue),
             marks_leaving: ecn::looks(&markings, classes - 1, MarkAt::Dequeue)
                 | if config.host_fifo.is_some() { u8::MAX } else { 0 },

@@ -4,7 +4,8 @@ use crate::config::{MarkAt, Marking, Release};
 use crate::ecn;
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
-use crate::port::{Port, Queue, Queued, Timing};
+use crate::port::{Port, Timing};
+use crate::queue::{Queue, Queued};
 use crate::results::{DropCause, What};
 use crate::routing::Course;
 use crate::shared_buffer::{Limit, Pool};
@@ -227,7 +228,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.see_queue(out);
             }
         }
-        self.queues[out.ix() * self.classes + class as usize].push(queued);
+        self.queues[out.ix() * self.classes + class as usize].push(&mut self.shelves, queued);
     }
 
     /// Takes the first packet of a class at a port.
@@ -235,7 +236,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn take(&mut self, out: PortId, class: usize) -> Option<Queued> {
         let at = out.ix() * self.classes + class;
         let queue = &mut self.queues[at];
-        let queued = queue.pop()?;
+        let queued = queue.pop(&mut self.shelves)?;
         let port = &mut self.ports[out.ix()];
         let last = queue.is_empty();
         if last {
@@ -353,7 +354,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if port.busy_until > self.now {
             // The packet on the wire may hold space that has to be given back, even if nothing waits behind it.
-            if port.waiting | port.pfc_pending != 0 || self.leaving[out.ix()].is_some() {
+            if port.waiting | port.pfc_pending != 0 || self.leaving.get(out.ix()).is_some_and(Option::is_some) {
                 let at = port.looks_at();
                 self.wake(out, at);
             }

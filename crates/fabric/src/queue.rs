@@ -1,0 +1,262 @@
+//! Class queues: the first packet of each in its header, the others on shelves that all queues share.
+
+use crate::packet::PacketIx;
+
+/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words: what has
+/// many small fields is written to memory in other parts than it is read back, which stalls.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
+pub struct Queued {
+    /// The packet, and above it the port it came in by.
+    who: u64,
+    /// Its bytes on the wire, its two classes, and whether it may be marked.
+    what: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Queued>() == 12);
+
+impl Queued {
+    /// What stands where no packet is.
+    const NONE: Self = Self { who: u64::MAX, what: 0 };
+
+    /// A packet that came in in `came_in` and leaves in `class`.
+    #[inline(always)]
+    pub fn new(ix: PacketIx, ingress: u32, wire: u16, came_in: u8, class: u8, markable: bool) -> Self {
+        Self {
+            who: ix as u64 | (ingress as u64) << 32,
+            what: wire as u32 | (class as u32) << 16 | (came_in as u32) << 24 | (markable as u32) << 31,
+        }
+    }
+
+    /// The packet.
+    #[inline(always)]
+    pub fn ix(&self) -> PacketIx {
+        self.who as u32
+    }
+
+    /// The port it came in by, or `u32::MAX` when it holds no buffer.
+    #[inline(always)]
+    pub fn ingress(&self) -> u32 {
+        (self.who >> 32) as u32
+    }
+
+    /// Its bytes on the wire.
+    #[inline(always)]
+    pub fn wire(&self) -> u16 {
+        self.what as u16
+    }
+
+    /// The class it leaves in.
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.what >> 16) as u8
+    }
+
+    /// The class it came in, whose buffer it holds.
+    #[inline(always)]
+    pub fn came_in(&self) -> usize {
+        (self.what >> 24 & 0x7F) as usize
+    }
+
+    /// Whether it may be marked and is not yet.
+    #[inline(always)]
+    pub fn markable(&self) -> bool {
+        self.what >> 31 != 0
+    }
+}
+
+/// Packets on a shelf: a line of the cache.
+const SHELF: usize = 5;
+/// No shelf.
+const NIL: u32 = u32::MAX;
+
+/// Packets that stand one behind the other.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+struct Shelf {
+    packets: [Queued; SHELF],
+    /// The shelf behind, or of an empty one the next that is empty.
+    next: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Shelf>() == 64);
+
+/// The shelves of all queues. One that has become empty is the first to be used again, because the cache has it still.
+#[derive(Debug)]
+pub struct Shelves {
+    all: Vec<Shelf>,
+    empty: u32,
+}
+
+impl Default for Shelves {
+    fn default() -> Self {
+        Self { all: Vec::new(), empty: NIL }
+    }
+}
+
+impl Shelves {
+    /// An empty one.
+    #[inline(always)]
+    fn take(&mut self) -> u32 {
+        let at = self.empty;
+        match self.all.get(at as usize) {
+            Some(shelf) => {
+                self.empty = shelf.next;
+                at
+            }
+            None => self.build(),
+        }
+    }
+
+    #[inline(never)]
+    fn build(&mut self) -> u32 {
+        self.all.push(Shelf { packets: [Queued::NONE; SHELF], next: NIL });
+        (self.all.len() - 1) as u32
+    }
+
+    #[inline(always)]
+    fn put_back(&mut self, at: u32) {
+        self.all[at as usize].next = self.empty;
+        self.empty = at;
+    }
+}
+
+/// A first-in first-out queue of packets.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Queue {
+    /// The first of them, so that who serves the queue has to wait for no other line of the cache.
+    front: Queued,
+    /// How many there are.
+    waiting: u32,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Most bytes ever in it.
+    pub peak: u64,
+    /// Where those behind the first stand: the shelf of the second packet and its place there, and the shelf of the last one
+    /// and the place behind it. They mean something while there are two packets or more.
+    first: u32,
+    last: u32,
+    from: u8,
+    to: u8,
+}
+
+const _: () = assert!(core::mem::size_of::<Queue>() == 64);
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self { front: Queued::NONE, waiting: 0, bytes: 0, peak: 0, first: NIL, last: NIL, from: 0, to: 0 }
+    }
+}
+
+impl Queue {
+    /// Whether it holds nothing.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Adds a packet at the end.
+    #[inline(always)]
+    pub fn push(&mut self, shelves: &mut Shelves, queued: Queued) {
+        self.bytes += queued.wire() as u64;
+        self.peak = self.peak.max(self.bytes);
+        self.waiting += 1;
+        if self.waiting == 1 {
+            self.front = queued;
+            return;
+        }
+        if self.waiting == 2 {
+            (self.first, self.from) = (shelves.take(), 0);
+            (self.last, self.to) = (self.first, 0);
+        } else if self.to as usize == SHELF {
+            let next = shelves.take();
+            shelves.all[self.last as usize].next = next;
+            (self.last, self.to) = (next, 0);
+        }
+        shelves.all[self.last as usize].packets[self.to as usize] = queued;
+        self.to += 1;
+    }
+
+    /// Takes the first packet.
+    #[inline(always)]
+    pub fn pop(&mut self, shelves: &mut Shelves) -> Option<Queued> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        let queued = self.front;
+        self.bytes -= queued.wire() as u64;
+        if self.waiting > 0 {
+            let shelf = &shelves.all[self.first as usize];
+            self.front = shelf.packets[self.from as usize];
+            self.from += 1;
+            if self.waiting == 1 || self.from as usize == SHELF {
+                let next = shelf.next;
+                shelves.put_back(self.first);
+                (self.first, self.from) = (next, 0);
+            }
+        }
+        Some(queued)
+    }
+
+    /// What waits, in order.
+    pub fn iter<'a>(&'a self, shelves: &'a Shelves) -> impl Iterator<Item = &'a Queued> {
+        let front = (self.waiting > 0).then_some(&self.front);
+        let (mut shelf, mut place) = (self.first, self.from as usize);
+        let behind = (1..self.waiting).map(move |_| {
+            if place == SHELF {
+                (shelf, place) = (shelves.all[shelf as usize].next, 0);
+            }
+            place += 1;
+            &shelves.all[shelf as usize].packets[place - 1]
+        });
+        front.into_iter().chain(behind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_first_in_first_out_and_share_what_they_need() {
+        let packet = |ix: u32| Queued::new(ix, u32::MAX - ix, 64 + ix as u16 % 100, 5, 3, ix.is_multiple_of(2));
+        let mut shelves = Shelves::default();
+        // Queue n has every third packet from n on.
+        let mut queues = [(); 3].map(|()| Queue::default());
+        let (mut next, mut gone) = ([0, 1, 2], [0, 1, 2]);
+        // Filled by 40 and emptied by 30 at a time, then the other way round, the one later than the other; and by few.
+        for (step, of) in (0..150).flat_map(|step| (0..3).map(move |of| (step, of))) {
+            let (joins, leaves) = match (step + 7 * of) % 50 {
+                0..20 => (40, 30),
+                20..45 => (30, 40),
+                _ => (step % 3, 2),
+            };
+            let queue = &mut queues[of];
+            for _ in 0..joins {
+                queue.push(&mut shelves, packet(next[of]));
+                next[of] += 3;
+            }
+            assert!(queue.iter(&shelves).map(Queued::ix).eq((gone[of]..next[of]).step_by(3)));
+            for _ in 0..leaves.min((next[of] - gone[of]) as usize / 3) {
+                let (left, ix) = (queue.pop(&mut shelves).unwrap(), gone[of]);
+                assert_eq!((left.ix(), left.ingress(), left.wire()), (ix, u32::MAX - ix, 64 + ix as u16 % 100));
+                assert_eq!((left.class(), left.came_in(), left.markable()), (3, 5, ix.is_multiple_of(2)));
+                gone[of] += 3;
+            }
+            assert_eq!(queue.is_empty(), next[of] == gone[of]);
+            assert_eq!(queue.bytes, (gone[of]..next[of]).step_by(3).map(|ix| packet(ix).wire() as u64).sum::<u64>());
+        }
+        let mut most = 0;
+        for queue in &mut queues {
+            most += queue.peak as usize / 64;
+            while queue.pop(&mut shelves).is_some() {}
+            assert_eq!((queue.is_empty(), queue.bytes), (true, 0));
+        }
+        let mut empty = 0;
+        let mut at = shelves.empty;
+        while let Some(shelf) = shelves.all.get(at as usize) {
+            (at, empty) = (shelf.next, empty + 1);
+        }
+        assert_eq!(empty, shelves.all.len(), "all are empty again");
+        assert!(empty < most / SHELF + 2 * queues.len(), "{empty} shelves for {most} packets");
+    }
+}
