@@ -36,7 +36,7 @@ pub struct CalendarQueue {
     /// The line, sorted: everything in bucket `day` or earlier.
     line: Vec<Event>,
     /// What many events are sorted by.
-    keyed: [Vec<u64>; 2],
+    words_sorted: Vec<u64>,
     /// Where the line begins.
     first: usize,
     /// A power of two of them; those that hold nothing have no memory.
@@ -66,7 +66,7 @@ impl CalendarQueue {
             shift,
             day: 0,
             line: Vec::new(),
-            keyed: Default::default(),
+            words_sorted: Vec::new(),
             first: 0,
             buckets: vec![Vec::new(); buckets],
             spare: Vec::new(),
@@ -198,7 +198,7 @@ impl CalendarQueue {
                 let swapped = self.order.before(&b, &a);
                 self.line.extend_from_slice(&if swapped { [b, a] } else { [a, b] });
             }
-            _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.keyed),
+            _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.words_sorted),
         }
         let mut emptied = core::mem::take(bucket);
         if emptied.capacity() <= KEPT {
@@ -235,12 +235,12 @@ impl CalendarQueue {
 /// depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted digit by digit. Where half a
 /// word does not tell all apart they are sorted in the ordinary way.
 #[inline(always)]
-fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keyed: &mut [Vec<u64>; 2]) {
+fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, sorted: &mut Vec<u64>) {
     let start = line.len();
     let done = if bucket.len() <= FEW {
         by_counting(order, shift, bucket, line)
     } else {
-        by_digits(order, shift, bucket, line, keyed)
+        by_words(order, shift, bucket, line, sorted)
     };
     if !done {
         line.truncate(start);
@@ -283,38 +283,14 @@ fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>
     taken.count_ones() as usize == bucket.len()
 }
 
-/// Appends many events, sorted by one byte of their keys after the other, the last byte first. Answers whether the keys told
-/// them apart.
+/// Appends many events, sorted as words of key and place. Answers whether the keys told them apart.
 #[inline(never)]
-fn by_digits(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keyed: &mut [Vec<u64>; 2]) -> bool {
-    let [keyed, sorted] = keyed;
-    let mut places = [[0u32; 256]; 4];
-    keyed.clear();
-    keyed.extend(bucket.iter().zip(0u64..).map(|(event, number)| {
-        let key = short_key(order, shift, event);
-        for (places, digit) in places.iter_mut().zip(key.to_le_bytes()) {
-            places[digit as usize] += 1;
-        }
-        u64::from(key) << 32 | number
-    }));
-    sorted.clear();
-    sorted.resize(bucket.len(), 0);
-    for (places, byte) in places.iter_mut().zip(4..) {
-        // Where all have the same digit, as the upper ones of the time often are, there is nothing to do.
-        if places.iter().any(|n| *n as usize == bucket.len()) {
-            continue;
-        }
-        let mut sum = 0;
-        places.iter_mut().for_each(|place| sum += core::mem::replace(place, sum));
-        for one in &*keyed {
-            let place = &mut places[(*one >> (8 * byte) & 255) as usize];
-            sorted[*place as usize] = *one;
-            *place += 1;
-        }
-        core::mem::swap(keyed, sorted);
-    }
-    line.extend(keyed.iter().map(|one| bucket[*one as u32 as usize]));
-    keyed.windows(2).all(|pair| pair[0] >> 32 != pair[1] >> 32)
+fn by_words(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, words: &mut Vec<u64>) -> bool {
+    words.clear();
+    words.extend(bucket.iter().zip(0u64..).map(|(event, place)| u64::from(short_key(order, shift, event)) << 32 | place));
+    words.sort_unstable();
+    line.extend(words.iter().map(|word| bucket[*word as u32 as usize]));
+    words.windows(2).all(|pair| pair[0] >> 32 != pair[1] >> 32)
 }
 
 impl EventQueue for CalendarQueue {
