@@ -36,7 +36,7 @@ pub struct CalendarQueue {
     /// The line, sorted: everything in bucket `day` or earlier.
     line: Vec<Event>,
     /// What many events are sorted by.
-    words_sorted: Vec<u64>,
+    scratch: Scratch,
     /// Where the line begins.
     first: usize,
     /// A power of two of them; those that hold nothing have no memory.
@@ -48,7 +48,12 @@ pub struct CalendarQueue {
     far: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// The bucket of the first event in the heap.
     far_day: u64,
-    len: usize,
+}
+
+/// What events are sorted by, kept so that it need not be cleared.
+struct Scratch {
+    few: [i32; FEW],
+    many: Vec<u64>,
 }
 
 impl CalendarQueue {
@@ -66,7 +71,7 @@ impl CalendarQueue {
             shift,
             day: 0,
             line: Vec::new(),
-            words_sorted: Vec::new(),
+            scratch: Scratch { few: [0; FEW], many: Vec::new() },
             first: 0,
             buckets: vec![Vec::new(); buckets],
             spare: Vec::new(),
@@ -74,7 +79,6 @@ impl CalendarQueue {
             summary: vec![0; (buckets / 64).div_ceil(64)],
             far: BinaryHeap::new(),
             far_day: u64::MAX,
-            len: 0,
         }
     }
 
@@ -198,7 +202,7 @@ impl CalendarQueue {
                 let swapped = self.order.before(&b, &a);
                 self.line.extend_from_slice(&if swapped { [b, a] } else { [a, b] });
             }
-            _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.words_sorted),
+            _ => sort(self.order, self.shift, bucket, &mut self.line, &mut self.scratch),
         }
         let mut emptied = core::mem::take(bucket);
         if emptied.capacity() <= KEPT {
@@ -235,12 +239,12 @@ impl CalendarQueue {
 /// depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted digit by digit. Where half a
 /// word does not tell all apart they are sorted in the ordinary way.
 #[inline(always)]
-fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, sorted: &mut Vec<u64>) {
+fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, scratch: &mut Scratch) {
     let start = line.len();
     let done = if bucket.len() <= FEW {
-        by_counting(order, shift, bucket, line)
+        by_counting(order, shift, bucket, line, &mut scratch.few)
     } else {
-        by_words(order, shift, bucket, line, sorted)
+        by_words(order, shift, bucket, line, &mut scratch.many)
     };
     if !done {
         line.truncate(start);
@@ -257,30 +261,33 @@ fn short_key(order: Order, shift: u32, event: &Event) -> u32 {
 
 /// Appends up to [`FEW`] events. Answers whether their keys told them apart.
 #[inline(always)]
-fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>) -> bool {
-    let mut keys = [i32::MAX; FEW];
+fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keys: &mut [i32; FEW]) -> bool {
+    let (few, start) = (bucket.len(), line.len());
+    let filled = few.next_multiple_of(WIDE);
     for (key, event) in keys.iter_mut().zip(bucket) {
         // Signed comparisons are the ones that a processor makes several of at once.
         *key = (short_key(order, shift, event) ^ 1 << 31) as i32;
     }
-    // The place in the bucket of the event that comes first, second, ...
-    let mut places = [0u8; FEW];
-    let mut taken = 0u64;
-    let chunks = keys[..bucket.len().next_multiple_of(WIDE)].as_chunks::<WIDE>().0;
-    for (keys8, start) in chunks.iter().zip((0..).step_by(WIDE)) {
+    keys[few..filled].fill(i32::MAX);
+    line.extend_from_slice(bucket);
+    let sorted = &mut line[start..];
+    let mut sums = [0i32; WIDE];
+    for (keys8, events) in keys[..filled].as_chunks::<WIDE>().0.iter().zip(bucket.chunks(WIDE)) {
         let mut ranks = [0i32; WIDE];
-        for one in &keys[..bucket.len()] {
+        for one in &keys[..few] {
             for (key, rank) in keys8.iter().zip(&mut ranks) {
                 *rank += (one < key) as i32;
             }
         }
-        for (rank, place) in ranks.iter().zip(start..bucket.len()) {
-            places[*rank as usize % FEW] = place as u8;
-            taken |= 1 << rank;
+        for (rank, event) in ranks.iter().zip(events) {
+            sorted[*rank as usize] = *event;
+        }
+        for (rank, sum) in ranks.iter().zip(&mut sums) {
+            *sum += rank;
         }
     }
-    line.extend(places[..bucket.len()].iter().map(|place| bucket[*place as usize]));
-    taken.count_ones() as usize == bucket.len()
+    // Two equal keys are one rank short of two that differ; what fills the last chunk comes after all.
+    sums.iter().sum::<i32>() as usize == few * (few - 1) / 2 + (filled - few) * few
 }
 
 /// Appends many events, sorted as words of key and place. Answers whether the keys told them apart.
@@ -298,7 +305,6 @@ impl EventQueue for CalendarQueue {
     fn push(&mut self, event: Event) {
         // Calls get its parts one by one: what has an address is written to memory in parts and read back whole, which stalls.
         let Event { at, source, arg } = event;
-        self.len += 1;
         let day = self.day_of(at);
         // Wraps for what is due now.
         if day.wrapping_sub(self.day + 1) < self.buckets.len() as u64 - 1 {
@@ -319,7 +325,6 @@ impl EventQueue for CalendarQueue {
         if event.at >= limit {
             return None;
         }
-        self.len -= 1;
         self.first += 1;
         Some(event)
     }
@@ -343,6 +348,10 @@ impl EventQueue for CalendarQueue {
     }
 
     fn len(&self) -> usize {
-        self.len
+        self.line.len() - self.first + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first == self.line.len() && self.far.is_empty() && self.summary.iter().all(|word| *word == 0)
     }
 }

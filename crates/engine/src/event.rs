@@ -61,7 +61,7 @@ pub trait EventQueue {
     }
     /// When the first event happens, or [`Time::NEVER`]. Changes nothing.
     fn first_at(&self) -> Time;
-    /// How many events wait.
+    /// How many events wait, counted anew.
     fn len(&self) -> usize;
     /// Whether none waits.
     fn is_empty(&self) -> bool {

@@ -51,7 +51,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert_eq!(calendar.len(), heap.len());
+            prop_assert_eq!((calendar.len(), calendar.is_empty()), (heap.len(), heap.is_empty()));
             prop_assert_eq!(calendar.first_at(), heap.first_at(), "step {}", number);
         }
         while let Some(event) = heap.pop_before(Time::NEVER) {
