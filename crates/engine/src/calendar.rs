@@ -10,7 +10,7 @@ const MOST_BUCKETS: usize = 1 << 14;
 /// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is little to sort.
 const EVENTS_PER_BUCKET: u64 = 32;
 /// Events that a bucket keeps the memory of when it is emptied.
-const KEPT: usize = 32;
+const KEPT: usize = 64;
 /// Events in line before a refill, so that a model may look ahead.
 const LOOK_AHEAD: usize = 7;
 /// Events in line after it.
