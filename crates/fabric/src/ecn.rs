@@ -1,13 +1,111 @@
 //! Congestion marks by queue length: step and RED/WRED, at enqueue or at dequeue, and the memory of queues whose marks
 //! depend on more than what they hold now.
 
-use crate::config::{MarkAt, Marking};
+use crate::config::{ClassConfig, MarkAt, Marking, NetworkConfig};
+use crate::port::Port;
 use fanin_cc::aqm::{Aqm, Pi, Red};
-use fanin_engine::Stream;
-use fanin_units::Rate;
+use fanin_engine::{Stream, Streams};
+use fanin_units::{PortId, Rate, Time};
+
+/// How the queues of a network mark, what they draw from and what they remember.
+pub(crate) struct Marks {
+    /// With control, which is never marked.
+    classes: usize,
+    /// By the row of the port and the class.
+    markings: Vec<Marking>,
+    /// Bit c: some queue of class c looks at packets that join, or that leave, to mark them.
+    pub joining: u8,
+    pub leaving: u8,
+    /// By port.
+    draws: Vec<Stream>,
+    /// What queues remember, `classes` per port; empty where none marks by more than what it holds.
+    memory: Vec<Aqm>,
+}
+
+impl Marks {
+    /// Those of a network. Tells each port its row: that of all, one for each rate that has markings of its own, and that of NICs.
+    pub fn new(config: &NetworkConfig, ports: &mut [Port], streams: &Streams) -> Self {
+        let by_rate = config.classes.iter().flat_map(|class| class.marking_by_rate.iter().map(|(rate, _)| *rate));
+        let mut rates: Vec<Rate> = by_rate.collect();
+        rates.sort_unstable();
+        rates.dedup();
+        assert!(rates.len() < 255, "a port tells its row in a byte");
+        for port in &mut *ports {
+            let of_rate = rates.binary_search(&port.rate).map_or(0, |row| row + 1);
+            port.marking = (if port.of_host { rates.len() + 1 } else { of_rate }) as u8;
+        }
+        let of = |class: &ClassConfig, rate: Option<Rate>| {
+            let own = class.marking_by_rate.iter().find(|(of, _)| Some(*of) == rate);
+            own.map_or(class.marking, |(_, marking)| *marking)
+        };
+        let above = config.host_fifo.and_then(|fifo| fifo.mark_above);
+        let of_nics = above.map_or(Marking::Off, |above| Marking::Step { above, at: MarkAt::Dequeue });
+        let rows = std::iter::once(None).chain(rates.into_iter().map(Some));
+        let rows = rows.flat_map(|rate| config.classes.iter().map(move |class| of(class, rate)));
+        let markings: Vec<Marking> = rows.chain(config.classes.iter().map(|_| of_nics)).collect();
+        let classes = config.classes.len() + 1;
+        let of_port = |port: &Port| {
+            let row = &markings[port.marking as usize * (classes - 1)..][..classes - 1];
+            let rate = port.rate;
+            std::iter::once(Aqm::Off).chain(row.iter().map(move |marking| memory(marking, rate))).collect::<Vec<_>>()
+        };
+        let mut memory: Vec<Aqm> = ports.iter().flat_map(of_port).collect();
+        if memory.iter().all(|aqm| *aqm == Aqm::Off) {
+            memory = Vec::new();
+        }
+        Self {
+            classes,
+            joining: looks(&markings, classes - 1, MarkAt::Enqueue),
+            leaving: looks(&markings, classes - 1, MarkAt::Dequeue),
+            markings,
+            draws: (0..ports.len() as u64).map(|port| streams.stream("ecn", port)).collect(),
+            memory,
+        }
+    }
+
+    /// Whether a packet of `wire` bytes is marked that joins or leaves the queue of a data class at a port, of which `queue`
+    /// bytes are there, itself not counted.
+    #[inline(always)]
+    pub fn marks(
+        &mut self,
+        (out, port, class): (PortId, &Port, usize),
+        at: MarkAt,
+        now: Time,
+        queue: u64,
+        wire: u16,
+    ) -> bool {
+        let draws = &mut self.draws;
+        match &self.markings[port.marking as usize * (self.classes - 1) + class - 1] {
+            // An average and a controller see every packet, also those that cannot be marked.
+            Marking::RedAverage(_) | Marking::Pi(_) => {
+                at == MarkAt::Enqueue
+                    && self.memory[out.ix() * self.classes + class].arrives(now, queue, wire as u64, |p| {
+                        draws[out.ix()].chance(p)
+                    })
+            }
+            marking => marks(marking, at, queue, |p| draws[out.ix()].chance(p)),
+        }
+    }
+
+    /// Whether some queue remembers more than what it holds.
+    #[inline(always)]
+    pub fn remember(&self) -> bool {
+        !self.memory.is_empty()
+    }
+
+    /// What a queue remembers, where some do.
+    pub fn memory(&self, port: PortId, class: usize) -> Option<&Aqm> {
+        self.memory.get(port.ix() * self.classes + class)
+    }
+
+    /// The same to change it.
+    pub fn memory_mut(&mut self, port: PortId, class: usize) -> &mut Aqm {
+        &mut self.memory[port.ix() * self.classes + class]
+    }
+}
 
 /// The classes, as bits from 1, of which some queue looks at packets at this moment. There are rows of `classes` markings.
-pub fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
+fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
     let at = |marking: &Marking| match marking {
         Marking::Off => false,
         Marking::Step { at, .. } | Marking::Red { at, .. } => *at == when,
@@ -22,7 +120,7 @@ pub fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
 /// to the minimum, everything above the maximum, linear in between. A step is the same with minimum = maximum.
 /// A draw is made only between the two.
 #[inline(always)]
-pub fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) -> bool) -> bool {
+fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) -> bool) -> bool {
     match *marking {
         Marking::Off => false,
         Marking::Step { above, at: when } => when == at && queue > above,
@@ -41,18 +139,12 @@ pub fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) 
 }
 
 /// The memory that a marking needs of a queue at a link of this rate.
-pub fn memory(marking: &Marking, rate: Rate) -> Aqm {
+fn memory(marking: &Marking, rate: Rate) -> Aqm {
     match *marking {
         Marking::Off | Marking::Step { .. } | Marking::Red { .. } => Aqm::Off,
         Marking::RedAverage(config) => Aqm::Red(Red::new(config, rate)),
         Marking::Pi(config) => Aqm::Pi(Pi::new(config)),
     }
-}
-
-/// A draw from a port's stream.
-#[inline]
-pub fn draw(stream: &mut Stream, probability: f64) -> bool {
-    stream.chance(probability)
 }
 
 #[cfg(test)]

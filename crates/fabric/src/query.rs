@@ -199,7 +199,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The memory of an active queue management, if the class marks by one.
     pub fn aqm(&self, port: PortId, class: usize) -> Option<&Aqm> {
-        self.aqms.get(port.ix() * self.classes + class)
+        self.marks.memory(port, class)
     }
 
     /// What each account of a switch's buffer says and what it should say: every pool, then every ingress and class.

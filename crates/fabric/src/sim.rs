@@ -1,8 +1,8 @@
 //! A network that runs: its state, its events, and what it knows when it stops.
 
 use crate::chain::{Gate, NO_GATE};
-use crate::config::{BufferPolicy, ClassConfig, MarkAt, Marking, Message, NetworkConfig, Release, TrafficConfig};
-use crate::ecn;
+use crate::config::{BufferPolicy, Message, NetworkConfig, Release, TrafficConfig};
+use crate::ecn::Marks;
 use crate::failure::LinkState;
 use crate::host::{Host, NO_SLOT, Nic, RecvFlow, SendFlow};
 use crate::late::PortSet;
@@ -17,9 +17,8 @@ use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
 use crate::tap::Tap;
 use crate::tcp::TcpEnd;
-use fanin_cc::aqm::Aqm;
 use fanin_cc::{Extra, Header, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
-use fanin_engine::{CalendarQueue, Event, EventQueue, Order, Stream, Streams, mix, prefetch};
+use fanin_engine::{CalendarQueue, Event, EventQueue, Order, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -136,14 +135,10 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
     pub(crate) paused_since: Vec<Time>,
-    pub(crate) port_draws: Vec<Stream>,
     /// What the packet on each port's wire holds of its switch, with release at the last bit; else empty.
     pub(crate) leaving: Vec<Option<Queued>>,
-    /// How queues mark, by the row of the port and the class.
-    pub(crate) markings: Vec<Marking>,
-    /// Bit c: some queue of class c looks at packets that join, or that leave, to mark them.
-    pub(crate) marks_joining: u8,
-    pub(crate) marks_leaving: u8,
+    /// How queues mark.
+    pub(crate) marks: Marks,
     pub(crate) classes: usize,
     /// The other lane of each class, or 0: their queues are one to congestion marks.
     pub(crate) beside: Vec<u8>,
@@ -180,8 +175,6 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) plan: Plan,
     /// The pools of each switch, as many as the plan has.
     pub(crate) pools: Vec<Pool>,
-    /// What queues remember for their marks, `classes` per port; empty where no class marks by more than its queue.
-    pub(crate) aqms: Vec<Aqm>,
     pub(crate) routes: Routes,
     /// The ports of the way that was found last, and its course.
     pub(crate) way: Vec<PortId>,
@@ -248,24 +241,6 @@ impl Simulation<CalendarQueue> {
         sim.be_patient();
         sim
     }
-}
-
-/// How queues mark: one row of classes for each rate that has markings of its own, after the row of all others. Tells each
-/// port its row.
-fn markings(config: &NetworkConfig, ports: &mut [Port]) -> Vec<Marking> {
-    let mut rates: Vec<Rate> = config.classes.iter().flat_map(|c| c.marking_by_rate.iter().map(|(r, _)| *r)).collect();
-    rates.sort_unstable();
-    rates.dedup();
-    assert!(rates.len() < 256, "a port tells its row in a byte");
-    for port in ports {
-        port.marking = rates.binary_search(&port.rate).map_or(0, |row| row as u8 + 1);
-    }
-    let of = |class: &ClassConfig, rate: Option<Rate>| {
-        let own = class.marking_by_rate.iter().find(|(r, _)| Some(*r) == rate);
-        own.map_or(class.marking, |(_, marking)| *marking)
-    };
-    let rows = std::iter::once(None).chain(rates.into_iter().map(Some));
-    rows.flat_map(|rate| config.classes.iter().map(move |class| of(class, rate))).collect()
 }
 
 /// The time between neighbouring events of a busy network, and how far ahead most of them lie.
@@ -344,18 +319,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
             }
         }
-        let markings = markings(&config, &mut ports);
-        let memory = |port: &Port, class: usize| match class.checked_sub(1) {
-            Some(class) if !port.of_host => {
-                ecn::memory(&markings[port.marking as usize * (classes - 1) + class], port.rate)
-            }
-            _ => Aqm::Off,
-        };
-        let mut aqms: Vec<Aqm> = ports.iter().flat_map(|p| (0..classes).map(move |c| memory(p, c))).collect();
-        if aqms.iter().all(|aqm| *aqm == Aqm::Off) {
-            aqms = Vec::new();
-        }
-
+        let marks = Marks::new(&config, &mut ports, &streams);
         let routes = Routes::build(&ports, hosts, nodes, &streams, wire, config.packet.ack as u32);
         let mut settings = Vec::new();
         let traffics: Vec<Traffic> = traffics
@@ -432,12 +396,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 .collect(),
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
-            port_draws: (0..ports.len() as u64).map(|p| streams.stream("ecn", p)).collect(),
             leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
-            marks_joining: ecn::looks(&markings, classes - 1, MarkAt::Enqueue),
-            marks_leaving: ecn::looks(&markings, classes - 1, MarkAt::Dequeue)
-                | if config.host_fifo.is_some() { u8::MAX } else { 0 },
-            markings,
+            marks,
             classes,
             beside,
             urgent,
@@ -458,7 +418,6 @@ impl<Q: EventQueue> Simulation<Q> {
             at_once,
             plan,
             pools,
-            aqms,
             routes,
             way: Vec::new(),
             way_course: Course::default(),
@@ -669,17 +628,14 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn arrive(&mut self, link: PortId, ix: PacketIx) {
         let FarEnd { node, epoch, lossy, .. } = self.far_ends[link.ix()];
+        let damaged = lossy && self.packets[ix].epoch == epoch && self.lost_to_error(link, ix);
         let packet = &mut self.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
-        if packet.epoch != epoch {
-            self.drop_packet(node, link, ix, DropCause::LinkDown);
+        if damaged || packet.epoch != epoch {
+            let cause = if damaged { DropCause::Error } else { DropCause::LinkDown };
+            self.drop_packet(node, link, ix, cause);
             return;
         }
-        if lossy && self.lost_to_error(link, ix) {
-            self.drop_packet(node, link, ix, DropCause::Error);
-            return;
-        }
-        let packet = &self.packets[ix];
         self.totals.event_hash = self.totals.event_hash.wrapping_add(fact(self.now, node, &packet.head, 1));
         if packet.head.kind == fanin_cc::Kind::Pause {
             self.pause_arrives(link.reverse(), ix);
@@ -691,7 +647,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.routes.way(&self.ports, node, dst, course.key)
             } else {
                 let out = onward.port();
-                self.goes_on(out, ix);
+                let first = self.far_ends[out.ix()].first_port;
+                packet.onward.set_port(self.routes.labelled(first, course.label, packet.head.hops));
                 out
             };
             self.switch_receives(node, link.reverse(), ix, (class, wire), out);

@@ -1,7 +1,6 @@
 //! The switch pipeline: route, admit, mark, queue, serve. Hosts use its serving half for their NIC ports.
 
-use crate::config::{MarkAt, Marking, Release};
-use crate::ecn;
+use crate::config::{MarkAt, Release};
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
 use crate::port::{Port, Timing};
@@ -57,7 +56,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if idle && self.at_once & !port.paused & 1 << class != 0 {
             // It leaves at once: it never waits, so it takes no buffer and sees no queue.
             self.packets[ix].epoch = port.epoch;
-            if !self.aqms.is_empty() {
+            if self.marks.remember() {
                 self.passes_aqm(out, ix);
             }
             self.transmit(out, ix, wire);
@@ -209,7 +208,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, out: PortId, ix: PacketIx, ingress: u32, came_in: u8) {
         let class = self.packets[ix].head.class;
-        if self.marks_joining & 1 << class != 0 {
+        if self.marks.joining & 1 << class != 0 {
             self.mark(out, ix, class as usize, MarkAt::Enqueue);
         }
         let port = &mut self.ports[out.ix()];
@@ -245,9 +244,9 @@ impl<Q: EventQueue> Simulation<Q> {
         if class != 0 {
             port.queued -= queued.wire() as u64;
         }
-        if !self.aqms.is_empty() {
+        if self.marks.remember() {
             let gone = self.now + port.tx_time(queued.wire() as u32);
-            self.aqms[at].leaves(self.now, queue.bytes + queued.wire() as u64, last, gone);
+            self.marks.memory_mut(out, class).leaves(self.now, queue.bytes + queued.wire() as u64, last, gone);
         }
         if self.watches_queues && class != 0 {
             self.see_queue(out);
@@ -258,39 +257,18 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Sets the congestion mark of a packet that may be marked, if the queue says so.
     #[inline(always)]
     fn mark(&mut self, out: PortId, ix: PacketIx, class: usize, at: MarkAt) {
-        // A NIC has its own threshold; switches have that of the class.
-        let of_nic;
-        let marking = if self.ports[out.ix()].of_host {
-            of_nic = match self.config.host_fifo.and_then(|f| f.mark_above) {
-                Some(above) => Marking::Step { above, at: MarkAt::Dequeue },
-                None => Marking::Off,
-            };
-            &of_nic
-        } else {
-            let of_rate = self.ports[out.ix()].marking as usize;
-            &self.markings[of_rate * (self.classes - 1) + class - 1]
-        };
-        let place = out.ix() * self.classes + class;
-        let mut queue = self.queues[place].bytes;
+        let mut queue = self.queues[out.ix() * self.classes + class].bytes;
         // row D16: marks look at what all lanes of the class hold
         if self.beside[class] != 0 {
             queue += self.queues[out.ix() * self.classes + self.beside[class] as usize].bytes;
         }
-        let draws = &mut self.port_draws[out.ix()];
-        let marked = match marking {
-            // An average and a controller see every packet, also those that cannot be marked.
-            Marking::RedAverage(_) | Marking::Pi(_) => {
-                let wire = self.packets[ix].head.wire as u64;
-                at == MarkAt::Enqueue && self.aqms[place].arrives(self.now, queue, wire, |p| ecn::draw(draws, p))
-            }
-            marking => ecn::marks(marking, at, queue, |p| ecn::draw(draws, p)),
-        };
-        if marked {
-            let head = &mut self.packets[ix].head;
-            if head.flags & (flags::ECT | flags::CE) == flags::ECT {
-                head.flags |= flags::CE;
-                self.counters[place].marked += 1;
-            }
+        let port = &self.ports[out.ix()];
+        let head = &mut self.packets[ix].head;
+        if self.marks.marks((out, port, class), at, self.now, queue, head.wire)
+            && head.flags & (flags::ECT | flags::CE) == flags::ECT
+        {
+            head.flags |= flags::CE;
+            self.counters[out.ix() * self.classes + class].marked += 1;
         }
     }
 
@@ -299,11 +277,10 @@ impl<Q: EventQueue> Simulation<Q> {
     fn passes_aqm(&mut self, out: PortId, ix: PacketIx) {
         let head = &self.packets[ix].head;
         let (class, wire) = (head.class as usize, head.wire as u32);
-        let place = out.ix() * self.classes + class;
-        if self.aqms[place] != Aqm::Off {
+        if *self.marks.memory_mut(out, class) != Aqm::Off {
             self.mark(out, ix, class, MarkAt::Enqueue);
             let gone = self.now + self.ports[out.ix()].tx_time(wire);
-            self.aqms[place].leaves(self.now, 0, true, gone);
+            self.marks.memory_mut(out, class).leaves(self.now, 0, true, gone);
         }
     }
 
@@ -411,7 +388,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let class = port.choose(ready, self.urgent);
         self.ports[out.ix()].turn = class;
         let next = self.take(out, class as usize)?;
-        if next.markable() && self.marks_leaving & 1 << class != 0 {
+        if next.markable() && self.marks.leaving & 1 << class != 0 {
             self.mark(out, next.ix(), class as usize, MarkAt::Dequeue);
         }
         if self.watching {
