@@ -118,7 +118,8 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, out: PortId) {
         let port = &self.ports[out.ix()];
-        if port.busy_until <= self.now && port.ready() != 0 && port.timing.late {
+        // One question: whether a port is free and whether something waits are as good as drawn by lot.
+        if (port.busy_until <= self.now) & (port.ready() != 0) & port.timing.late {
             self.send_late(out, true);
         }
     }

@@ -147,12 +147,10 @@ impl Slab {
         &self.telemetry[ix as usize]
     }
 
-    /// Asks for a packet's memory.
+    /// What stands in a place, if there is one.
     #[inline(always)]
-    pub fn prefetch(&self, ix: PacketIx) {
-        if let Some(packet) = self.packets.get(ix as usize) {
-            fanin_engine::prefetch(packet);
-        }
+    pub fn get(&self, ix: PacketIx) -> Option<&Packet> {
+        self.packets.get(ix as usize)
     }
 
     /// Bytes of all packets that exist, counted anew.

@@ -36,6 +36,8 @@ pub(crate) mod kind {
     pub const SWITCH: u32 = 7;
 }
 const KIND_SHIFT: u32 = 29;
+/// What the others say of which.
+const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
 /// The source of an event.
 #[inline(always)]
@@ -505,31 +507,34 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Asks for the memory of events that come soon.
+    /// Asks for the memory of events that come soon. Most of them are packets that arrive; others ask for what a packet with
+    /// their argument would need, which does no harm, because nobody can foretell which they are.
     #[inline(always)]
     fn look_ahead(&self) {
         if let Some(&Event { source, arg: ix, .. }) = self.queue.ahead(0)
-            && source >> KIND_SHIFT == kind::ARRIVE
+            && let Some(packet) = self.packets.get(ix)
         {
-            let link = (source & ((1 << KIND_SHIFT) - 1)) as usize;
-            let packet = &self.packets[ix];
-            let held = PortId(link as u32).reverse().ix() * self.classes + packet.head.class as usize;
-            if let Some(held) = self.ingress.get(held).filter(|_| self.lossless != 0) {
-                prefetch(held);
+            let class = packet.head.class as usize;
+            if self.lossless != 0 {
+                let ingress = PortId(source & NUMBER).reverse();
+                if let Some(held) = self.ingress.get(ingress.ix() * self.classes + class) {
+                    prefetch(held);
+                }
             }
             // Where a host is the end of it, the port is that of its ACK.
             let out = packet.onward.port();
             if let Some(port) = self.ports.get(out.ix()) {
                 prefetch(port);
-                prefetch(&self.queues[out.ix() * self.classes + packet.head.class as usize]);
+                prefetch(&self.queues[out.ix() * self.classes + class]);
             }
         }
         if let Some(next) = self.queue.ahead(5) {
-            // A packet or a port, and in its stead the first of them: nobody can foretell which, so there is no branch.
+            if let Some(packet) = self.packets.get(next.arg) {
+                prefetch(packet);
+            }
+            // Of a packet the first port, which is in the cache.
             let is_packet = next.source >> KIND_SHIFT == kind::ARRIVE;
-            let number = next.source & ((1 << KIND_SHIFT) - 1);
-            self.packets.prefetch(if is_packet { next.arg } else { 0 });
-            if let Some(port) = self.ports.get((if is_packet { 0 } else { number }) as usize) {
+            if let Some(port) = self.ports.get((if is_packet { 0 } else { next.source & NUMBER }) as usize) {
                 prefetch(port);
             }
         }
@@ -611,7 +616,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     #[inline(always)]
     fn handle(&mut self, event: Event) {
-        let number = event.source & ((1 << KIND_SHIFT) - 1);
+        let number = event.source & NUMBER;
         match event.source >> KIND_SHIFT {
             kind::ARRIVE => self.arrive(PortId(number), event.arg),
             kind::PORT => self.port_wakes(PortId(number)),

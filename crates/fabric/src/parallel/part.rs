@@ -5,7 +5,7 @@ use crate::results::What;
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::{Kind, Telemetry, flags};
 use fanin_endpoint::tcp::Segment;
-use fanin_engine::{Event, EventQueue};
+use fanin_engine::{Event, EventQueue, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let leaving = core::mem::take(&mut self.part.leaving);
         for (i, event) in leaving.iter().enumerate() {
             if let Some(later) = leaving.get(i + LOOK_AHEAD) {
-                self.packets.prefetch(later.arg);
+                prefetch(&self.packets[later.arg]);
             }
             let link = PortId(event.source);
             let to = &mut mail[self.part.of[self.far_ends[link.ix()].node.ix()] as usize];
