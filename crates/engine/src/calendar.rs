@@ -263,31 +263,36 @@ fn short_key(order: Order, shift: u32, event: &Event) -> u32 {
 #[inline(always)]
 fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keys: &mut [i32; FEW]) -> bool {
     let (few, start) = (bucket.len(), line.len());
-    let filled = few.next_multiple_of(WIDE);
+    // What is beyond the last event in its chunk comes after all.
+    keys.as_chunks_mut::<WIDE>().0[(few - 1) / WIDE] = [i32::MAX; WIDE];
     for (key, event) in keys.iter_mut().zip(bucket) {
         // Signed comparisons are the ones that a processor makes several of at once.
         *key = (short_key(order, shift, event) ^ 1 << 31) as i32;
     }
-    keys[few..filled].fill(i32::MAX);
     line.extend_from_slice(bucket);
     let sorted = &mut line[start..];
-    let mut sums = [0i32; WIDE];
-    for (keys8, events) in keys[..filled].as_chunks::<WIDE>().0.iter().zip(bucket.chunks(WIDE)) {
-        let mut ranks = [0i32; WIDE];
-        for one in &keys[..few] {
-            for (key, rank) in keys8.iter().zip(&mut ranks) {
-                *rank += (one < key) as i32;
-            }
-        }
+    let mut sum = 0;
+    let chunks = &keys.as_chunks::<WIDE>().0[..few.div_ceil(WIDE)];
+    for (keys8, events) in chunks.iter().zip(bucket.chunks(WIDE)) {
+        let mut ranks = [0; WIDE];
+        chunks.iter().for_each(|ones| count_before(keys8, ones, &mut ranks));
         for (rank, event) in ranks.iter().zip(events) {
             sorted[*rank as usize] = *event;
-        }
-        for (rank, sum) in ranks.iter().zip(&mut sums) {
-            *sum += rank;
+            sum += *rank as usize;
         }
     }
-    // Two equal keys are one rank short of two that differ; what fills the last chunk comes after all.
-    sums.iter().sum::<i32>() as usize == few * (few - 1) / 2 + (filled - few) * few
+    // Two keys that are equal make the sum of all ranks one less.
+    sum == few * (few - 1) / 2
+}
+
+/// Adds to the rank of each key how many of some ones are less.
+#[inline(always)]
+fn count_before(keys: &[i32; WIDE], ones: &[i32; WIDE], ranks: &mut [i32; WIDE]) {
+    for one in ones {
+        for (key, rank) in keys.iter().zip(&mut *ranks) {
+            *rank += (one < key) as i32;
+        }
+    }
 }
 
 /// Appends many events, sorted as words of key and place. Answers whether the keys told them apart.

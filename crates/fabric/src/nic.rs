@@ -132,13 +132,20 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Pulls packets from flows that are due into the queues behind the pacers, until those are full. Each class has its
     /// own place, so that one that is paused holds back no other.
+    #[inline(always)]
     fn fill_fifo(&mut self, out: PortId, nic: usize, capacity: u64) {
+        let mut classes = self.nics[nic].ready_mask;
+        if classes == 0 {
+            return;
+        }
         let full = self.largest as u64;
         let room = capacity.saturating_sub(full);
         // The turn is that of the link behind the queues; which of them is filled first changes nothing.
         let turn = self.ports[out.ix()].turn;
-        for class in 1..self.classes {
+        while classes != 0 {
+            let class = classes.trailing_zeros() as usize;
             let only = 1u8 << class;
+            classes &= !only;
             while self.nics[nic].ready_mask & only != 0 && self.queues[out.ix() * self.classes + class].bytes <= room {
                 let Some(ix) = self.pull(nic, !only) else { break };
                 self.enqueue(out, ix, u32::MAX, class as u8);
