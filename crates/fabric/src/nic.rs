@@ -78,7 +78,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let nic = self.ports[out.ix()].nic as usize;
         let fifo = self.config.host_fifo;
         self.wake_flows(nic);
-        if let Some(fifo) = fifo {
+        if let Some(fifo) = fifo
+            && self.nics[nic].ready_mask != 0
+        {
             self.fill_fifo(out, nic, fifo.capacity);
         }
         if self.ports[out.ix()].busy_until <= now {
@@ -92,7 +94,9 @@ impl<Q: EventQueue> Simulation<Q> {
             };
             if let Some((ix, wire)) = next {
                 self.transmit(out, ix, wire);
-                if let Some(fifo) = fifo {
+                if let Some(fifo) = fifo
+                    && self.nics[nic].ready_mask != 0
+                {
                     self.fill_fifo(out, nic, fifo.capacity);
                 }
             }
@@ -132,12 +136,9 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Pulls packets from flows that are due into the queues behind the pacers, until those are full. Each class has its
     /// own place, so that one that is paused holds back no other.
-    #[inline(always)]
+    #[inline(never)]
     fn fill_fifo(&mut self, out: PortId, nic: usize, capacity: u64) {
         let mut classes = self.nics[nic].ready_mask;
-        if classes == 0 {
-            return;
-        }
         let full = self.largest as u64;
         let room = capacity.saturating_sub(full);
         // The turn is that of the link behind the queues; which of them is filled first changes nothing.
@@ -420,6 +421,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Sends again what was not acknowledged, as a new attempt. Answers whether there was anything.
+    #[inline(never)]
     fn go_back(&mut self, slot: u32) -> bool {
         let flow = &mut self.senders[slot as usize];
         let went_back = flow.half.go_back();
@@ -551,6 +553,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// All of a flow is acknowledged.
+    #[inline(never)]
     fn close_sender(&mut self, slot: u32) {
         let flow = &mut self.senders[slot as usize];
         let id = flow.flow;

@@ -146,6 +146,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The first packet of a message arrived in order.
+    #[inline(never)]
     fn tell_of_start(&mut self, node: NodeId, slot: u32, head: &Header) {
         let record = &self.records[head.flow.ix()];
         let traffic = &self.traffics[record.traffic as usize].config;
@@ -163,6 +164,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The first packet of a channel arrived.
+    #[inline(never)]
     fn open_receiver(&mut self, node: NodeId, head: &Header) -> u32 {
         let record = self.records[head.flow.ix()];
         let traffic = &self.traffics[record.traffic as usize];
@@ -206,6 +208,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The last byte of a message arrived in order.
+    #[inline(never)]
     fn message_arrived(&mut self, node: NodeId, slot: u32, message: FlowId) {
         let flow = self.receivers[slot as usize];
         self.message_is_whole(message.0);
@@ -267,7 +270,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.poll_receiver(NodeId(host as u32), scheme);
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn send_ack(&mut self, node: NodeId, slot: u32, kind: Kind, to: u64, fields: AckFields) {
         let flow = &self.receivers[slot as usize];
         let extra = self.extra[flow.traffic as usize];
@@ -310,6 +313,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// An ACK for a message that is complete and forgotten.
+    #[inline(never)]
     fn repeat_ack(&mut self, data: &Header, to: u64) {
         let head = Header {
             seq: to,
@@ -325,7 +329,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.send_back(head, Course::unlabelled(key));
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn send_back(&mut self, head: Header, course: Course) {
         let ix = self.new_packet(Packet::new(head, course));
         self.launch(ix);

@@ -364,6 +364,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// A packet of a connection reached one of its hosts.
+    #[inline(never)]
     pub(crate) fn tcp_arrives(&mut self, node: NodeId, ix: PacketIx) {
         let head = self.packets[ix].head;
         let slots = &self.slots[head.flow.ix()];
