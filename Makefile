@@ -12,13 +12,16 @@ APT_PACKAGES := valgrind tshark chromium
 # The compiler whose instructions the tests count.
 TOOLCHAIN := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 
+# How often each part of the program runs, which the compiler lays it out by: `make profile` counts it anew.
+PROFILED := RUSTFLAGS=-Cprofile-use=$(abspath crates/fanin.profdata)
+
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
 PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc')
 
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale budget
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -45,16 +48,19 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
 	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal --component clippy --component rustfmt
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
+	$(PROFILED) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
 # Cargo's folder is that of the native module, so this links and packs, and compiles nothing twice.
 $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	rm -rf dist
-	$(BIN)/maturin build --quiet --release --out dist
+	$(PROFILED) $(BIN)/maturin build --quiet --release --out dist
 	@touch $@
 
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
+
+profile: setup ## count anew how often each part of the program runs, for the next build: after changes of what runs for each packet
+	$(BIN)/python -m bench profile
 
 docs: setup ## renew the pages of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import budget, callgrind, peers, report, side_by_side, speed
+from bench import budget, callgrind, peers, profile, report, side_by_side, speed
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
@@ -149,6 +149,14 @@ def budget_command(
     print(f"\nwritten to {path}")
     if doc:
         report.write()
+
+
+@app.command("profile")
+def profile_command() -> None:
+    """Make the compiler's profile anew, which the next build uses: of the cases of `fanin bench` and a little of every scheme."""
+    to_stderr = Console(stderr=True, soft_wrap=True)
+    made = profile.make(lambda text: to_stderr.print(text, highlight=False, markup=False))
+    print(f"{made}: {made.stat().st_size / 1e3:,.0f} kB; `make setup` builds with it")
 
 
 @app.command("doc")

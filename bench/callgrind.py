@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import profile
 from fanin.result import RunError
 
 ROOT = Path(__file__).parents[1]
@@ -207,12 +208,12 @@ def target(root: Path = ROOT) -> Path:
 
 def build(root: Path = ROOT, into: Path | None = None) -> Path:
     """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's words."""
-    command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "fanin-experiment", "--example", "case"]
+    command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "fanin-python", "--example", "case"]
     into = into or target(root)
     done = subprocess.run(
         command,
         cwd=root,
-        env={**os.environ, "CARGO_TARGET_DIR": str(into)},
+        env={**os.environ, "CARGO_TARGET_DIR": str(into), "RUSTFLAGS": profile.flags(root)},
         capture_output=True,
         text=True,
         check=False,

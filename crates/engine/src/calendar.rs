@@ -299,7 +299,9 @@ fn count_before(keys: &[i32; WIDE], ones: &[i32; WIDE], ranks: &mut [i32; WIDE])
 #[inline(never)]
 fn by_words(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, words: &mut Vec<u64>) -> bool {
     words.clear();
-    words.extend(bucket.iter().zip(0u64..).map(|(event, place)| u64::from(short_key(order, shift, event)) << 32 | place));
+    words.extend(
+        bucket.iter().zip(0u64..).map(|(event, place)| u64::from(short_key(order, shift, event)) << 32 | place),
+    );
     words.sort_unstable();
     line.extend(words.iter().map(|word| bucket[*word as u32 as usize]));
     words.windows(2).all(|pair| pair[0] >> 32 != pair[1] >> 32)

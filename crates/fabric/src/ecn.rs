@@ -79,9 +79,8 @@ impl Marks {
             // An average and a controller see every packet, also those that cannot be marked.
             Marking::RedAverage(_) | Marking::Pi(_) => {
                 at == MarkAt::Enqueue
-                    && self.memory[out.ix() * self.classes + class].arrives(now, queue, wire as u64, |p| {
-                        draws[out.ix()].chance(p)
-                    })
+                    && self.memory[out.ix() * self.classes + class]
+                        .arrives(now, queue, wire as u64, |p| draws[out.ix()].chance(p))
             }
             marking => marks(marking, at, queue, |p| draws[out.ix()].chance(p)),
         }

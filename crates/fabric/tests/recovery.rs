@@ -99,6 +99,18 @@ fn a_lost_last_ack_is_repeated_when_the_data_comes_again() {
 }
 
 #[test]
+fn what_was_lost_with_its_link_is_not_lost_again_to_errors() {
+    let mut graph = pair(&[ns(600)]);
+    graph.links[0].error_rate = 1.0;
+    let mut sim = simulation(network(graph), vec![traffic("none")], vec![message(Time::ZERO, 0, 1, PAYLOAD)]);
+    sim.run_until(us(500), u64::MAX);
+    assert_eq!(sim.totals().drops, Drops { link_down: 1, ..Drops::default() });
+    // The link is up again when the timeout comes.
+    sim.run_until(us(1_500), u64::MAX);
+    assert_eq!(sim.totals().drops, Drops { link_down: 1, error: 1, ..Drops::default() });
+}
+
+#[test]
 fn a_lost_ack_in_the_middle_costs_nothing() {
     // The ACK of packet 0, on its way when packet 2 is half sent: packet 2 is lost as well.
     let sim = story(pair(&[ns(2_800)]), traffic("none"), 10);
