@@ -208,7 +208,10 @@ def target(root: Path = ROOT) -> Path:
 
 def build(root: Path = ROOT, into: Path | None = None) -> Path:
     """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's words."""
-    command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "fanin-python", "--example", "case"]
+    # Where its crates are compiled as the module's are, so that the profile fits; in older trees it lies elsewhere.
+    here = (root / "crates" / "python" / "examples" / "case.rs").exists()
+    package = "fanin-python" if here else "fanin-experiment"
+    command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", package, "--example", "case"]
     into = into or target(root)
     done = subprocess.run(
         command,
