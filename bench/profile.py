@@ -29,7 +29,9 @@ def flags(root: Path) -> str:
 def make(say: Callable[[str], None]) -> Path:
     """Builds the native module so that it counts, runs what people run, and leaves what was counted in the tree."""
     merge = tool()
-    with tempfile.TemporaryDirectory() as of_all:
+    work = ROOT / "bench" / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=work) as of_all:
         folder = Path(of_all)
         counts, package, files = folder / "counts", folder / "package", folder / "files"
         for one in (counts, package, files):
@@ -56,17 +58,17 @@ def make(say: Callable[[str], None]) -> Path:
     return ROOT / PROFILE
 
 
-def run(command: Sequence[str], more: Mapping[str, str]) -> None:
-    """Runs a program in the tree; raises `RunError` with its words if it fails."""
+def run(command: Sequence[str], more: Mapping[str, str]) -> str:
+    """Runs a program in the tree and returns what it said; raises `RunError` with its words if it fails."""
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **more}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{' '.join(command)} failed: {done.stderr.strip()[-2000:]}")
+    return done.stdout
 
 
 def tool() -> Path:
     """The program that adds counts up, of the compiler that is pinned."""
-    said = subprocess.run(["rustc", "--print", "target-libdir"], cwd=ROOT, capture_output=True, text=True, check=True)
-    path = Path(said.stdout.strip()).parent / "bin" / "llvm-profdata"
+    path = Path(run(["rustc", "--print", "target-libdir"], {}).strip()).parent / "bin" / "llvm-profdata"
     if not path.exists():
         raise RunError(f"{path} is missing: rustup component add llvm-tools")
     return path
