@@ -39,10 +39,16 @@ impl Column {
         let most = numbers.iter().copied().max().unwrap_or(0) - least;
         let width = (u64::BITS - most.leading_zeros()).div_ceil(8) as usize;
         let mut bytes = vec![0; width * numbers.len()].into_boxed_slice();
-        if width > 0 {
-            for (number, into) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
-                into.copy_from_slice(&(number - least).to_le_bytes()[..width]);
-            }
+        match width {
+            0 => {}
+            1 => narrow::<1>(numbers, least, &mut bytes),
+            2 => narrow::<2>(numbers, least, &mut bytes),
+            3 => narrow::<3>(numbers, least, &mut bytes),
+            4 => narrow::<4>(numbers, least, &mut bytes),
+            5 => narrow::<5>(numbers, least, &mut bytes),
+            6 => narrow::<6>(numbers, least, &mut bytes),
+            7 => narrow::<7>(numbers, least, &mut bytes),
+            _ => narrow::<8>(numbers, least, &mut bytes),
         }
         Self { least, width, bytes }
     }
@@ -51,6 +57,13 @@ impl Column {
         let mut number = [0; 8];
         number[..self.width].copy_from_slice(&self.bytes[row * self.width..(row + 1) * self.width]);
         self.least + u64::from_le_bytes(number)
+    }
+}
+
+/// Writes numbers in so many bytes each. A width that the compiler knows is a move or two; any other is a call.
+fn narrow<const WIDTH: usize>(numbers: &[u64], least: u64, bytes: &mut [u8]) {
+    for (number, into) in numbers.iter().zip(bytes.as_chunks_mut::<WIDTH>().0) {
+        into.copy_from_slice(&(number - least).to_le_bytes()[..WIDTH]);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sending half of a host: flows take turns at their NIC, packets are made.
 
 use crate::chain::NO_GATE;
+use crate::config::HostFifo;
 use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::Course;
@@ -78,11 +79,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let nic = self.ports[out.ix()].nic as usize;
         let fifo = self.config.host_fifo;
         self.wake_flows(nic);
-        if let Some(fifo) = fifo
-            && self.nics[nic].ready_mask != 0
-        {
-            self.fill_fifo(out, nic, fifo.capacity);
-        }
+        self.fill(out, nic, fifo);
         if self.ports[out.ix()].busy_until <= now {
             let next = match self.next_queued(out) {
                 Some(next) => Some((next.ix(), next.wire())),
@@ -94,11 +91,7 @@ impl<Q: EventQueue> Simulation<Q> {
             };
             if let Some((ix, wire)) = next {
                 self.transmit(out, ix, wire);
-                if let Some(fifo) = fifo
-                    && self.nics[nic].ready_mask != 0
-                {
-                    self.fill_fifo(out, nic, fifo.capacity);
-                }
+                self.fill(out, nic, fifo);
             }
         }
         // When to look again: as soon as the port is free if something waits, else when a flow is due.
@@ -131,6 +124,16 @@ impl<Q: EventQueue> Simulation<Q> {
             } else {
                 self.ready(slot);
             }
+        }
+    }
+
+    /// Fills the queues behind the pacers, where there are any and a flow is due.
+    #[inline(always)]
+    fn fill(&mut self, out: PortId, nic: usize, fifo: Option<HostFifo>) {
+        if let Some(fifo) = fifo
+            && self.nics[nic].ready_mask != 0
+        {
+            self.fill_fifo(out, nic, fifo.capacity);
         }
     }
 
@@ -188,7 +191,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.ports[port.ix()].turn = class;
             let made = if is_tcp { self.make_segment(slot, class) } else { Some(self.make_packet(slot, class)) };
             if let Some(ix) = made {
-                self.goes_on(port, ix);
+                self.packets[ix].goes_on(&self.routes, &self.far_ends[port.ix()]);
                 return made;
             }
         }

@@ -1,6 +1,7 @@
 //! Packets in a slab: 64 bytes each, addressed by index.
 
-use crate::routing::Course;
+use crate::port::FarEnd;
+use crate::routing::{Course, Routes};
 use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
 use fanin_units::{NodeId, PortId};
@@ -60,6 +61,14 @@ impl Onward {
 }
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);
+
+impl Packet {
+    /// Notes which port it leaves the next node by.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self, routes: &Routes, next: &FarEnd) {
+        self.onward.set_port(routes.labelled(next.first_port, self.course.label, self.head.hops));
+    }
+}
 
 /// All packets that exist, and the places of those that do not any more.
 #[derive(Default)]

@@ -341,7 +341,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Packet { head, course, .. } = self.packets[ix];
         match self.routes.out_of_host(&self.ports, head.src, head.dst, course.key) {
             Some(port) => {
-                self.goes_on(port, ix);
+                self.packets[ix].goes_on(&self.routes, &self.far_ends[port.ix()]);
                 self.enqueue(port, ix, u32::MAX, 0);
                 self.service(port);
             }

@@ -652,21 +652,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.routes.way(&self.ports, node, dst, course.key)
             } else {
                 let out = onward.port();
-                let first = self.far_ends[out.ix()].first_port;
-                packet.onward.set_port(self.routes.labelled(first, course.label, packet.head.hops));
+                packet.goes_on(&self.routes, &self.far_ends[out.ix()]);
                 out
             };
             self.switch_receives(node, link.reverse(), ix, (class, wire), out);
         }
-    }
-
-    /// Notes in a packet which port it leaves the node behind `out` by.
-    #[inline(always)]
-    pub(crate) fn goes_on(&mut self, out: PortId, ix: PacketIx) {
-        let first = self.far_ends[out.ix()].first_port;
-        let packet = &mut self.packets[ix];
-        let next = self.routes.labelled(first, packet.course.label, packet.head.hops);
-        packet.onward.set_port(next);
     }
 
     /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.
