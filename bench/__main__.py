@@ -96,7 +96,15 @@ def speed_command(
         list[str] | None, typer.Option(metavar="CASE", help="Only this case of `fanin bench`; repeatable.")
     ] = None,
     threads: Annotated[int, typer.Option(min=2, help="Threads beside one.")] = 2,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of each; the median counts.")] = 5,
+    repeat: Annotated[int, typer.Option(min=1, help="Pairs of runs of each; the medians count.")] = 5,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Where others have the machine, too, go on with a case for so long until as many pairs were undisturbed.",
+        ),
+    ] = 0,
     scale: Annotated[float, typer.Option(min=1e-6, help="Makes all shorter or longer.")] = 0.5,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where speed.json goes.")] = HERE / "results",
     doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
@@ -104,7 +112,15 @@ def speed_command(
     """Packet-hops per second of each case of the benchmark, on one thread and on many in turn."""
     if doc and case:
         raise RunError("--doc is about all cases; leave --case out")
-    measured = speed.measure(case or list(bench.cases()), threads=threads, scale=scale, repeat=repeat, say=print)
+    to_stderr = Console(stderr=True, soft_wrap=True)
+    measured = speed.measure(
+        case or list(bench.cases()),
+        threads=threads,
+        scale=scale,
+        repeat=repeat,
+        patience=patience,
+        say=lambda text: to_stderr.print(text, highlight=False, markup=False),
+    )
     out.mkdir(parents=True, exist_ok=True)
     (out / report.SPEED).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     if doc:

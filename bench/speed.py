@@ -1,4 +1,5 @@
-"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same machine."""
+"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same machine, and
+with a control before and after each, which tells whether others had it at the same time."""
 
 from __future__ import annotations
 
@@ -10,9 +11,21 @@ from pathlib import Path
 from statistics import median
 from typing import TypedDict, cast
 
+from bench.quiet import LIMIT, Control
 from bench.scale import processor
 from fanin import bench
 from fanin.result import RunError
+
+
+class Pair(TypedDict):
+    """A run on one thread and the one on many after it."""
+
+    one_s: float
+    """Seconds on one thread, set-up not counted."""
+    many_s: float
+    """The same on many."""
+    control_s: float
+    """Seconds of the slowest of the three looks at the machine, before, between, and after them."""
 
 
 class Case(TypedDict):
@@ -22,10 +35,8 @@ class Case(TypedDict):
     about: str
     packet_hops: int
     event_hash: str
-    one_s: list[float]
-    """Seconds of each run on one thread, set-up not counted."""
-    many_s: list[float]
-    """The same on `threads`, each after the one above."""
+    pairs: list[Pair]
+    """All that were run, in order."""
 
 
 class Speeds(TypedDict):
@@ -36,30 +47,41 @@ class Speeds(TypedDict):
     cores: int
     threads: int
     scale: float
+    repeat: int
+    """Pairs that count, for each case."""
+    control_s: float
+    """Least seconds that the control ever took."""
     cases: list[Case]
 
 
-def measure(names: Sequence[str], *, threads: int, scale: float, repeat: int, say: Callable[[str], None]) -> Speeds:
-    """Runs each case `repeat` times on one thread and on `threads`, alternating. Raises `RunError` where two runs of a case
-    differ in what they simulated."""
+def measure(
+    names: Sequence[str],
+    *,
+    threads: int,
+    scale: float,
+    repeat: int,
+    patience: float,
+    say: Callable[[str], None],
+    control: Control | None = None,
+) -> Speeds:
+    """Runs each case on one thread and on `threads` in turn: `repeat` such pairs, and where others have the machine more of
+    them, for up to `patience` seconds a case, until as many were undisturbed. Raises `RunError` where two runs of a case differ
+    in what they simulated."""
+    control = control or Control(threads)
     cases: list[Case] = []
     for name in names:
-        case: Case = {
-            "case": name,
-            "about": bench.cases()[name],
-            "packet_hops": 0,
-            "event_hash": "",
-            "one_s": [],
-            "many_s": [],
-        }
-        for _ in range(repeat):
-            for of, count in ((case["one_s"], 1), (case["many_s"], threads)):
-                record = next(iter(bench.measure([name], threads=count, scale=scale)))
-                if case["event_hash"] not in ("", record["event_hash"]):
-                    raise RunError(f"case {name}: {count} threads gave another event hash")
-                case["event_hash"], case["packet_hops"] = record["event_hash"], record["packet_hops"]
-                of.append(record["seconds"])
-        say(f"{name}: {speed(case):.2f} M packet-hops/s on one thread, {ratio(case):.2f} times as many on {threads}")
+        case: Case = {"case": name, "about": bench.cases()[name], "packet_hops": 0, "event_hash": "", "pairs": []}
+        until = time.monotonic() + patience
+        while len(case["pairs"]) < repeat or (undisturbed(case, control.least) < repeat and time.monotonic() < until):
+            case["pairs"].append(_pair(case, threads, scale, control))
+            if len(case["pairs"]) % 10 == 0:
+                left = max(0.0, until - time.monotonic())
+                say(f"{_so_far(case, control.least)} of {repeat} wanted, {left:.0f} s left")
+        chosen = quietest(case, repeat)
+        say(
+            f"{_so_far(case, control.least)}: {speed(case, chosen):.2f} M packet-hops/s on one thread, {ratio(chosen):.2f} times as "
+            f"many on {threads}"
+        )
         cases.append(case)
     return {
         "measured": time.strftime("%Y-%m-%d"),
@@ -67,18 +89,51 @@ def measure(names: Sequence[str], *, threads: int, scale: float, repeat: int, sa
         "cores": os.cpu_count() or 1,
         "threads": threads,
         "scale": scale,
+        "repeat": repeat,
+        "control_s": control.least,
         "cases": cases,
     }
 
 
-def speed(case: Case) -> float:
+def _pair(case: Case, threads: int, scale: float, control: Control) -> Pair:
+    """Runs a case on one thread and on many, and notes in it what it simulates."""
+
+    def run(count: int) -> float:
+        record = next(iter(bench.measure([case["case"]], threads=count, scale=scale)))
+        if case["event_hash"] not in ("", record["event_hash"]):
+            raise RunError(f"case {case['case']}: {count} threads gave another event hash")
+        case["event_hash"], case["packet_hops"] = record["event_hash"], record["packet_hops"]
+        return record["seconds"]
+
+    before = control.look()
+    one = run(1)
+    between = control.look()
+    many = run(threads)
+    return {"one_s": one, "many_s": many, "control_s": max(before, between, control.look())}
+
+
+def _so_far(case: Case, least: float) -> str:
+    return f"{case['case']}: {undisturbed(case, least)} of {len(case['pairs'])} pairs undisturbed"
+
+
+def undisturbed(case: Case, least: float) -> int:
+    """Pairs with which the control took hardly more than the least that it ever took."""
+    return sum(pair["control_s"] <= LIMIT * least for pair in case["pairs"])
+
+
+def quietest(case: Case, count: int) -> list[Pair]:
+    """The pairs with which the control took least: no time of ours has a part in the choice."""
+    return sorted(case["pairs"], key=lambda pair: pair["control_s"])[:count]
+
+
+def speed(case: Case, pairs: Sequence[Pair]) -> float:
     """Million packet-hops per second on one thread, of the run of median time."""
-    return case["packet_hops"] / median(case["one_s"]) / 1e6
+    return case["packet_hops"] / median(pair["one_s"] for pair in pairs) / 1e6
 
 
-def ratio(case: Case) -> float:
+def ratio(pairs: Sequence[Pair]) -> float:
     """How many times as fast many threads are, by the medians."""
-    return median(case["one_s"]) / median(case["many_s"])
+    return median(pair["one_s"] for pair in pairs) / median(pair["many_s"] for pair in pairs)
 
 
 def load(path: Path) -> Speeds:
@@ -90,18 +145,21 @@ def section(path: Path) -> str:
     """Speeds as Markdown, beside what they were before the hot path was worked on."""
     speeds = load(path)
     before = cast("dict[str, float]", json.loads(path.with_name("before.json").read_text(encoding="utf-8")))
+    repeat, least = speeds["repeat"], speeds["control_s"]
     lines = [
-        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale {speeds['scale']:g}; medians of "
-        f"{len(speeds['cases'][0]['one_s'])} runs, one thread and {speeds['threads']} in turn.",
+        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale {speeds['scale']:g}: medians of "
+        f"{repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all pairs that were run those count during which the "
+        "control took least; in brackets how many times its least time that was, at most.",
         "",
         "| case | what | M hops/s before | M hops/s, 1 thread | best run | "
-        f"M hops/s, {speeds['threads']} threads | times one thread |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        f"M hops/s, {speeds['threads']} threads | times one thread | pairs run |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for case in speeds["cases"]:
-        hops = case["packet_hops"] / 1e6
+        hops, pairs = case["packet_hops"] / 1e6, quietest(case, repeat)
         lines.append(
-            f"| {case['case']} | {case['about']} | {before[case['case']]:.2f} | {speed(case):.2f} | {hops / min(case['one_s']):.2f} | "
-            f"{hops / median(case['many_s']):.2f} | {ratio(case):.2f} |"
+            f"| {case['case']} | {case['about']} | {before[case['case']]:.2f} | {speed(case, pairs):.2f} | "
+            f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | {hops / median(pair['many_s'] for pair in pairs):.2f} | "
+            f"{ratio(pairs):.2f} | {len(case['pairs'])} ({max(pair['control_s'] for pair in pairs) / least:.2f}) |"
         )
     return "\n".join(lines)
