@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 
 /// Rows that are packed together. A message that takes long keeps as many unpacked.
 const STRETCH: usize = 1024;
+/// Numbers of a line of the cache.
+const APART: usize = 8;
 
 /// A row as whole numbers, small ones where that is possible without loss.
 pub(crate) trait Row: Clone {
@@ -35,9 +37,8 @@ struct Column {
 
 impl Column {
     fn of(numbers: &[u64]) -> Self {
-        let least = numbers.iter().copied().min().unwrap_or(0);
-        let most = numbers.iter().copied().max().unwrap_or(0) - least;
-        let width = (u64::BITS - most.leading_zeros()).div_ceil(8) as usize;
+        let (least, most) = numbers.iter().fold((u64::MAX, 0), |(least, most), n| (least.min(*n), most.max(*n)));
+        let width = (u64::BITS - most.saturating_sub(least).leading_zeros()).div_ceil(8) as usize;
         let mut bytes = vec![0; width * numbers.len()].into_boxed_slice();
         match width {
             0 => {}
@@ -77,14 +78,15 @@ struct Packed<T> {
 
 impl<T: Row> Packed<T> {
     fn of(rows: &[T]) -> Self {
-        // Column after column.
-        let mut numbers = vec![0; rows.len() * T::NUMBERS];
+        // Column after column, each a line longer than the rows: at a power of two, all would want the same places of the cache.
+        let apart = rows.len() + APART;
+        let mut numbers = vec![0; apart * T::NUMBERS];
         let mut of_row = vec![0; T::NUMBERS];
         for (at, row) in rows.iter().enumerate() {
             row.write(&mut of_row);
-            of_row.iter().zip(numbers[at..].iter_mut().step_by(rows.len())).for_each(|(number, into)| *into = *number);
+            of_row.iter().zip(numbers[at..].iter_mut().step_by(apart)).for_each(|(number, into)| *into = *number);
         }
-        let columns = numbers.chunks_exact(rows.len().max(1)).map(Column::of).collect();
+        let columns = numbers.chunks_exact(apart).map(|column| Column::of(&column[..rows.len()])).collect();
         Self { columns, unpacked: OnceLock::new() }
     }
 

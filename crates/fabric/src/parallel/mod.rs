@@ -39,8 +39,10 @@ use std::thread::JoinHandle;
 pub const WORTH: u64 = 400;
 /// Windows between two looks at whether they are.
 const LOOK: u64 = 64;
-/// Windows between two meetings of all threads.
+/// Most windows between two meetings of all threads.
 const STRETCH: u64 = 16;
+/// Events after which they should meet where a window holds many: a second's work, or less.
+const SOON: u64 = 1_000_000;
 /// Steps of a window.
 const AHEAD: u64 = 4;
 /// Mailboxes from part to part.
@@ -66,6 +68,8 @@ pub struct Parts {
     since: [u64; 2],
     /// Events that many threads ran, and one.
     ran: [u64; 2],
+    /// Events of a window, lately.
+    density: u64,
     /// The part of each node; empty where there is one part.
     of: Arc<[u16]>,
 }
@@ -112,7 +116,7 @@ struct Shared {
 /// What the threads are to do.
 #[derive(Clone, Copy)]
 enum Task {
-    Run { until: Time, budget: u64 },
+    Run { until: Time, budget: u64, density: u64 },
     Stop,
 }
 
@@ -123,6 +127,12 @@ enum Ended {
     Spent,
     /// It is time to look whether threads are worth it.
     Look,
+}
+
+/// Windows until all threads meet again, where each holds so many events: whoever waits for the end of a budget, or wants to
+/// stop, does not wait for long.
+fn stretch_of(density: u64) -> u64 {
+    (SOON / density.max(1)).clamp(1, STRETCH)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -148,6 +158,7 @@ impl Parts {
             always: false,
             since: [0; 2],
             ran: [0; 2],
+            density: u64::MAX,
             of: Arc::new([]),
         }
     }
@@ -192,7 +203,17 @@ impl Parts {
             let built = threads.into_iter().map(|thread| thread.join());
             built.map(|member| member.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        Self { members, window, crew: None, sharing: false, always: false, since: [0; 2], ran: [0; 2], of }
+        Self {
+            members,
+            window,
+            crew: None,
+            sharing: false,
+            always: false,
+            since: [0; 2],
+            ran: [0; 2],
+            density: u64::MAX,
+            of,
+        }
     }
 
     /// How many parts there are, which is the most threads that run.
@@ -224,6 +245,7 @@ impl Parts {
                 if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
             let ran = self.events() - before;
             self.ran[usize::from(!self.sharing)] += ran;
+            self.density = ran.checked_div(windows).unwrap_or(self.density);
             self.look(windows + START, ran);
             left = left.saturating_sub(ran);
             if ended != Ended::Look {
@@ -285,10 +307,10 @@ impl Parts {
 
     /// Each part on a thread of its own.
     fn run_shared(&mut self, until: Time, budget: u64) -> (Ended, u64) {
-        let (count, window) = (self.members.len(), self.window);
+        let (count, window, density) = (self.members.len(), self.window, self.density);
         let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
         let shared = crew.shared.clone();
-        *lock(&shared.task) = Task::Run { until, budget };
+        *lock(&shared.task) = Task::Run { until, budget, density };
         for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
             *lock(desk) = member.take();
         }
@@ -296,7 +318,7 @@ impl Parts {
         let ended = {
             let _present = Presence(&shared.barrier);
             let begun = shared.barrier.wait();
-            let ended = begun.then(|| shared.run(own, 0, until, budget)).flatten();
+            let ended = begun.then(|| shared.run(own, 0, until, (budget, density))).flatten();
             ended.filter(|_| shared.barrier.wait())
         };
         let Some(ended) = ended else { crew.tell_panic() };
@@ -308,8 +330,15 @@ impl Parts {
 }
 
 impl Shared {
-    /// Runs one part until all find the same reason to end; nothing when another one panicked.
-    fn run(&self, member: &mut Member, number: usize, until: Time, budget: u64) -> Option<(Ended, u64)> {
+    /// Runs one part until all find the same reason to end, where a window is expected to hold so many events; nothing when
+    /// another one panicked.
+    fn run(
+        &self,
+        member: &mut Member,
+        number: usize,
+        until: Time,
+        (budget, mut density): (u64, u64),
+    ) -> Option<(Ended, u64)> {
         let before = member.sim.totals.events;
         let mut windows = 0;
         loop {
@@ -334,14 +363,15 @@ impl Shared {
             if windows >= 4 * LOOK {
                 return Some((Ended::Look, windows));
             }
-            windows += self.stretch(member, number, next, until)?;
+            density = events.checked_div(windows).unwrap_or(density);
+            windows += self.stretch(member, number, next, until, stretch_of(density))?;
         }
     }
 
-    /// Runs [`STRETCH`] windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
+    /// Runs so many windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
     /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: nobody waits
     /// for a part that has much to do in one step until it is a window behind. Answers how many windows these were.
-    fn stretch(&self, member: &mut Member, number: usize, next: Time, until: Time) -> Option<u64> {
+    fn stretch(&self, member: &mut Member, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
         let step = self.window.as_ps() / AHEAD;
         let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
         let others = || (0..self.parts).filter(|other| *other != number);
@@ -353,7 +383,7 @@ impl Shared {
         };
         let mut done = 0;
         let mut end = next;
-        while done < STRETCH * ahead && end < until {
+        while done < windows * ahead && end < until {
             let read = done.checked_sub(ahead);
             if let Some(read) = read {
                 // What is written before a part says that it is done is read after that.
@@ -384,9 +414,9 @@ impl Shared {
         let _present = Presence(&self.barrier);
         while self.barrier.wait() {
             let task = *lock(&self.task);
-            let Task::Run { until, budget } = task else { return };
+            let Task::Run { until, budget, density } = task else { return };
             let Some(mut member) = lock(&self.desks[number]).take() else { return };
-            if self.run(&mut member, number, until, budget).is_none() {
+            if self.run(&mut member, number, until, (budget, density)).is_none() {
                 return;
             }
             *lock(&self.desks[number]) = Some(member);
@@ -443,5 +473,15 @@ impl Drop for Crew {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_meet_soon_even_where_a_window_holds_much() {
+        assert_eq!([0, 1, 62_500, 250_000, 600_000, 2_000_000, u64::MAX].map(stretch_of), [16, 16, 16, 4, 1, 1, 1]);
     }
 }

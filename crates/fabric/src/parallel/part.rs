@@ -150,7 +150,11 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         let (mut segments, mut telemetry) = (mail.segments.drain(..), mail.telemetry.drain(..));
-        for (event, packet) in mail.arrivals.drain(..).zip(mail.packets.drain(..)) {
+        for (i, (event, &packet)) in mail.arrivals.drain(..).zip(&mail.packets).enumerate() {
+            // They come from another core.
+            if let Some(later) = mail.packets.get(i + 2 * LOOK_AHEAD) {
+                prefetch(later);
+            }
             let ix = self.packets.add(packet);
             if has_segment(&packet) {
                 self.packets.set_segment(ix, segments.next().unwrap_or_default());
@@ -163,6 +167,7 @@ impl<Q: EventQueue> Simulation<Q> {
             debug_assert!(event.at >= self.now, "a packet from another part in the past");
             self.queue.push(Event { arg: ix, ..event });
         }
+        mail.packets.clear();
     }
 
     /// Something worth a line of its own happened at a port.
