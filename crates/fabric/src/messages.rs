@@ -77,16 +77,17 @@ struct Packed<T> {
 }
 
 impl<T: Row> Packed<T> {
-    fn of(rows: &[T]) -> Self {
+    /// Scratch is what the numbers are written to in between.
+    fn of(rows: &[T], scratch: &mut Vec<u64>) -> Self {
         // Column after column, each a line longer than the rows: at a power of two, all would want the same places of the cache.
         let apart = rows.len() + APART;
-        let mut numbers = vec![0; apart * T::NUMBERS];
+        scratch.resize(apart * T::NUMBERS, 0);
         let mut of_row = vec![0; T::NUMBERS];
         for (at, row) in rows.iter().enumerate() {
             row.write(&mut of_row);
-            of_row.iter().zip(numbers[at..].iter_mut().step_by(apart)).for_each(|(number, into)| *into = *number);
+            of_row.iter().zip(scratch[at..].iter_mut().step_by(apart)).for_each(|(number, into)| *into = *number);
         }
-        let columns = numbers.chunks_exact(apart).map(|column| Column::of(&column[..rows.len()])).collect();
+        let columns = scratch.chunks_exact(apart).map(|column| Column::of(&column[..rows.len()])).collect();
         Self { columns, unpacked: OnceLock::new() }
     }
 
@@ -116,11 +117,13 @@ pub(crate) struct Table<T> {
     stretches: Vec<Stretch<T>>,
     /// Packed stretches that were written to since the last look.
     reopened: Vec<u32>,
+    /// What packing works with, kept so that it need not be asked for and cleared each time.
+    scratch: Vec<u64>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { stretches: Vec::new(), reopened: Vec::new() }
+        Self { stretches: Vec::new(), reopened: Vec::new(), scratch: Vec::new() }
     }
 }
 
@@ -186,7 +189,7 @@ impl<T: Row> Table<T> {
     fn pack(&mut self, stretch: u32) {
         let stretch = &mut self.stretches[stretch as usize];
         if let Stretch::Open(rows) = stretch {
-            *stretch = Stretch::Packed(Packed::of(rows));
+            *stretch = Stretch::Packed(Packed::of(rows, &mut self.scratch));
         }
     }
 

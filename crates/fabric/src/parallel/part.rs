@@ -116,15 +116,15 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             let link = PortId(event.source);
             let to = &mut mail[self.part.of[self.far_ends[link.ix()].node.ix()] as usize];
-            let packet = self.packets[event.arg];
-            if has_segment(&packet) {
+            let packet = &self.packets[event.arg];
+            to.arrivals.push(*event);
+            to.packets.push(*packet);
+            if has_segment(packet) {
                 to.segments.push(self.packets.segment(event.arg));
             }
             if packet.head.has(flags::INT) {
                 to.telemetry.push(*self.packets.telemetry(event.arg));
             }
-            to.arrivals.push(*event);
-            to.packets.push(packet);
             self.packets.remove(event.arg);
         }
         self.part.leaving = leaving;
@@ -150,13 +150,13 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         let (mut segments, mut telemetry) = (mail.segments.drain(..), mail.telemetry.drain(..));
-        for (i, (event, &packet)) in mail.arrivals.drain(..).zip(&mail.packets).enumerate() {
+        for (i, (event, packet)) in mail.arrivals.iter().zip(&mail.packets).enumerate() {
             // They come from another core.
             if let Some(later) = mail.packets.get(i + 2 * LOOK_AHEAD) {
                 prefetch(later);
             }
-            let ix = self.packets.add(packet);
-            if has_segment(&packet) {
+            let ix = self.packets.add(*packet);
+            if has_segment(packet) {
                 self.packets.set_segment(ix, segments.next().unwrap_or_default());
             }
             if packet.head.has(flags::INT)
@@ -165,8 +165,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.packets.set_telemetry(ix, &telemetry);
             }
             debug_assert!(event.at >= self.now, "a packet from another part in the past");
-            self.queue.push(Event { arg: ix, ..event });
+            self.queue.push(Event { arg: ix, ..*event });
         }
+        mail.arrivals.clear();
         mail.packets.clear();
     }
 
