@@ -9,6 +9,9 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
+/// Events between two looks at how many are pending, which is a walk over all buckets, and for which all threads meet.
+const EVENTS_PER_LOOK: u64 = 400_000;
+
 /// A case of the benchmark.
 pub struct Case {
     /// Its letter, and its scheme where that is not the letter's own.
@@ -141,7 +144,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     let began = Instant::now();
     let mut until = window;
     loop {
-        while !sim.run_until(until, 100_000) {
+        while !sim.run_until(until, EVENTS_PER_LOOK) {
             pending += sim.pending_events() as u64;
             looks += 1;
         }

@@ -46,8 +46,8 @@ pub struct Outcome {
     pub one_thread: Option<String>,
 }
 
-/// Events between two looks at the clock: some ten milliseconds.
-const EVENTS_PER_LOOK: u64 = 50_000;
+/// Events between two looks at the clock: some ten milliseconds. All threads meet for each.
+const EVENTS_PER_LOOK: u64 = 200_000;
 /// The same where traces are written, so that what was seen stays short.
 const EVENTS_PER_TAKE: u64 = 5_000;
 /// Real time between two calls of the progress function.
