@@ -21,7 +21,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs scale budget profile
+.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs speed scale budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -103,6 +103,9 @@ bench: setup ## packet-hops per second on the fixed cases
 side-by-side: setup ## ours beside others, into docs/performance.md; theirs run with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
 	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
 		$(if $(INPUTS),--inputs $(INPUTS))
+
+speed: setup ## packet-hops per second of the benchmark's cases on one core and two, when nobody disturbs them, into docs/performance.md
+	$(BIN)/python -m bench speed --repeat 15 --patience 100 --doc
 
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
