@@ -40,7 +40,7 @@ pub const WORTH: u64 = 400;
 /// Windows between two looks at whether they are.
 const LOOK: u64 = 64;
 /// Most windows between two meetings of all threads.
-const STRETCH: u64 = 64;
+const STRETCH: u64 = 16;
 /// Events after which they should meet where a window holds many: a second's work, or less.
 const SOON: u64 = 1_000_000;
 /// Steps of a window.
@@ -482,6 +482,6 @@ mod tests {
 
     #[test]
     fn all_meet_soon_even_where_a_window_holds_much() {
-        assert_eq!([0, 1, 62_500, 250_000, 600_000, 2_000_000, u64::MAX].map(stretch_of), [64, 64, 16, 4, 1, 1, 1]);
+        assert_eq!([0, 1, 62_500, 250_000, 600_000, 2_000_000, u64::MAX].map(stretch_of), [16, 16, 16, 4, 1, 1, 1]);
     }
 }
