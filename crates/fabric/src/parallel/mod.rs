@@ -150,16 +150,22 @@ impl Parts {
     }
 
     fn of_one(sim: Simulation) -> Self {
+        let only = Some(Box::new(Member { sim, out: Vec::new() }));
+        Self::of(vec![only], Time::NEVER, Arc::new([]))
+    }
+
+    /// Parts that have not run yet.
+    fn of(members: Vec<Option<Box<Member>>>, window: Time, of: Arc<[u16]>) -> Self {
         Self {
-            members: vec![Some(Box::new(Member { sim, out: Vec::new() }))],
-            window: Time::NEVER,
+            members,
+            window,
             crew: None,
             sharing: false,
             always: false,
             since: [0; 2],
             ran: [0; 2],
             density: u64::MAX,
-            of: Arc::new([]),
+            of,
         }
     }
 
@@ -203,17 +209,7 @@ impl Parts {
             let built = threads.into_iter().map(|thread| thread.join());
             built.map(|member| member.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        Self {
-            members,
-            window,
-            crew: None,
-            sharing: false,
-            always: false,
-            since: [0; 2],
-            ran: [0; 2],
-            density: u64::MAX,
-            of,
-        }
+        Self::of(members, window, of)
     }
 
     /// How many parts there are, which is the most threads that run.
