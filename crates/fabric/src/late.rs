@@ -84,7 +84,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let port = &mut self.ports[out.ix()];
             // A packet has to arrive after the port looked.
             let late = late && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO;
-            port.timing.late = late;
+            port.late = late;
             if !late && port.ready() != 0 {
                 let at = port.busy_until;
                 self.wake(out, at);
@@ -119,7 +119,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn catch_up(&mut self, out: PortId) {
         let port = &self.ports[out.ix()];
         // One question: whether a port is free and whether something waits are as good as drawn by lot.
-        if (port.busy_until <= self.now) & (port.ready() != 0) & port.timing.late {
+        if (port.busy_until <= self.now) & (port.ready() != 0) & port.late {
             self.send_late(out, true);
         }
     }
@@ -150,7 +150,7 @@ impl<Q: EventQueue> Simulation<Q> {
             for out in PortSet::of_word(at, self.late_away.0[at]) {
                 self.catch_up_to_now(out);
                 let port = &self.ports[out.ix()];
-                if port.ready() == 0 || !port.timing.late {
+                if port.ready() == 0 || !port.late {
                     self.late_away.remove(out);
                 }
             }
@@ -160,7 +160,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(always)]
     fn catch_up_to_now(&mut self, out: PortId) {
         let port = &self.ports[out.ix()];
-        if port.busy_until < self.now && port.ready() != 0 && port.timing.late {
+        if port.busy_until < self.now && port.ready() != 0 && port.late {
             self.send_late(out, false);
         }
     }
@@ -168,7 +168,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// When the first of them sends next.
     pub(crate) fn next_away(&self) -> Time {
         let ports = self.late_away.iter().map(|out| &self.ports[out.ix()]);
-        let free = ports.filter(|port| port.ready() != 0 && port.timing.late).map(|port| port.busy_until);
+        let free = ports.filter(|port| port.ready() != 0 && port.late).map(|port| port.busy_until);
         free.min().unwrap_or(Time::NEVER)
     }
 

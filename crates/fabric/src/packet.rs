@@ -86,15 +86,21 @@ impl Slab {
     /// Puts a packet in.
     #[inline(always)]
     pub fn add(&mut self, packet: Packet) -> PacketIx {
+        self.add_copy(&packet)
+    }
+
+    /// Puts a copy of a packet in, straight from where it is and not by way of the stack.
+    #[inline(always)]
+    pub fn add_copy(&mut self, packet: &Packet) -> PacketIx {
         if self.any_free {
             let ix = self.free;
-            let next = self.packets[ix as usize].course.key;
-            self.any_free = next != NIL;
-            self.free = next;
-            self.packets[ix as usize] = packet;
+            let place = &mut self.packets[ix as usize];
+            self.any_free = place.course.key != NIL;
+            self.free = place.course.key;
+            place.clone_from(packet);
             ix
         } else {
-            self.packets.push(packet);
+            self.packets.extend_from_slice(core::slice::from_ref(packet));
             (self.packets.len() - 1) as PacketIx
         }
     }

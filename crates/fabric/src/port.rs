@@ -2,14 +2,8 @@
 
 use fanin_units::{NodeId, Rate, Time};
 
-/// When a port sends what its turn has come for, and whether the node behind it runs in another part of a network that is cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timing {
-    /// Some time after it was free, as if it had been then (`late.rs`).
-    pub late: bool,
-    /// To another part.
-    pub away: bool,
-}
+/// Where a port leads to that does not lead to another part of a network that is cut.
+pub const WITHIN: u16 = u16::MAX;
 
 /// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
 #[derive(Clone, Debug)]
@@ -31,8 +25,10 @@ pub struct Port {
     ps_per_byte: u32,
     /// How often the link changed state.
     pub epoch: u16,
-    /// When it sends.
-    pub timing: Timing,
+    /// The part of the network that it leads to, or [`WITHIN`].
+    pub to_part: u16,
+    /// Whether it sends some time after it was free, as if it had been then (`late.rs`).
+    pub late: bool,
     /// Bit c: class c has packets. Bit 0 is control.
     pub waiting: u8,
     /// Bit c: the peer paused class c.
@@ -92,7 +88,8 @@ impl Port {
             pfc_pending: 0,
             turn: 0,
             up: true,
-            timing: Timing { late: false, away: false },
+            to_part: WITHIN,
+            late: false,
             marking: 0,
             of_host: false,
             peak_queue: 0,
@@ -122,7 +119,7 @@ impl Port {
     /// When it has to look at what waits, once it is busy.
     #[inline(always)]
     pub fn looks_at(&self) -> Time {
-        if self.timing.late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
+        if self.late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
     /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.

@@ -291,7 +291,9 @@ impl<Q: EventQueue> Simulation<Q> {
             (hosts..nodes).map(|_| SwitchPorts { ports: Vec::new(), pausing: 0, timer_event: Time::NEVER }).collect();
         let mut port_number = vec![0; ports.len()];
         for (i, port) in ports.iter_mut().enumerate() {
-            port.timing.away = part.owns(port.node) && !part.owns(port.peer);
+            if part.owns(port.node) && !part.owns(port.peer) {
+                port.to_part = part.of[port.peer.ix()];
+            }
             if port.node.0 < hosts {
                 port.nic = nics.len() as u32;
                 port.of_host = true;

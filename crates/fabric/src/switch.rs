@@ -3,7 +3,7 @@
 use crate::config::{MarkAt, Release};
 use crate::packet::{Packet, PacketIx};
 use crate::pfc::Admission;
-use crate::port::{Port, Timing};
+use crate::port::{Port, WITHIN};
 use crate::queue::{Queue, Queued};
 use crate::results::{DropCause, What};
 use crate::routing::Course;
@@ -294,7 +294,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if port.wake_at == self.now {
             port.wake_at = Time::NEVER;
-            if port.timing.late {
+            if port.late {
                 self.late.remove(out);
                 self.catch_up(out);
             }
@@ -307,10 +307,10 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn wake(&mut self, out: PortId, at: Time) {
         let port = &mut self.ports[out.ix()];
         if at < port.wake_at {
-            match port.timing {
+            match (port.late, port.to_part) {
+                (true, WITHIN) => self.late.insert(out),
                 // Every step looks at it.
-                Timing { late: true, away: true } => return self.late_away.insert(out),
-                Timing { late: true, away: false } => self.late.insert(out),
+                (true, _) => return self.late_away.insert(out),
                 _ => {}
             }
             port.wake_at = at;
@@ -413,10 +413,10 @@ impl<Q: EventQueue> Simulation<Q> {
         port.packets += 1;
         port.bytes += wire as u64;
         let at = left + port.delay;
-        if port.timing.away {
-            self.part.leaves(at, out, ix);
-        } else {
+        if port.to_part == WITHIN {
             self.queue.push(Event { at, source: source(kind::ARRIVE, out.0), arg: ix });
+        } else {
+            self.part.leaves(port.to_part, at, out, ix);
         }
     }
 

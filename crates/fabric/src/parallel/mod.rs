@@ -55,7 +55,7 @@ const START: u64 = 2;
 /// Where a window holds less than [`WORTH`] events, the caller's thread runs all parts in turn, until there are more again.
 pub struct Parts {
     /// Those of the other threads are away while they run.
-    members: Vec<Option<Box<Member>>>,
+    members: Vec<Option<Box<Simulation>>>,
     /// How far parts may run ahead of each other.
     window: Time,
     /// The other threads, once they were worth it.
@@ -72,13 +72,6 @@ pub struct Parts {
     density: u64,
     /// The part of each node; empty where there is one part.
     of: Arc<[u16]>,
-}
-
-/// A part between two runs.
-struct Member {
-    sim: Simulation,
-    /// Mail on its way out, by part.
-    out: Vec<Mail>,
 }
 
 /// The threads of a run but the first, which is the caller's.
@@ -109,7 +102,7 @@ struct Shared {
     /// and those in which it is written, for a part is never more than two windows ahead of another.
     mail: Vec<[Mutex<Mail>; BOXES]>,
     /// Where the members of the other threads lie before and after a run.
-    desks: Vec<Mutex<Option<Box<Member>>>>,
+    desks: Vec<Mutex<Option<Box<Simulation>>>>,
     task: Mutex<Task>,
 }
 
@@ -150,12 +143,11 @@ impl Parts {
     }
 
     fn of_one(sim: Simulation) -> Self {
-        let only = Some(Box::new(Member { sim, out: Vec::new() }));
-        Self::of(vec![only], Time::NEVER, Arc::new([]))
+        Self::of(vec![Some(Box::new(sim))], Time::NEVER, Arc::new([]))
     }
 
     /// Parts that have not run yet.
-    fn of(members: Vec<Option<Box<Member>>>, window: Time, of: Arc<[u16]>) -> Self {
+    fn of(members: Vec<Option<Box<Simulation>>>, window: Time, of: Arc<[u16]>) -> Self {
         Self {
             members,
             window,
@@ -194,12 +186,11 @@ impl Parts {
         let (spacing, horizon) = event_spacing(&config);
         let spacing = Time::from_ps(spacing.as_ps().saturating_mul(parts as u64));
         let build = |(number, reader): (usize, Reader)| {
-            let part = Part { of: of.clone(), number: number as u16, ..Part::default() };
+            let part = Part::new(of.clone(), number as u16, parts);
             let queue = CalendarQueue::new(config.seed, spacing, horizon);
             let mut sim = Simulation::part_of_network(config.clone(), traffics.clone(), Box::new(reader), queue, part);
             sim.be_patient();
-            let out = (0..parts).map(|_| Mail::default()).collect();
-            Some(Box::new(Member { sim, out }))
+            Some(Box::new(sim))
         };
         let readers = Reader::all(messages, parts);
         let members = std::thread::scope(|scope| {
@@ -267,15 +258,14 @@ impl Parts {
     /// All parts in turn. Answers why that ended, and after how many windows.
     fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
         let window = self.window;
-        let mut members: Vec<&mut Member> =
-            self.members.iter_mut().filter_map(|member| member.as_deref_mut()).collect();
-        let events = |members: &[&mut Member]| members.iter().map(|member| member.sim.totals.events).sum::<u64>();
+        let mut members: Vec<&mut Simulation> = self.members.iter_mut().filter_map(Option::as_deref_mut).collect();
+        let events = |members: &[&mut Simulation]| members.iter().map(|member| member.totals.events).sum::<u64>();
         let before = events(&members);
         let mut windows = 0;
         loop {
-            let next = members.iter_mut().map(|member| member.sim.next_at()).min().unwrap_or(Time::NEVER);
+            let next = members.iter_mut().map(|member| member.next_at()).min().unwrap_or(Time::NEVER);
             if next >= until {
-                members.iter_mut().for_each(|member| _ = member.sim.advance(until, u64::MAX));
+                members.iter_mut().for_each(|member| _ = member.advance(until, u64::MAX));
                 return (Ended::Arrived, windows);
             }
             if events(&members) - before >= budget {
@@ -287,15 +277,14 @@ impl Parts {
             windows += 1;
             let end = next.saturating_add(window).min(until);
             for member in &mut members {
-                member.sim.advance(end, u64::MAX);
-                let Member { sim, out, .. } = &mut **member;
-                sim.send_mail(out);
+                member.advance(end, u64::MAX);
+                member.collect_mail();
             }
             for from in 0..members.len() {
                 for to in (0..members.len()).filter(|to| *to != from) {
-                    let mut mail = core::mem::take(&mut members[from].out[to]);
-                    members[to].sim.take_mail(&mut mail);
-                    members[from].out[to] = mail;
+                    let mut mail = core::mem::take(&mut members[from].part.out[to]);
+                    members[to].take_mail(&mut mail);
+                    members[from].part.out[to] = mail;
                 }
             }
         }
@@ -330,17 +319,17 @@ impl Shared {
     /// another one panicked.
     fn run(
         &self,
-        member: &mut Member,
+        member: &mut Simulation,
         number: usize,
         until: Time,
         (budget, mut density): (u64, u64),
     ) -> Option<(Ended, u64)> {
-        let before = member.sim.totals.events;
+        let before = member.totals.events;
         let mut windows = 0;
         loop {
             let state = &self.states[number];
-            state.next.store(member.sim.next_at().as_ps(), Relaxed);
-            state.events.store(member.sim.totals.events - before, Relaxed);
+            state.next.store(member.next_at().as_ps(), Relaxed);
+            state.events.store(member.totals.events - before, Relaxed);
             state.done.store(0, Relaxed);
             // The barrier orders what is written before it and what is read after it.
             if !self.barrier.wait() {
@@ -350,7 +339,7 @@ impl Shared {
             let next = all.clone().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
             let events: u64 = all.map(|state| state.events.load(Relaxed)).sum();
             if next >= until {
-                member.sim.advance(until, u64::MAX);
+                member.advance(until, u64::MAX);
                 return Some((Ended::Arrived, windows));
             }
             if events >= budget {
@@ -367,11 +356,10 @@ impl Shared {
     /// Runs so many windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
     /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: nobody waits
     /// for a part that has much to do in one step until it is a window behind. Answers how many windows these were.
-    fn stretch(&self, member: &mut Member, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
+    fn stretch(&self, member: &mut Simulation, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
         let step = self.window.as_ps() / AHEAD;
         let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
         let others = || (0..self.parts).filter(|other| *other != number);
-        let Member { sim, out } = member;
         let take = |sim: &mut Simulation, of: u64| {
             for from in others() {
                 sim.take_mail(&mut lock(&self.mail[from * self.parts + number][of as usize % BOXES]));
@@ -387,12 +375,12 @@ impl Shared {
                 if !self.barrier.wait_while(behind) {
                     return None;
                 }
-                take(sim, read);
+                take(member, read);
             }
             end = end.saturating_add(Time::from_ps(step)).min(until);
-            sim.advance(end, u64::MAX);
-            sim.send_mail(out);
-            for (to, mail) in out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+            member.advance(end, u64::MAX);
+            member.collect_mail();
+            for (to, mail) in member.part.out.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
                 core::mem::swap(mail, &mut *lock(&self.mail[number * self.parts + to][done as usize % BOXES]));
             }
             done += 1;
@@ -401,7 +389,7 @@ impl Shared {
         if !self.barrier.wait() {
             return None;
         }
-        (done.saturating_sub(ahead)..done).for_each(|of| take(sim, of));
+        (done.saturating_sub(ahead)..done).for_each(|of| take(member, of));
         Some(done.div_ceil(ahead))
     }
 

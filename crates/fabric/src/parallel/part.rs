@@ -1,6 +1,6 @@
 //! What a part of a network knows of the cut, and what it sends to other parts.
 
-use crate::packet::{Packet, PacketIx};
+use crate::packet::{Packet, PacketIx, Slab};
 use crate::results::What;
 use crate::sim::{Simulation, kind, source};
 use fanin_cc::{Kind, Telemetry, flags};
@@ -20,10 +20,8 @@ pub(crate) struct Part {
     pub of: Arc<[u16]>,
     /// Which one it is.
     pub number: u16,
-    /// Packets that arrive in other parts, which stay in the slab until the step ends.
-    pub leaving: Vec<Event>,
-    /// What receivers in other parts have to know before packets of a message come.
-    pub news: Vec<(u16, News)>,
+    /// What leaves for each part, until the step ends.
+    pub out: Vec<Mail>,
     /// Messages of TCP from other parts that wait to be answered and did not open their connection, with the one that did.
     pub streams: BTreeMap<u32, u32>,
     /// What caused each of the incidents that are kept.
@@ -31,6 +29,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// One of so many.
+    pub fn new(of: Arc<[u16]>, number: u16, parts: usize) -> Self {
+        let out = (0..parts).map(|_| Mail::default()).collect();
+        Self { of, number, out, ..Self::default() }
+    }
+
     /// Whether there are other parts.
     #[inline(always)]
     pub fn is_cut(&self) -> bool {
@@ -43,16 +47,17 @@ impl Part {
         self.of.get(node.ix()).is_none_or(|part| *part == self.number)
     }
 
-    /// A packet leaves for another part.
+    /// A packet leaves for another part. It stays in the slab until the step ends.
     #[inline(never)]
-    pub fn leaves(&mut self, at: Time, link: PortId, packet: PacketIx) {
-        self.leaving.push(Event { at, source: source(kind::ARRIVE, link.0), arg: packet });
+    pub fn leaves(&mut self, part: u16, at: Time, link: PortId, packet: PacketIx) {
+        let mail = &mut self.out[part as usize];
+        mail.arrivals.push(Event { at, source: source(kind::ARRIVE, link.0), arg: packet });
     }
 
     /// Tells the part of a node something, if that is another one.
     pub fn tell(&mut self, node: NodeId, news: News) {
         if !self.owns(node) {
-            self.news.push((self.of[node.ix()], news));
+            self.out[self.of[node.ix()] as usize].news.push(news);
         }
     }
 }
@@ -73,7 +78,7 @@ pub(crate) enum News {
     Stream { message: u32, first: u32, at: Time },
 }
 
-/// What one part sends to another at the end of a step.
+/// What one part sends to another in a step.
 #[derive(Default)]
 pub(crate) struct Mail {
     arrivals: Vec<Event>,
@@ -81,6 +86,7 @@ pub(crate) struct Mail {
     /// Of those packets that have one, in their order.
     segments: Vec<Segment>,
     telemetry: Vec<Telemetry>,
+    /// What receivers have to know before packets of a message come.
     news: Vec<News>,
 }
 
@@ -88,7 +94,54 @@ impl Mail {
     pub fn is_empty(&self) -> bool {
         self.arrivals.is_empty() && self.news.is_empty()
     }
+
+    /// Takes the packets that arrive out of the slab.
+    fn collect(&mut self, packets: &mut Slab) {
+        debug_assert!(self.packets.is_empty(), "mail that was not sent");
+        for (i, event) in self.arrivals.iter().enumerate() {
+            if let Some(later) = self.arrivals.get(i + LOOK_AHEAD) {
+                prefetch(&packets[later.arg]);
+            }
+            let packet = &packets[event.arg];
+            if packet.head.has(BESIDE) {
+                if has_segment(packet) {
+                    self.segments.push(packets.segment(event.arg));
+                }
+                if packet.head.has(flags::INT) {
+                    self.telemetry.push(*packets.telemetry(event.arg));
+                }
+            }
+            // Pushed, it would be copied by way of the stack.
+            self.packets.extend_from_slice(core::slice::from_ref(packet));
+            packets.remove(event.arg);
+        }
+    }
 }
+
+/// How many segments and how much telemetry were taken out of some mail.
+#[derive(Default)]
+struct Beside {
+    segments: usize,
+    telemetry: usize,
+}
+
+impl Beside {
+    /// Gives a packet what it has beside its header.
+    #[inline(never)]
+    fn take(&mut self, mail: &Mail, packets: &mut Slab, ix: PacketIx) {
+        if has_segment(&packets[ix]) {
+            packets.set_segment(ix, mail.segments[self.segments]);
+            self.segments += 1;
+        }
+        if packets[ix].head.has(flags::INT) {
+            packets.set_telemetry(ix, &mail.telemetry[self.telemetry]);
+            self.telemetry += 1;
+        }
+    }
+}
+
+/// Flags of packets that may have something beside their header.
+const BESIDE: u8 = flags::TCP | flags::INT;
 
 /// Whether a packet has a TCP segment beside its header.
 fn has_segment(packet: &Packet) -> bool {
@@ -102,40 +155,43 @@ impl<Q: EventQueue> Simulation<Q> {
     /// When something happens next: here, by what leaves from here, or by what should have left.
     pub(crate) fn next_at(&mut self) -> Time {
         let message = self.messages.peek().map_or(Time::NEVER, |message| message.start);
-        let leaving = self.part.leaving.iter().map(|event| event.at).min().unwrap_or(Time::NEVER);
+        let leaving = self.part.out.iter().flat_map(|mail| &mail.arrivals).map(|event| event.at);
+        let leaving = leaving.min().unwrap_or(Time::NEVER);
         self.queue.first_at().min(message).min(leaving).min(self.next_away())
     }
 
-    /// Moves what leaves into the mail of each part.
-    pub(crate) fn send_mail(&mut self, mail: &mut [Mail]) {
+    /// Makes the mail of a step ready to be sent.
+    pub(crate) fn collect_mail(&mut self) {
         self.those_away_catch_up();
-        let leaving = core::mem::take(&mut self.part.leaving);
-        for (i, event) in leaving.iter().enumerate() {
-            if let Some(later) = leaving.get(i + LOOK_AHEAD) {
-                prefetch(&self.packets[later.arg]);
-            }
-            let link = PortId(event.source);
-            let to = &mut mail[self.part.of[self.far_ends[link.ix()].node.ix()] as usize];
-            let packet = &self.packets[event.arg];
-            to.arrivals.push(*event);
-            to.packets.push(*packet);
-            if has_segment(packet) {
-                to.segments.push(self.packets.segment(event.arg));
-            }
-            if packet.head.has(flags::INT) {
-                to.telemetry.push(*self.packets.telemetry(event.arg));
-            }
-            self.packets.remove(event.arg);
-        }
-        self.part.leaving = leaving;
-        self.part.leaving.clear();
-        for (to, news) in self.part.news.drain(..) {
-            mail[to as usize].news.push(news);
-        }
+        self.part.out.iter_mut().for_each(|mail| mail.collect(&mut self.packets));
     }
 
     /// Takes in what another part sent, and leaves the mail empty.
     pub(crate) fn take_mail(&mut self, mail: &mut Mail) {
+        if !mail.news.is_empty() {
+            self.take_news(mail);
+        }
+        let mut beside = Beside::default();
+        for (i, (event, packet)) in mail.arrivals.iter().zip(&mail.packets).enumerate() {
+            // They come from another core.
+            if let Some(later) = mail.packets.get(i + 2 * LOOK_AHEAD) {
+                prefetch(later);
+            }
+            let ix = self.packets.add_copy(packet);
+            if packet.head.has(BESIDE) {
+                beside.take(mail, &mut self.packets, ix);
+            }
+            debug_assert!(event.at >= self.now, "a packet from another part in the past");
+            self.queue.push(Event { arg: ix, ..*event });
+        }
+        mail.arrivals.clear();
+        mail.packets.clear();
+        mail.segments.clear();
+        mail.telemetry.clear();
+    }
+
+    #[inline(never)]
+    fn take_news(&mut self, mail: &mut Mail) {
         for news in mail.news.drain(..) {
             match news {
                 News::SetOut { message, first, hops } => {
@@ -149,26 +205,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 News::Stream { message, first, at } => self.stream_from_elsewhere(message, first, at),
             }
         }
-        let (mut segments, mut telemetry) = (mail.segments.drain(..), mail.telemetry.drain(..));
-        for (i, (event, packet)) in mail.arrivals.iter().zip(&mail.packets).enumerate() {
-            // They come from another core.
-            if let Some(later) = mail.packets.get(i + 2 * LOOK_AHEAD) {
-                prefetch(later);
-            }
-            let ix = self.packets.add(*packet);
-            if has_segment(packet) {
-                self.packets.set_segment(ix, segments.next().unwrap_or_default());
-            }
-            if packet.head.has(flags::INT)
-                && let Some(telemetry) = telemetry.next()
-            {
-                self.packets.set_telemetry(ix, &telemetry);
-            }
-            debug_assert!(event.at >= self.now, "a packet from another part in the past");
-            self.queue.push(Event { arg: ix, ..*event });
-        }
-        mail.arrivals.clear();
-        mail.packets.clear();
     }
 
     /// Something worth a line of its own happened at a port.

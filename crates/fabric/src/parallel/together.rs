@@ -12,20 +12,20 @@ use std::borrow::Cow;
 
 impl Parts {
     fn all(&self) -> impl Iterator<Item = &Simulation> {
-        self.members.iter().map(|member| &member.as_ref().expect("members are here between runs").sim)
+        self.members.iter().map(|member| member.as_deref().expect("members are here between runs"))
     }
 
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Simulation> {
-        self.members.iter_mut().map(|member| &mut member.as_mut().expect("members are here between runs").sim)
+        self.members.iter_mut().map(|member| member.as_deref_mut().expect("members are here between runs"))
     }
 
     /// Any part, for what all know.
     fn any(&self) -> &Simulation {
-        &self.members[0].as_ref().expect("members are here between runs").sim
+        self.members[0].as_deref().expect("members are here between runs")
     }
 
     pub(super) fn only_mut(&mut self) -> &mut Simulation {
-        &mut self.members[0].as_mut().expect("members are here between runs").sim
+        self.members[0].as_deref_mut().expect("members are here between runs")
     }
 
     /// The network, where it is in one part.
@@ -41,7 +41,7 @@ impl Parts {
     /// The part with a node.
     fn with(&self, node: NodeId) -> &Simulation {
         let part = self.of.get(node.ix()).map_or(0, |part| *part as usize);
-        &self.members[part].as_ref().expect("members are here between runs").sim
+        self.members[part].as_deref().expect("members are here between runs")
     }
 
     fn with_host(&self, host: u32) -> &Simulation {
