@@ -59,7 +59,9 @@ impl<Q: EventQueue> Simulation<Q> {
         flows: &mut impl IndexMut<usize, Output = FlowRecord>,
         with: impl Fn(u32) -> &'a Self,
     ) {
-        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
+        // Messages on connections that stay open are counted one by one.
+        let own = |traffic: u16| !self.traffics[traffic as usize].config.endpoint.connection;
+        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT && own(s.traffic)) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
             record.packets_resent = sender.resent;
@@ -69,10 +71,12 @@ impl<Q: EventQueue> Simulation<Q> {
             flows[message as usize].delivered = delivered;
         }
         for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
-            let record = &mut flows[receiver.flow.ix()];
-            record.packets_arrived = receiver.arrived;
-            record.packets_marked = receiver.marked;
-            record.reordered = receiver.reordered;
+            if own(receiver.traffic) {
+                let record = &mut flows[receiver.flow.ix()];
+                record.packets_arrived = receiver.arrived;
+                record.packets_marked = receiver.marked;
+                record.reordered = receiver.reordered;
+            }
             if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver) {
                 flows[message as usize].delivered = delivered;
             }

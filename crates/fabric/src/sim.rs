@@ -200,6 +200,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) unpacked: Unpacked,
     /// Dense numbers of (host, receiver, scheme), made when a flow opens.
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
+    /// The sending flows that are open of each pair, in the order of their numbers.
+    pub(crate) pair_flows: Vec<Vec<u32>>,
     /// The first message of each connection, where traffics use connections.
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
     /// Gates by traffic and number.
@@ -439,6 +441,7 @@ impl<Q: EventQueue> Simulation<Q> {
             records: Table::default(),
             unpacked: Unpacked::default(),
             pairs: BTreeMap::new(),
+            pair_flows: Vec::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
             acked_now: Vec::new(),

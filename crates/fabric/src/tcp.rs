@@ -204,7 +204,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let (from_tcp, key) = (sender.tcp as usize, sender.course.key);
         let first = sender.flow.0;
         self.find_way(NodeId(record.src), NodeId(record.dst), key);
-        let (ideal, hops) = self.lone(record.bytes, 0);
+        let (ideal, hops) = self.lone(record.bytes);
         let row = &mut self.records[number as usize];
         (row.ideal, row.hops) = (ideal, hops);
         self.slots[number as usize].send = from;
