@@ -425,6 +425,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         stopped: Time::from_ns(network.now()),
         numbers: fanin_record::numbers(run_flows.iter().copied()).collect(),
         flows: run_flows.into(),
+        sent_in_window: ports.iter().map(|port| port.bytes).collect(),
         ports,
         classes: vec![class("control", false), class("data", true)],
         class_counters,

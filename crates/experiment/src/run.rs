@@ -150,6 +150,9 @@ struct Runner<'a> {
     cancelled: bool,
     delivered_before: Vec<u64>,
     delivered_in_window: Vec<u64>,
+    /// Bytes on the wire that each port had sent when the window began, and sent in it.
+    sent_before: Vec<u64>,
+    sent_in_window: Vec<u64>,
 }
 
 impl<'a> Runner<'a> {
@@ -177,6 +180,8 @@ impl<'a> Runner<'a> {
         Self {
             delivered_before: sim.endless_delivered(),
             delivered_in_window: sim.endless_delivered(),
+            sent_before: Vec::new(),
+            sent_in_window: Vec::new(),
             sim,
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
@@ -199,9 +204,11 @@ impl<'a> Runner<'a> {
             return;
         }
         self.delivered_before = self.sim.endless_delivered();
+        self.sent_before = sent(&self.sim);
         let arrived = self.pass_window();
         self.delivered_in_window =
             self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
+        self.sent_in_window = sent(&self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
         }
@@ -372,6 +379,7 @@ impl<'a> Runner<'a> {
             flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
             ports: self.sim.port_counters(),
+            sent_in_window: std::mem::take(&mut self.sent_in_window),
             classes,
             class_counters: self.sim.class_counters(),
             totals: self.sim.totals(),
@@ -525,6 +533,11 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
 
 /// What a switch program calls the most entries that its deflected flow table ever had.
 const TABLE_PEAK: &str = "table_peak";
+
+/// Bytes on the wire that each port has sent.
+fn sent(sim: &Parts) -> Vec<u64> {
+    sim.port_counters().iter().map(|port| port.bytes).collect()
+}
 
 /// The largest of all switches' tables.
 fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {

@@ -136,7 +136,8 @@ pub static TABLES: [Table; 8] = [
             column(
                 "utilisation",
                 "",
-                "`bytes` as a share of what the link could send in the whole run; null for a run without time.",
+                "Bytes on the wire in the measured window as a share of what the link could send in it; null for a run that \
+                 stopped before it.",
             ),
             column("marked_packets", "packets", "Packets that its queues marked."),
             column(

@@ -146,6 +146,8 @@ pub struct Run {
     pub numbers: Vec<u32>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
+    /// Bytes on the wire that each port sent in the measured window; empty where the run stopped before it.
+    pub sent_in_window: Vec<u64>,
     /// The classes, control first.
     pub classes: Vec<ClassInfo>,
     /// Counters per port and class: port by port, in the order of the classes.

@@ -184,9 +184,10 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     let links = || run.graph.links.iter().flat_map(|link| [link; 2]);
     let (tiers, tier) = few(run.graph.tiers().into_iter(), |tier| tier.to_string());
     // A packet that has begun to leave counts whole, so that a busy link may seem to have sent more than it can.
-    let time = run.stopped.as_secs_f64();
-    let used = |(link, port): (&Link, &PortCounters)| {
-        (time > 0.0).then(|| (port.bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
+    let time = run.measured_to.min(run.stopped).saturating_sub(run.measured_from).as_secs_f64();
+    let used = |(number, link): (usize, &Link)| {
+        let bytes = *run.sent_in_window.get(number)?;
+        (time > 0.0).then(|| (bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
     };
     let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
     let columns: Vec<Column> = vec![
@@ -198,7 +199,7 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("delay_ps", false, u64s(links().map(|link| link.delay.as_ps()))),
         ("packets", false, count(|p| p.packets)),
         ("bytes", false, count(|p| p.bytes)),
-        ("utilisation", true, Arc::new(links().zip(&run.ports).map(used).collect::<Float64Array>())),
+        ("utilisation", true, Arc::new(links().enumerate().map(used).collect::<Float64Array>())),
         ("marked_packets", false, count(|p| p.marked)),
         ("dropped_packets", false, count(|p| p.dropped)),
         ("peak_queue_bytes", false, count(|p| p.peak_queue)),

@@ -102,6 +102,7 @@ pub fn example() -> Run {
         // A query that was never posted is no row.
         numbers: vec![0, 1, 2, 3, 5, 6, 0],
         ports,
+        sent_in_window: Vec::new(),
         classes: [("control", false), ("data", true)]
             .map(|(name, lossless)| ClassInfo { name: name.into(), lossless })
             .to_vec(),
@@ -185,8 +186,13 @@ fn ports_have_names_and_ends() {
 #[test]
 fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     let mut run = detoured();
-    // 10 Gb/s carry 625,000 B in 500 us. The last packet may have more to go than is left.
-    run.ports[2].bytes = 625_001;
+    // What was sent before the window and behind it does not count. 10 Gb/s carry 500,000 B in a window of 400 us; its last
+    // packet may have more to go than is left.
+    run.measured_from = Time::from_us(100);
+    run.measured_to = Time::from_us(500);
+    run.stopped = Time::from_us(2_000);
+    run.ports.iter_mut().for_each(|port| port.bytes = 2_500_000);
+    run.sent_in_window = vec![10_000, 0, 500_001, 32_000, 0, 0];
     let utilisation = |run: &Run| {
         let batch = tables::ports(run).unwrap();
         let column = batch.column_by_name("utilisation").unwrap().as_primitive::<Float64Type>();
@@ -194,7 +200,11 @@ fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     };
     let expected = [0.02, 0.0, 1.0, 0.064, 0.0, 0.0];
     assert_eq!(utilisation(&run), expected.map(Some));
-    run.stopped = Time::ZERO;
+    // Stopped in the window, it is over what there was of it.
+    run.stopped = Time::from_us(300);
+    assert_eq!(utilisation(&run), [0.04, 0.0, 1.0, 0.128, 0.0, 0.0].map(Some));
+    // Stopped before it, nothing is known.
+    (run.stopped, run.sent_in_window) = (Time::from_us(50), Vec::new());
     assert_eq!(utilisation(&run), [None; 6]);
 }
 
