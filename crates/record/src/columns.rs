@@ -74,8 +74,9 @@ pub static TABLES: [Table; 8] = [
             column(
                 "ideal_ps",
                 "ps",
-                "The completion time that its slowdown is a multiple of: that of the same message alone on the same way, \
-                 or what `slowdown_ideal` in summary.json says; null for a message without end.",
+                "The completion time that its slowdown is a multiple of: that of the same message alone on the same way with the \
+                 network's headers, the same under every scheme, or what `slowdown_ideal` in summary.json says; null for a \
+                 message without end.",
             ),
             column("slowdown", "", "`completion_ps` / `ideal_ps`; null where one of them is."),
             column("delivered_bytes", "B", "Payload that arrived in order."),
