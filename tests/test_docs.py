@@ -19,8 +19,10 @@ TUTORIAL = ROOT / "docs" / "ns3-hpcc.md"
 """Its examples build on each other; `test_tutorial.py` runs them."""
 QUICK_START = ROOT / "docs" / "quick-start.md"
 """So do these; `test_quick_start.py` runs them."""
+FAQ = ROOT / "docs" / "faq.md"
+"""And these; `test_answers.py` runs them."""
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START)]
+DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ)]
 EXAMPLES = [
     pytest.param(code, id=f"{document.relative_to(ROOT)}-{number}")
     for document in DOCUMENTS
@@ -58,6 +60,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert aim.exists(), f"{page.name}: nothing is at {target}"
         if anchor:
             assert anchor in anchors(aim), f"{page.name}: no heading for {target}"
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_there_is_one_name_for_completion_time(page: Path) -> None:
+    """FCT, which concepts.md defines; elsewhere the long form stands in brackets at most. Not in what is made from the code."""
+    text = page.read_text(encoding="utf-8")
+    if page.name == "CHANGELOG.md" or text.startswith("<!-- made by"):
+        return
+    text = without_code(re.sub(r"<!-- made by.*?<!-- end[^>]*-->", "", text, flags=re.DOTALL))
+    text = re.sub(r"FCTs?\*{0,2} \(flow completion times?\)", "", text)
+    assert not re.search(r"completion\s+times?", text, re.IGNORECASE)
 
 
 def without_code(text: str) -> str:
