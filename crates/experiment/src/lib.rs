@@ -21,4 +21,4 @@ pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use run::{Outcome, Progress, ports_of, run};
-pub use spec::{CheckedSpec, Spec, built, document, schema};
+pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema};

@@ -7,6 +7,7 @@
 pub mod built;
 mod check;
 pub mod document;
+mod host_names;
 mod lanes;
 mod network;
 mod scheme;
@@ -14,6 +15,7 @@ mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
+mod topology_file;
 mod traffic;
 
 use crate::error::{Problem, Problems};
@@ -23,6 +25,7 @@ use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
+pub use host_names::HostNames;
 use scheme::SchemeChoice;
 use serde_json::Value;
 use source::Source;
@@ -229,6 +232,11 @@ impl CheckedSpec {
     /// What it measures.
     pub fn measure(&self) -> &Measure {
         &self.measure
+    }
+
+    /// Its hosts, by name and by number.
+    pub fn host_names(&self) -> HostNames {
+        HostNames::new(&self.network.graph.names[..self.network.graph.hosts as usize])
     }
 
     /// What a reader of the results should know.
