@@ -3,9 +3,9 @@
 
 mod arrow;
 
-use arrow::ArrowTable;
+use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
-use fanin_experiment::{Exceeded, Limits, ListedFlow, Outcome, Problems, Spec, bench, hpcc};
+use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -195,13 +195,16 @@ fn run(
     max_wall_s: Option<f64>,
     threads: usize,
 ) -> PyResult<RunResult> {
-    let listed: Vec<ListedFlow> = flows.map(arrow::listed_flows).transpose()?.unwrap_or_default();
+    let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, outcome) = py.detach(|| {
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
+        let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
+        let (listed, ignored) = given.unwrap_or_default();
         limits.check(&checked, &listed).map_err(too_much)?;
-        let built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
+        let mut built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
+        built.warnings.extend(ignored);
         let outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
         Ok::<_, PyErr>((checked, outcome))
     })?;
