@@ -59,6 +59,8 @@ pub static TABLES: [Table; 8] = [
             ),
             column("src", "", "Number of the host that sends it."),
             column("dst", "", "Number of the host that receives it."),
+            column("src_name", "", "Name of the host that sends it."),
+            column("dst_name", "", "Name of the host that receives it."),
             column("bytes", "B", "Payload that was asked for; 2^60 for a message without end."),
             column("start_ps", "ps", "When it was posted."),
             column(

@@ -93,6 +93,15 @@ fn labels_or_null(
         .map_err(|source| RecordError::Table { table, source })
 }
 
+/// A column of hosts by name. All names are of different hosts, so the dictionary has all of them in their order.
+fn host_names(run: &Run, hosts: impl Iterator<Item = u32>) -> Result<ArrayRef, RecordError> {
+    let names = StringArray::from_iter_values(&run.graph.names[..run.graph.hosts as usize]);
+    let keys = Int32Array::from_iter_values(hosts.map(|host| host as i32));
+    DictionaryArray::<Int32Type>::try_new(keys, Arc::new(names))
+        .map(|column| Arc::new(column) as ArrayRef)
+        .map_err(|source| RecordError::Table { table: "flows", source })
+}
+
 fn u64s(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
 }
@@ -144,6 +153,8 @@ fn flows_of(run: &Run, rows: Range<usize>) -> Result<RecordBatch, RecordError> {
         ("number", false, u32s(run.numbers[rows.clone()].iter().copied())),
         ("src", false, u32s(all().map(|f| f.src))),
         ("dst", false, u32s(all().map(|f| f.dst))),
+        ("src_name", false, host_names(run, all().map(|f| f.src))?),
+        ("dst_name", false, host_names(run, all().map(|f| f.dst))?),
         ("bytes", false, u64s(all().map(|f| f.bytes))),
         ("start_ps", false, u64s(all().map(|f| f.start.as_ps()))),
         ("completion_ps", true, Arc::new(all().map(|f| until(f, f.finished)).collect::<UInt64Array>())),
