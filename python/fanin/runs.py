@@ -166,8 +166,8 @@ def run(
     """Runs one spec and returns what it left, in memory.
 
     `scheme` and `seed` replace the spec's own. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
-    messages from any table with columns src, dst (host numbers), bytes and start_us (microseconds), such as a Polars
-    frame. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
+    messages from any table with columns src, dst (names or numbers of hosts), bytes, start_us (microseconds), and group if
+    wanted, such as a Polars frame; a warning names other columns, which are not used. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
     by returning False.
 
     `max_memory` (bytes) and `max_time` (real seconds) refuse a run that would take more by its estimate, before anything is
