@@ -56,8 +56,8 @@ impl FlowTable {
             })?
             .cast_into::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: the PyCapsule interface guarantees that a capsule of this name holds an ArrowArrayStream; `from_raw` moves
-        // it out and leaves a released one behind, as the interface asks of a consumer.
+        // SAFETY: the PyCapsule interface guarantees that a capsule of this name holds an ArrowArrayStream; `from_raw`
+        // moves it out and leaves a released one behind, as the interface asks of a consumer.
         let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast()) };
         let reader = reader.map_err(|e| PyValueError::new_err(format!("flows: {e}")))?;
         let schema = reader.schema();
@@ -81,8 +81,8 @@ impl FlowTable {
         if !missing.is_empty() {
             let (missing, have) = (missing.join(", "), have.join(", "));
             return Err(PyValueError::new_err(format!(
-                "flows: no column {missing}: the table has {have}; it needs src, dst (names or numbers of hosts), bytes and \
-                 start_us, and may have group"
+                "flows: no column {missing}: the table has {have}; it needs src, dst (names or numbers of hosts), \
+                 bytes and start_us, and may have group"
             )));
         }
         let mut flows = Vec::with_capacity(self.batches.iter().map(RecordBatch::num_rows).sum());

@@ -171,6 +171,20 @@ fn the_flow_table_has_nulls_for_what_did_not_happen() {
 }
 
 #[test]
+fn hosts_of_flows_have_their_names_beside_their_numbers() {
+    let mut run = example();
+    let names = ["web-1", "web-2", "db"];
+    run.graph.names[..3].clone_from_slice(&names.map(String::from));
+    let batch = tables::flows(&run).unwrap();
+    for (numbers, column) in [("src", "src_name"), ("dst", "dst_name")] {
+        let numbers = batch.column_by_name(numbers).unwrap().as_primitive::<UInt32Type>();
+        let named: Vec<&str> = numbers.values().iter().map(|host| names[*host as usize]).collect();
+        assert_eq!(label_column(&batch, column), named);
+        assert!(named.iter().any(|name| *name != named[0]), "{column} tells hosts apart");
+    }
+}
+
+#[test]
 fn ports_have_names_and_ends() {
     let batch = tables::ports(&example()).unwrap();
     let text = |name, row| batch.column_by_name(name).unwrap().as_string::<i32>().value(row).to_string();

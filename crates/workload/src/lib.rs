@@ -136,8 +136,9 @@ impl Traffic {
         Ok(Box::new(flows.map(move |flow| Flow { start: flow.start + start, traffic: number, ..flow })))
     }
 
-    /// Between which times all its flows start, as far as that is known before a run: of lists, and of patterns that happen
-    /// once. Flows that never end do not count. `None` where it goes on, depends on the run, or has no such flow.
+    /// Between which times all its flows start, as far as that is known before a run: of lists, and of patterns that
+    /// happen once. Flows that never end do not count. `None` where it goes on, depends on the run, or has no such
+    /// flow.
     pub fn starts(&self) -> Option<(Time, Time)> {
         let (first, last) = match &self.pattern {
             Pattern::Incast(Incast { arrivals: Arrivals::Once, jitter, size, .. })

@@ -72,7 +72,8 @@ impl FlowList {
         &self.flows
     }
 
-    /// The first and the last start of those that have an end; `None` where there are none, or where some wait for others.
+    /// The first and the last start of those that have an end; `None` where there are none, or where some wait for
+    /// others.
     pub(crate) fn starts(&self) -> Option<(Time, Time)> {
         if self.has_gates() {
             return None;

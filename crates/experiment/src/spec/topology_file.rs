@@ -20,8 +20,8 @@ struct Network {
     lines: Vec<u32>,
 }
 
-/// The graph that a file describes; `None` after noting a problem. The topology becomes the graph written out, and losses of
-/// links that the spec does not change are added to `changes`.
+/// The graph that a file describes; `None` after noting a problem. The topology becomes the graph written out, and
+/// losses of links that the spec does not change are added to `changes`.
 pub fn read(
     topology: &mut Topology,
     changes: &mut Vec<LinkChange>,
@@ -34,8 +34,8 @@ pub fn read(
     let file = path.display().to_string();
     let Some(format) = about.format.or_else(|| looks_like(&text)) else {
         let problem = format!("{file} is no topology that is known");
-        let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, Podsize \
-                     first), or a table of links whose first line is a,b,rate,delay";
+        let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, \
+                     Podsize first), or a table of links whose first line is a,b,rate,delay";
         checker.fail(FILE, problem, right);
         return None;
     };

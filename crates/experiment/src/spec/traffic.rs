@@ -45,8 +45,8 @@ pub fn own_transport(id: &str) -> Option<Transport> {
     Settings::preset(id).map(|scheme| transport_of(&scheme))
 }
 
-/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in. `from` and `until` bound
-/// the measured window.
+/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in. `from` and
+/// `until` bound the measured window.
 pub fn check_traffics(
     document: &mut Document,
     network: Option<&NetworkConfig>,
@@ -344,13 +344,13 @@ impl One<'_, '_> {
         let when = if first == last { format!("at {first}") } else { format!("from {first} to {last}") };
         if last < from {
             warn(format!(
-                "no message is measured: they start {when}, and what starts before measure.warm_up = {from} does not count; \
-                 shorten the warm-up, or start them later"
+                "no message is measured: they start {when}, and what starts before measure.warm_up = {from} does not \
+                 count; shorten the warm-up, or start them later"
             ));
         } else if first >= until {
             warn(format!(
-                "no message is sent: they start {when}, and the measured window ends at {until}; lengthen measure.window, or \
-                 start them earlier"
+                "no message is sent: they start {when}, and the measured window ends at {until}; lengthen \
+                 measure.window, or start them earlier"
             ));
         }
     }

@@ -41,8 +41,8 @@ pub struct FlowRow<'a> {
 }
 
 impl<'a> FlowTable<'a> {
-    /// Finds the columns: `src`, `dst`, `bytes`, the start as `start_ps`, `start_ns`, `start_us`, `start_ms` or `start_s`
-    /// (decimals allowed, exact to the picosecond), and optionally `group` (empty for none).
+    /// Finds the columns: `src`, `dst`, `bytes`, the start as `start_ps`, `start_ns`, `start_us`, `start_ms` or
+    /// `start_s` (decimals allowed, exact to the picosecond), and optionally `group` (empty for none).
     ///
     /// # Errors
     /// Which columns are missing, which there are, and which are needed.

@@ -40,8 +40,9 @@ pub struct LinkRow {
 }
 
 impl LinkTable {
-    /// Reads a table of links with the columns `a`, `b`, `rate` and `delay`, and one of nodes with `name` and `kind`, each
-    /// with the name of its file. Without a table of nodes, a node is a host if it is linked to one other node only.
+    /// Reads a table of links with the columns `a`, `b`, `rate` and `delay`, and one of nodes with `name` and `kind`,
+    /// each with the name of its file. Without a table of nodes, a node is a host if it is linked to one other node
+    /// only.
     ///
     /// # Errors
     /// Names the file, the line and what would be right.
@@ -117,8 +118,8 @@ impl LinkTable {
         let (hosts, switches): (Vec<&str>, Vec<&str>) = order.iter().partition(|name| neighbours[**name].len() == 1);
         let warning = alike(&hosts, &switches).map(|(host, switch)| {
             let what = format!(
-                "\"{host}\" is linked to one node and counts as a host, \"{switch}\" to {} and counts as a switch; if that is \
-                 not so, say in a table of nodes which are hosts",
+                "\"{host}\" is linked to one node and counts as a host, \"{switch}\" to {} and counts as a switch; if \
+                 that is not so, say in a table of nodes which are hosts",
                 neighbours[switch].len()
             );
             Warning { file: file.into(), line: 0, what }
@@ -128,8 +129,8 @@ impl LinkTable {
         self.warnings.extend(warning);
     }
 
-    /// What to say where links between the same nodes are listed from either end: that may be one link for each direction,
-    /// and would count twice.
+    /// What to say where links between the same nodes are listed from either end: that may be one link for each
+    /// direction, and would count twice.
     fn both_directions(&self, file: &str) -> Option<Warning> {
         let mut first: BTreeMap<(&str, &str), u32> = BTreeMap::new();
         let mut pairs = Vec::new();
@@ -145,8 +146,8 @@ impl LinkTable {
             count => format!(", and so for {} more", count - 1),
         };
         let what = format!(
-            "line {before} joins \"{}\" and \"{}\" too{more}; each line is a link for both directions, so these are parallel \
-             links: list one line where one link is meant",
+            "line {before} joins \"{}\" and \"{}\" too{more}; each line is a link for both directions, so these are \
+             parallel links: list one line where one link is meant",
             link.a, link.b
         );
         Some(Warning { file: file.into(), line: link.line, what })

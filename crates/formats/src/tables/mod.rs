@@ -1,7 +1,7 @@
 //! Comma-separated tables that people write or export: flows, links and nodes.
 //!
-//! The first line names the columns, in any order. Fields may stand in double quotes, as some programs write them; a field
-//! has no comma inside. Empty lines are skipped.
+//! The first line names the columns, in any order. Fields may stand in double quotes, as some programs write them; a
+//! field has no comma inside. Empty lines are skipped.
 
 mod flows;
 mod links;
@@ -132,8 +132,8 @@ pub fn fuzz_flows(bytes: &[u8]) {
     }
 }
 
-/// For fuzzing: any bytes are a table of links or an error that names a place. What stands behind the first null byte is
-/// the table of nodes.
+/// For fuzzing: any bytes are a table of links or an error that names a place. What stands behind the first null byte
+/// is the table of nodes.
 pub fn fuzz_links(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (links, nodes) = text.split_once('\0').map_or((&*text, None), |(links, nodes)| (links, Some(nodes)));

@@ -172,9 +172,9 @@ pub enum Pattern {
         #[serde(default)]
         pause: Time,
     },
-    /// Messages from a comma-separated file whose first line names its columns: src, dst (names of hosts, or their numbers
-    /// from 0), bytes, start_us (or _ps, _ns, _ms, _s), and group if wanted. Other columns are not used. Where hosts have
-    /// numbers for names, a number is a name.
+    /// Messages from a comma-separated file whose first line names its columns: src, dst (names of hosts, or their
+    /// numbers from 0), bytes, start_us (or _ps, _ns, _ms, _s), and group if wanted. Other columns are not used. Where
+    /// hosts have numbers for names, a number is a name.
     List {
         /// The file; relative to the spec's folder.
         file: String,
