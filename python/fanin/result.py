@@ -20,10 +20,10 @@ from fanin.spec import section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops"]
+TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
 
 
 class Percentiles(TypedDict):
@@ -284,6 +284,15 @@ class Result:
         """
         return self._table("hops")
 
+    def host_waits(self) -> pl.DataFrame:
+        """What the messages that `measure.trace` names waited for at the hosts that send them.
+
+        One row per stretch of time, from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
+        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the stretches the
+        message was sending. Empty for a folder that an earlier version wrote.
+        """
+        return self._table("host_waits")
+
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes the run folder, whole or not at all, and returns its path.
 
@@ -382,6 +391,10 @@ def load(folder: str | os.PathLike[str]) -> Result:
     def table(name: TableName) -> pl.DataFrame:
         if (root / f"{name}.parquet").exists():
             return pl.read_parquet(root / f"{name}.parquet")
+        if name == "host_waits" and not (root / "host_waits.arrow").exists():
+            # Earlier versions wrote none.
+            text = dict.fromkeys(("message", "cause"), pl.String)
+            return pl.DataFrame(schema={"flow_id": pl.UInt64, **text, "begin_ps": pl.UInt64, "end_ps": pl.UInt64})
         try:
             return pl.read_ipc(root / f"{name}.arrow")
         except (OSError, pl.exceptions.PolarsError) as error:

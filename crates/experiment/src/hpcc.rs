@@ -436,6 +436,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         watch: Vec::new(),
         traced: Vec::new(),
         hops: Vec::new(),
+        host_waits: Vec::new(),
         events,
         files: spools,
     }

@@ -5,7 +5,7 @@ use crate::capture::Traces;
 use crate::explain::bytes_of_a_part;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, Parts, What};
+use fanin_fabric::{DropCause, Flows, Hop, HostWait, Parts, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -361,7 +361,7 @@ impl<'a> Runner<'a> {
                 table_peak: table_peak(&self.sim, number, switches),
             })
             .collect();
-        let (traced, hops) = self.traces(&flows);
+        let (traced, hops, host_waits) = self.traces(&flows);
         let control = ClassInfo { name: "control".into(), lossless: false };
         let data = self.sim.config().classes.iter();
         let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
@@ -389,6 +389,7 @@ impl<'a> Runner<'a> {
             watch: self.seen.values,
             traced,
             hops,
+            host_waits,
             events: self.log,
             files,
         };
@@ -405,8 +406,8 @@ impl<'a> Runner<'a> {
         flows.get(message as usize).filter(|flow| flow.start.is_some()).map(|_| message)
     }
 
-    /// The traced messages that were posted, in the order of their numbers, and the hops of these.
-    fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>) {
+    /// The traced messages that were posted, in the order of their numbers, their hops, and their waits at their hosts.
+    fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>, Vec<HostWait>) {
         let wanted = self.measure.trace.iter().filter_map(|wanted| Some((self.posted(wanted, flows)?, wanted)));
         let wanted: BTreeMap<u32, &Watched> = wanted.collect();
         // The flow table leaves out what was never posted.
@@ -417,7 +418,11 @@ impl<'a> Runner<'a> {
         let place_of: BTreeMap<u32, u32> = wanted.keys().copied().zip(0..).collect();
         let hops = self.sim.hops().iter();
         let hops = hops.filter_map(|hop| Some(Hop { message: *place_of.get(&hop.message)?, ..*hop }));
-        (traced.collect(), hops.collect())
+        let waits = self.sim.host_waits().iter();
+        let waits = waits.filter_map(|wait| Some(HostWait { message: *place_of.get(&wait.message)?, ..*wait }));
+        let mut waits: Vec<HostWait> = waits.collect();
+        waits.sort_by_key(|wait| (wait.message, wait.begin));
+        (traced.collect(), hops.collect(), waits)
     }
 
     fn tell_incidents(&mut self, graph: &Graph, flows: &Flows) {
@@ -471,6 +476,10 @@ impl<'a> Runner<'a> {
         }
         if self.sim.hops_left_out() > 0 {
             warn(format!("{} hops above the {} kept were left out", self.sim.hops_left_out(), Hop::KEPT));
+        }
+        if self.sim.host_waits_left_out() > 0 {
+            let (left_out, kept) = (self.sim.host_waits_left_out(), HostWait::KEPT);
+            warn(format!("{left_out} waits of traced messages at their hosts above the {kept} kept were left out"));
         }
         for name in missing {
             warn(format!("there was no message \"{name}\", which measure asks for"));

@@ -43,7 +43,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether a flow has something that its window lets go.
     #[inline(always)]
-    fn can_send(&self, flow: &SendFlow) -> bool {
+    pub(crate) fn can_send(&self, flow: &SendFlow) -> bool {
         if flow.tcp == NO_SLOT {
             flow.half.has_data() && flow.pacer.open(flow.half.in_flight())
         } else {

@@ -82,6 +82,11 @@ impl TcpEnd {
         self.outgoing.messages.iter().any(|m| m.0 == message)
     }
 
+    /// Where a message that it sends begins and ends in the stream, until it is acknowledged.
+    pub fn bounds(&self, message: u32) -> Option<(u64, u64)> {
+        self.outgoing.messages.iter().find(|m| m.0 == message).map(|m| (m.1, m.2))
+    }
+
     /// The message that arrives now, and how much of it has.
     pub fn under_way(&self) -> Option<(u32, u64)> {
         let (message, from, _) = *self.incoming.messages.front()?;

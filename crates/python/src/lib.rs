@@ -125,6 +125,9 @@ impl RunResult {
     fn hops(&self) -> PyResult<ArrowTable> {
         tables::hops(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
+    fn host_waits(&self) -> PyResult<ArrowTable> {
+        tables::host_waits(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
             spec_toml: &self.spec_toml,

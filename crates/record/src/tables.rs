@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, Field, Schema};
 use fanin_fabric::topology::Link;
-use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
+use fanin_fabric::{Cause, ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub const UNIT: &str = "unit";
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 8] = [
+pub const ALL: [(&str, Make); 9] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -36,6 +36,7 @@ pub const ALL: [(&str, Make); 8] = [
     ("events", events),
     ("watch", watch),
     ("hops", hops),
+    ("host_waits", host_waits),
 ];
 
 fn batch(
@@ -352,6 +353,26 @@ pub fn hops(run: &Run) -> Result<RecordBatch, RecordError> {
         ("deflections", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.deflected)))),
     ];
     batch("hops", columns, HashMap::new())
+}
+
+/// One row per stretch of time in which a traced message waited at its host.
+///
+/// # Errors
+/// When a wait is of no traced message.
+pub fn host_waits(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let all = || run.host_waits.iter();
+    let message = || all().map(|wait| wait.message as usize);
+    let messages: Vec<&str> = run.traced.iter().map(|traced| traced.name.as_str()).collect();
+    let causes = Cause::ALL.map(Cause::name);
+    let columns: Vec<Column> = vec![
+        ("flow_id", false, u64s(message().map(|message| u64::from(run.traced[message].flow)))),
+        ("message", false, labels("host_waits", &messages, message())?),
+        ("cause", false, labels("host_waits", &causes, all().map(|wait| wait.cause as usize))?),
+        ("begin_ps", false, u64s(all().map(|wait| wait.begin.as_ps()))),
+        ("end_ps", false, u64s(all().map(|wait| wait.end.as_ps()))),
+    ];
+    batch("host_waits", columns, HashMap::new())
 }
 
 /// One row per event that was kept.

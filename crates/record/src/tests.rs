@@ -6,7 +6,9 @@ use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Ty
 use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
-use fanin_fabric::{ClassCounters, Drops, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{
+    Cause, ClassCounters, Drops, FlowRecord, Hop, HostWait, Message, PortCounters, Totals, TrafficCounters,
+};
 use fanin_units::{NodeId, PortId, Rate, Time};
 
 /// How many random cases a property test runs.
@@ -133,6 +135,9 @@ pub fn example() -> Run {
             .to_vec(),
         traced: vec![Traced { flow: 3, name: "queries:3".into() }],
         hops: vec![hop(1, 3, Some(3)), hop(3, 1, None)],
+        host_waits: [(Cause::Overhead, 0, 1), (Cause::Nic, 1, 4)]
+            .map(|(cause, from, to)| HostWait { message: 0, cause, begin: Time::from_us(from), end: Time::from_us(to) })
+            .to_vec(),
         events,
         files: Vec::new(),
     }
@@ -307,6 +312,16 @@ fn hops_name_where_a_packet_was_and_have_no_port_at_its_host() {
     assert_eq!([small("tokens"), small("lane"), small("deflections")], [3, 1, 2]);
 }
 
+#[test]
+fn waits_at_hosts_name_their_cause() {
+    let batch = tables::host_waits(&example()).unwrap();
+    assert_eq!(u64_column(&batch, "flow_id"), [Some(3); 2]);
+    assert_eq!(label_column(&batch, "message"), ["queries:3"; 2]);
+    assert_eq!(label_column(&batch, "cause"), ["overhead", "nic"]);
+    assert_eq!(u64_column(&batch, "begin_ps"), [Some(0), Some(1_000_000)]);
+    assert_eq!(u64_column(&batch, "end_ps"), [Some(1_000_000), Some(4_000_000)]);
+}
+
 /// The example with two messages that came by longer ways, in other order and again, and one that never arrived.
 fn detoured() -> Run {
     let mut run = example();
@@ -390,6 +405,7 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(watched(|run| run.watch[3].of = 3).contains("a value of watched part 3 of 3"));
     assert!(watched(|run| run.traced[0].flow = 7).contains("queries:3 is flow 7 of 7"));
     assert!(watched(|run| run.hops[1].message = 1).contains("a hop of traced message 1 of 1"));
+    assert!(watched(|run| run.host_waits[1].message = 1).contains("a wait of traced message 1 of 1"));
     assert!(watched(|run| run.hops[1].node = NodeId(4)).contains("beyond the 4 nodes and 6 ports"));
     assert!(watched(|run| run.hops[0].port = Some(PortId(6))).contains("beyond the 4 nodes and 6 ports"));
     let mut run = example();
