@@ -182,6 +182,23 @@ def test_a_packet_that_two_messages_share_is_of_both(tmp_path: Path) -> None:
     assert earlier == ACK + TX
 
 
+def test_an_answer_has_its_own_packets_on_the_connection_of_its_request(tmp_path: Path) -> None:
+    pattern = (
+        "pattern = { kind = 'query', clients = ['h0'], degree = 2, rounds = 4, request = '2 KB', total = '20 KB' }"
+    )
+    (tmp_path / "star.toml").write_text(STAR.replace("PATTERN", pattern), encoding="utf-8")
+    for persistent in ("true", "false"):
+        changes = [f"traffic.load.tcp.persistent={persistent}", "measure.trace=[]", "measure.window='1 ms'"]
+        run = fanin.run(tmp_path / "star.toml", scheme="newreno", set=changes, progress=False)
+        for flow in run.flows().iter_rows(named=True):
+            known = fanin.why(run, flow["flow_id"], progress=False).account
+            assert known.packets == flow["packets_sent"] == flow["bytes"] // 1000
+            assert known.total_ps == flow["completion_ps"]
+            assert known.host == f"h{flow['src']}"
+            # What is answered came over the same connection, so that it is open.
+            assert ("handshake" in {part.what for part in known.parts}) <= flow["request"]
+
+
 def test_what_hosts_take_is_overhead_before_anything_else(tmp_path: Path) -> None:
     run = star(tmp_path, [(1, 0, 5, 1)], "traffic.load.tcp.overhead='7 us'", scheme="newreno")
     assert host_parts(run) == {

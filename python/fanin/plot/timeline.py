@@ -29,12 +29,12 @@ SENT = "#333333"
 TRAVELLED = "#dcdcdc"
 PAINT = {
     "overhead": "#e8dcc8",
-    "handshake": "#a8d5ba",
-    "earlier": "#cbbbe0",
+    "handshake": "#8fcca8",
+    "earlier": "#bba7d9",
     "link": "#8f8f8f",
     "pfc": "#a50f15",
-    "window": "#f3dc8b",
-    "pacing": "#a6cee3",
+    "window": "#ecc94b",
+    "pacing": "#86b9e0",
     "nic": "#b9b2a3",
     "acks": "#f1ead9",
     "host": "#b9b2a3",
@@ -132,9 +132,11 @@ def draw_packets(axes: Axes, steps: pl.DataFrame, pieces: pl.DataFrame, start_ps
     left = begin + wait
     # What did not come to the next node is not known to have left a switch.
     gone = known | (hop == 0)
+    # Thinner than what happens in the network, and never so thin that it is not seen.
+    thin = max(0.5 * height, count / 250)
     for (what,), of in pieces.group_by("what", maintain_order=True):
         since, until_us = ((of[end].to_numpy() - start_ps) / 1e6 for end in ("begin_ps", "end_ps"))
-        bars(axes, of["packet"].to_numpy(), since, until_us - since, PAINT[str(what)], height * 0.35)
+        bars(axes, of["packet"].to_numpy(), since, until_us - since, PAINT[str(what)], thin)
     for name, colour in colours.items():
         here = (port == name) & (hop > 0)
         bars(axes, rows[here], begin[here], wait[here], colour, height)
