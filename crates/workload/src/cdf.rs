@@ -40,15 +40,22 @@ impl Cdf {
     /// Names of the built-in distributions.
     pub const BUILT_IN: [&str; 3] = ["WebSearch", "FB_Hadoop", "AliStorage"];
 
-    /// A distribution by its name, one of [`Cdf::BUILT_IN`].
+    /// The name of [`Cdf::BUILT_IN`] that is written so, where capitals, `_` and `-` do not matter.
+    pub fn name(written: &str) -> Option<&'static str> {
+        let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+        let written = plain(written);
+        Self::BUILT_IN.into_iter().find(|name| plain(name) == written)
+    }
+
+    /// A distribution by its name, as [`Cdf::name`] finds it.
     ///
     /// # Errors
     /// An unknown name.
     pub fn built_in(name: &str) -> Result<Self, WorkloadError> {
-        let points = match name {
-            "WebSearch" => WEB_SEARCH,
-            "FB_Hadoop" => FB_HADOOP,
-            "AliStorage" => ALI_STORAGE,
+        let points = match Self::name(name) {
+            Some("WebSearch") => WEB_SEARCH,
+            Some("FB_Hadoop") => FB_HADOOP,
+            Some("AliStorage") => ALI_STORAGE,
             _ => {
                 let problem = format!("there is no distribution {}", quote(name));
                 return Err(WorkloadError::key(
@@ -202,6 +209,16 @@ mod tests {
     use crate::hosts::tests::cases;
     use fanin_engine::Streams;
     use proptest::prelude::*;
+
+    #[test]
+    fn names_are_found_however_they_are_written() {
+        for written in ["WebSearch", "websearch", "WEB_SEARCH", "web-search"] {
+            assert_eq!(Cdf::name(written), Some("WebSearch"));
+            assert_eq!(Cdf::built_in(written).unwrap(), Cdf::built_in("WebSearch").unwrap());
+        }
+        assert_eq!(Cdf::name("fbhadoop"), Some("FB_Hadoop"));
+        assert_eq!(Cdf::name("web search"), None);
+    }
 
     #[test]
     fn quantiles_are_linear_in_size_between_the_points() {
