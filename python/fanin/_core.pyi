@@ -87,6 +87,17 @@ def resolve(
 ) -> str:
     """The checked spec with every default shown, as JSON; raises `SpecError`."""
 
+def warnings(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+) -> list[str]:
+    """What a reader of a spec's results should know, as far as it is known before it runs. Raises `SpecError`."""
+
 def explain(
     text: str,
     name: str,

@@ -116,6 +116,12 @@ class Job:
         )
         return resolved
 
+    def warnings(self) -> list[str]:
+        """What a reader of its results should know, as far as it is known before it runs; raises `SpecError`."""
+        return _core.warnings(
+            self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed
+        )
+
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
         return Result.of(
@@ -174,7 +180,7 @@ def run(
     built; without them it may take 80 % of the memory that is free now, and a day. See `fanin.limits`.
 
     The run has at most so many `threads`, by default as many as there are cores, and fewer where more would not pay: its
-    manifest has the number, and why it is one. The result is the same for any number.
+    manifest has the number, and why it is fewer. The result is the same for any number.
 
     Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
 

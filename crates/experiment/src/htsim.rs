@@ -1,6 +1,7 @@
 //! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says what
 //! becomes of each word.
 
+use crate::error::why_unread;
 use crate::spec::document::{GraphLink, Topology};
 use crate::{Problem, Problems};
 use fanin_cc::{Settings, Transport};
@@ -145,7 +146,7 @@ fn graph(topo: &Topo, links: Vec<GraphLink>) -> Topology {
 
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     std::fs::read(path).map_err(|error| {
-        let what = format!("cannot be read: {error}");
+        let what = format!("cannot be read: {}", why_unread(&error));
         Problem::from(Error { file: path.display().to_string(), line: 0, what })
     })
 }

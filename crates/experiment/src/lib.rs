@@ -14,6 +14,7 @@ pub mod htsim;
 mod limits;
 mod run;
 mod spec;
+mod unmeasured;
 
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};

@@ -2,7 +2,8 @@
 
 use crate::built::{Built, Measure, Sampled, Series};
 use crate::capture::Traces;
-use crate::explain::bytes_of_a_part;
+use crate::explain::{bytes_of_a_part, bytes_text};
+use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{DropCause, Flows, Hop, HostWait, Parts, What};
@@ -42,8 +43,8 @@ pub struct Outcome {
     pub wall: Duration,
     /// Threads that ran it.
     pub threads: usize,
-    /// Why one did, where it might have had more.
-    pub one_thread: Option<String>,
+    /// Why these are fewer than it was given.
+    pub threads_reason: Option<String>,
 }
 
 /// Events between two looks at the clock: some ten milliseconds. All threads meet for each.
@@ -62,10 +63,10 @@ pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     let graph = built.network.graph.clone();
-    let (sim, traffics, one_thread) = network(&mut built);
+    let (sim, traffics, reason) = network(&mut built);
     let Built { measure, warnings, .. } = built;
     let mut runner = Runner::new(sim, traffics, measure, progress);
-    runner.one_thread = one_thread;
+    runner.threads_reason = reason;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
@@ -73,27 +74,38 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in one part.
+/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer parts.
 fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
     let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
+    // Each part has tables of the whole network.
+    let bytes_of_each = bytes_of_a_part(&network, traffics.len());
+    let most_parts = 2 + (BYTES_FOR_PARTS / bytes_of_each) as usize;
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
         None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
-        None => {
-            // Each part has tables of the whole network.
-            let more = BYTES_FOR_PARTS / bytes_of_a_part(&network, traffics.len());
-            plan(&network, &traffics, built.threads.min(2 + more as usize))
-        }
+        None => plan(&network, &traffics, built.threads.min(most_parts)),
     };
     let (sim, reason) = match planned {
-        Ok(parts) => (Parts::cut(network, traffics, messages, &parts), None),
-        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason)),
+        Ok(parts) => {
+            let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
+            let reason = if count < most_parts {
+                format!("its network is cut between racks, of which it has {count}")
+            } else {
+                format!(
+                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} together",
+                    bytes_text(bytes_of_each),
+                    bytes_text(BYTES_FOR_PARTS)
+                )
+            };
+            (Parts::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
+        }
+        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason.to_string())),
     };
-    (sim, names, reason.filter(|_| built.threads > 1).map(str::to_string))
+    (sim, names, reason.filter(|_| built.threads > 1))
 }
 
 /// What a series samples.
@@ -132,8 +144,8 @@ const BIN: u64 = 1000;
 
 struct Runner<'a> {
     sim: Parts,
-    /// Why it is in one part, where it might be in more.
-    one_thread: Option<String>,
+    /// Why it is in fewer parts than there are threads for it.
+    threads_reason: Option<String>,
     measure: Measure,
     /// When the measured window ends.
     window_end: Time,
@@ -185,7 +197,7 @@ impl<'a> Runner<'a> {
             sim,
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
-            one_thread: None,
+            threads_reason: None,
             traffics,
             samplers,
             samples: Kept::new(MOST_SAMPLES),
@@ -369,7 +381,7 @@ impl<'a> Runner<'a> {
         let measured_from = self.measure.warm_up;
         let numbers = numbers(flows.iter()).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some());
         let numbers = numbers.map(|(number, _)| number).collect();
-        let run = Run {
+        let mut run = Run {
             graph,
             traffics,
             measured_from,
@@ -393,11 +405,17 @@ impl<'a> Runner<'a> {
             events: self.log,
             files,
         };
+        if !self.cancelled
+            && let Some(detail) = unmeasured::seen(&run)
+        {
+            // The same under every scheme, as warnings of the spec are.
+            run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
+        }
         let threads = self.sim.threads();
         let idle =
             (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
-        let one_thread = self.one_thread.or(idle.map(str::to_string));
-        Outcome { run, cancelled: self.cancelled, wall, threads, one_thread }
+        let threads_reason = idle.map(str::to_string).or(self.threads_reason);
+        Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
     }
 
     /// The number of a message that was asked for, if it was posted.

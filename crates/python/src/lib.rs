@@ -58,7 +58,7 @@ fn read(
 
 fn split_change(change: &str) -> PyResult<(&str, &str)> {
     let (key, value) = change.split_once('=').ok_or_else(|| {
-        SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
+        SpecError::new_err(format!("--set \"{change}\": no \"=\"; write it like --set \"measure.window=10 ms\""))
     })?;
     Ok((key.trim(), value.trim()))
 }
@@ -156,6 +156,25 @@ fn resolve(
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
         Ok(checked.to_json().to_string())
+    })
+}
+
+/// What a reader of a spec's results should know, as far as it is known before it runs.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn warnings(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+) -> PyResult<Vec<String>> {
+    py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        Ok(spec.check().map_err(refused)?.foreseen())
     })
 }
 
@@ -358,7 +377,7 @@ fn left_by(
     let wall_s = outcome.wall.as_secs_f64();
     let manifest = Manifest {
         threads: outcome.threads,
-        one_thread: outcome.one_thread.clone(),
+        threads_reason: outcome.threads_reason.clone(),
         ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
     };
     RunResult { outcome, summary, manifest, spec_toml }
@@ -443,6 +462,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;

@@ -8,7 +8,7 @@ use super::shape::advice;
 use super::source::Source;
 use super::traffic::check_traffics;
 use super::{CheckedSpec, Spec};
-use crate::error::{Problem, Problems};
+use crate::error::{Problem, Problems, why_unread};
 use crate::ports_of;
 use fanin_fabric::topology::Graph;
 use fanin_record::{Part, Watched, port_names};
@@ -68,14 +68,14 @@ impl Checker<'_> {
 
 /// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
 fn text_of(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
     if !about.is_file() {
-        return Err("it is no file".into());
+        return Err(if about.is_dir() { "it is a folder" } else { "it is no file" }.into());
     }
     if about.len() > LARGEST_NAMED {
         return Err(format!("it has {} bytes; at most {LARGEST_NAMED} are possible", about.len()));
     }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    std::fs::read_to_string(path).map_err(|error| why_unread(&error))
 }
 
 pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {

@@ -23,6 +23,9 @@ pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
     walk.found
 }
 
+/// What is wrong with a key that is not known.
+pub const NO_KEY: &str = "there is no such key";
+
 /// Most names that a wrong one is compared with.
 const MOST_COMPARED: usize = 10_000;
 
@@ -253,7 +256,7 @@ impl<'a> Walk<'a> {
             // A table of one key whose name is the choice: the key is what is wrong.
             Some(key) if values.len() == 1 && own.len() == tables.len() => {
                 let at = key_in(path, key);
-                self.miss(&at, "there is no such key", advice(key, own));
+                self.miss(&at, NO_KEY, advice(key, own));
             }
             _ => {
                 self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", ")))
@@ -268,7 +271,7 @@ impl<'a> Walk<'a> {
             match schema.get("properties").and_then(|p| p.get(key)) {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
-                    self.miss(&key_in(path, key), "there is no such key", advice(key, known.iter().copied()));
+                    self.miss(&key_in(path, key), NO_KEY, advice(key, known.iter().copied()));
                 }
                 None => {}
             }

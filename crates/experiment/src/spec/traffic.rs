@@ -585,9 +585,12 @@ impl One<'_, '_> {
                 shape: pareto.shape,
                 cap: pareto.cap.map(|cap| cap.get()),
             },
-            Size::Cdf(name) => match Cdf::built_in(name) {
-                Ok(cdf) => SizeDistribution::Cdf(cdf),
-                Err(_) => {
+            Size::Cdf(name) => match self.built_in(name) {
+                Some((known, cdf)) => {
+                    traffic.size = Some(Size::Cdf(known.into()));
+                    SizeDistribution::Cdf(cdf)
+                }
+                None => {
                     let known = advice(name, Cdf::BUILT_IN);
                     let (text, path) =
                         self.read("size.cdf", name, &format!("; or a built-in distribution ({known})"))?;
@@ -615,6 +618,14 @@ impl One<'_, '_> {
             }
         };
         Some(sizes)
+    }
+
+    /// A built-in distribution with its name, however that is written; a file of the same name goes before it.
+    fn built_in(&self, written: &str) -> Option<(&'static str, Cdf)> {
+        let known = Cdf::name(written)?;
+        let file = written != known && self.checker.source.folder.join(written).is_file();
+        let cdf = Cdf::built_in(known).ok().filter(|_| !file)?;
+        Some((known, cdf))
     }
 
     /// The text of a file that the spec names, and its path; `None` after noting a problem.

@@ -243,7 +243,7 @@ pub enum Size {
     Uniform([Bytes; 2]),
     /// Pareto.
     Pareto(Pareto),
-    /// A built-in distribution (WebSearch, FB_Hadoop, AliStorage), or a file with "bytes percent" in each line,
+    /// A built-in distribution (WebSearch, FB_Hadoop, AliStorage, in capitals or not), or a file with "bytes percent" in each line,
     /// relative to the spec's folder.
     Cdf(String),
     /// The points of a distribution: bytes, and percent of messages up to this size.
