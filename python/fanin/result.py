@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
@@ -160,8 +160,8 @@ class Manifest(TypedDict):
     name: str
     seed: int
     threads: int
-    one_thread: str | None
-    """Why it had one where it might have had more."""
+    threads_reason: str | None
+    """Why these are fewer than it was given; None where it used them all."""
     machine: Machine
     cancelled: bool
     complete: bool
@@ -216,7 +216,7 @@ class Result:
 
     @property
     def slowdown_ideal(self) -> str:
-        """What completion times are divided by for slowdowns."""
+        """What flow completion times (FCT) are divided by for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
@@ -322,7 +322,7 @@ class Result:
         return target
 
     def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws the distribution of message completion times, to a file if a path is given."""
+        """Draws the distribution of flow completion times (FCT), to a file if a path is given."""
         from fanin import plot
 
         return plot.completion(self, path)
@@ -381,33 +381,57 @@ def load(folder: str | os.PathLike[str]) -> Result:
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
-    try:
-        manifest = cast("Manifest", json.loads((root / "manifest.json").read_text(encoding="utf-8")))
-        summary = cast("Summary", json.loads((root / "summary.json").read_text(encoding="utf-8")))
-        spec = tomllib.loads((root / "spec.resolved.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{root}: damaged run folder: {error}") from None
+    manifest = cast("Manifest", read_document(root / "manifest.json", _OF_MANIFEST))
+    summary = cast("Summary", read_document(root / "summary.json", tuple(Summary.__annotations__)))
+    spec = read_document(root / "spec.resolved.toml")
 
     def table(name: TableName) -> pl.DataFrame:
-        if (root / f"{name}.parquet").exists():
-            return pl.read_parquet(root / f"{name}.parquet")
-        if name == "host_waits" and not (root / "host_waits.arrow").exists():
+        parquet, arrow = root / f"{name}.parquet", root / f"{name}.arrow"
+        if name == "host_waits" and not parquet.exists() and not arrow.exists():
             # Earlier versions wrote none.
             text = dict.fromkeys(("message", "cause"), pl.String)
             return pl.DataFrame(schema={"flow_id": pl.UInt64, **text, "begin_ps": pl.UInt64, "end_ps": pl.UInt64})
+        if not parquet.exists() and not arrow.exists():
+            raise RunError(f"{root}: damaged run folder: there is no {name}.arrow in it")
         try:
-            return pl.read_ipc(root / f"{name}.arrow")
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{root}: no readable table {name}: {error}") from None
+            return pl.read_parquet(parquet) if parquet.exists() else pl.read_ipc(arrow)
+        except (OSError, pl.exceptions.PolarsError):
+            file = parquet if parquet.exists() else arrow
+            raise RunError(f"{root}: damaged run folder: {file.name} is no table that can be read") from None
 
     return Result(
-        label=root.name,
+        label=root.name or root.resolve().name,
         manifest=manifest,
         spec=spec,
         _summary=summary,
         _arrow=table,
         _core_result=None,
     )
+
+
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # which older versions lack
+
+
+def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
+    """A JSON or TOML file of results, which has these keys; raises `RunError` that says what is damaged."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: damaged: it is no text") from None
+    except json.JSONDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no JSON from line {error.lineno} on") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    except OSError as error:
+        said = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        raise RunError(f"{path}: damaged run folder: {said}") from None
+    if not isinstance(document, dict):
+        raise RunError(f"{path}: damaged: it holds no table of keys")
+    for key in keys:
+        if key not in document:
+            raise RunError(f'{path}: damaged: it has no key "{key}"')
+    return document
 
 
 def is_run_folder(folder: Path) -> bool:
@@ -420,7 +444,7 @@ def check_target(folder: Path, *, force: bool) -> None:
     if not os.path.lexists(folder):
         above = next(path for path in folder.absolute().parents if os.path.lexists(path))
         if not above.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is none", str(folder))
+            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is a file", str(folder))
         if not os.access(above, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
         return
