@@ -48,11 +48,14 @@ Out = Annotated[
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs that are in the way.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once; one per processor by default.")]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, help="Most threads of a run; by default the processors there are. The result is the same."
+        "--threads",
+        min=1,
+        metavar="N",
+        help="Most threads of a run; by default the processors there are. The result is the same.",
     ),
 ]
 OneScheme = Annotated[

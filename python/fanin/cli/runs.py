@@ -63,7 +63,7 @@ def run(
     parquet: Parquet = False,
     set_: Set = None,
     scheme: OneScheme = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the spec's seed.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Instead of the spec's seed.")] = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
     from_hpcc: Annotated[
@@ -104,6 +104,7 @@ def run(
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
     need(not (show_finished and as_json), "--finished and --json: choose one")
+    need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None

@@ -41,9 +41,11 @@ def bench_command(
             help="Only this case; repeatable.", autocompletion=lambda: [name for name, _ in _core.bench_cases()]
         ),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of one run.")] = 1,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the one of median time is shown.")] = 1,
-    scale: Annotated[float, typer.Option(min=0.0, help="Makes the cases shorter (below 1) or longer.")] = 1.0,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of one run.")] = 1,
+    repeat: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs per case; the one of median time is shown.")
+    ] = 1,
+    scale: Annotated[float, typer.Option(metavar="FACTOR", help="Makes the cases shorter (below 1) or longer.")] = 1.0,
     as_json: AsJson = False,
 ) -> None:
     """Measure packet-hops per second on fixed cases, each in a process of its own.

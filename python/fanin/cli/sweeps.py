@@ -74,7 +74,7 @@ def sweep(
         bool, typer.Option("--force", help="Begin anew: delete what an earlier sweep left there.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once, a process each; one per processor by default.")
+        int | None, typer.Option(min=1, metavar="N", help="Runs at once, a process each; one per processor by default.")
     ] = None,
     dask: Annotated[
         str | None,
