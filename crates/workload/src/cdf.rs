@@ -286,7 +286,7 @@ mod tests {
         let long = "0 0\n".repeat(MAX_CDF_POINTS + 1);
         let error = Cdf::from_text(&long, "f.txt").unwrap_err().to_string();
         assert!(error.starts_with("f.txt:100001:"), "{error}");
-        assert!(Cdf::built_in("Websearch").unwrap_err().to_string().contains("FB_Hadoop"));
+        assert!(Cdf::built_in("Searches").unwrap_err().to_string().contains("FB_Hadoop"));
     }
 
     proptest! {
