@@ -44,7 +44,7 @@ def mean(values: Sequence[float]) -> float:
 
 def quantile(values: Sequence[float], share: float) -> float:
     """By nearest rank, as everywhere."""
-    found = of.percentile(np.asarray(values, dtype=np.float64), round(share * 1000))
+    found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
     return float("nan") if found is None else found
 
 
