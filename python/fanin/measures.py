@@ -205,27 +205,49 @@ def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDAr
     return times_us, np.arange(1, times_us.size + 1) / max(1, times_us.size)
 
 
-BINS = (4, 10)
-"""Fewest and most bins by size that are made where nobody asks for a number."""
+FEWEST_BINS, MOST_BINS = 3, 10
+"""Of bins by size, where nobody asks for a number."""
 
 
 def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[int, int]]:
     """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
 
-    Without `bins`, as many from 4 to 10 as leave each the messages of a run that a p99 needs. One for each size where
-    there are no more sizes than bins. Messages of one size are never parted, so a size that many messages have may take
-    the place of several bins.
+    Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than 3, with the
+    20 that a p95 needs, or the 2 of a median. One for each size where there are no more sizes than bins. Messages of one size
+    are never parted, so a size that many messages have may take the place of several bins.
     """
-    posted = np.sort(np.concatenate([messages(run)["bytes"].to_numpy() for run in results]))
-    distinct = np.unique(posted)
-    if distinct.size <= (bins or BINS[1]):
+    posted = [np.unique(messages(run)["bytes"].to_numpy(), return_counts=True) for run in results]
+    distinct = np.unique(np.concatenate([sizes for sizes, _ in posted]))
+    if distinct.size <= (bins or MOST_BINS):
         return [(int(size), int(size)) for size in distinct]
-    if bins is None:
-        bins = int(np.clip(posted.size // len(results) // least_count(990), *BINS))
-    ranks = -(-posted.size * np.arange(1, bins + 1) // bins) - 1
-    uppers = np.unique(posted[ranks])
-    lowers = np.append(distinct[0], distinct[np.searchsorted(distinct, uppers[:-1]) + 1])
-    return [(int(lower), int(upper)) for lower, upper in zip(lowers, uppers, strict=True)]
+    counts = np.zeros((len(results), distinct.size), np.int64)
+    for row, (sizes, count) in zip(counts, posted, strict=True):
+        row[np.searchsorted(distinct, sizes)] = count
+    if bins is not None:
+        return _cut(distinct, counts.sum(axis=0, keepdims=True), -(-int(counts.sum()) // bins))
+    found: list[tuple[int, int]] = []
+    for per_mille in (990, 950, 500):
+        each = max(least_count(per_mille), -(-int(counts.sum(axis=1).min()) // MOST_BINS))
+        found = _cut(distinct, counts, each)
+        if len(found) >= FEWEST_BINS:
+            break
+    return found
+
+
+def _cut(distinct: NDArray[np.uint64], counts: NDArray[np.int64], each: int) -> list[tuple[int, int]]:
+    """Sizes in order, cut as soon as every row of counts has at least so many; what is left at the end joins the last."""
+    found: list[tuple[int, int]] = []
+    begin = 0
+    held = np.zeros(counts.shape[0], np.int64)
+    for place in range(distinct.size):
+        held += counts[:, place]
+        if held.min() >= each:
+            found.append((int(distinct[begin]), int(distinct[place])))
+            begin, held = place + 1, np.zeros_like(held)
+    if begin < distinct.size:
+        first = found.pop()[0] if found else int(distinct[0])
+        found.append((first, int(distinct[-1])))
+    return found
 
 
 def bin_texts(bins: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
