@@ -115,8 +115,8 @@ def band_text(seeds: int) -> str:
     if seeds < 2:
         return ""
     if seeds < FEW:
-        return f"mean over {seeds} seeds, band from the smallest to the largest of them"
-    return f"mean over {seeds} seeds, band: 95 % interval"
+        return "mean over seeds, band from the smallest to the largest of them"
+    return "mean over seeds, band: 95 % interval"
 
 
 def band_text_of_messages(seeds: int) -> str:

@@ -58,16 +58,18 @@ QUANTITIES: dict[str, Quantity] = {
 """By their keys in JSON and in the table of a sweep."""
 
 
-def scaled(name: str, values: Iterable[float]) -> tuple[float, str]:
-    """What a number is to be divided by where these values are drawn, and the title of their axis with its unit."""
+def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
+    """What a number is to be divided by where these values are drawn, and the title of their axis with its unit and what else is
+    to stand in the brackets."""
     quantity = QUANTITIES[name]
     largest = max((abs(value) for value in values), default=0.0)
+    scale, unit = 1.0, {"share": "%", "Gb/s": "Gb/s"}.get(quantity.unit, "")
     if quantity.unit == "us":
         unit, scale = next(((u, s) for u, s in (("s", 1e6), ("ms", 1e3)) if largest >= 10 * s), ("us", 1.0))
-        return scale, f"{quantity.title} ({unit})"
-    if quantity.unit == "share":
-        return 0.01, f"{quantity.title} (%)"
-    return 1.0, f"{quantity.title} ({quantity.unit})" if quantity.unit == "Gb/s" else quantity.title
+    elif quantity.unit == "share":
+        scale = 0.01
+    told = ", ".join(filter(None, [unit, *also]))
+    return scale, f"{quantity.title} ({told})" if told else quantity.title
 
 
 DECADES = 20.0

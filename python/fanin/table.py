@@ -160,14 +160,8 @@ def too_few(compared: Comparison) -> list[str]:
         ]
         if missing:
             fewest = min(int(run[what] or 0) for run in compared.numbers)
-            needs = ", ".join(f"{'p99.9' if level == 'p999' else level} needs {needed(level):,}" for level in missing)
-            found.append(f"{NONE}: too few {of}: n={fewest:,} in the run with the fewest, {needs}")
+            found.append(_too_few(of, fewest, missing))
     return found
-
-
-def needed(level: str) -> int:
-    """How many values a percentile needs."""
-    return least_count(LEVELS[level])
 
 
 def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> str:
@@ -231,39 +225,56 @@ MOST_ROWS = 60
 
 def swept(sweep: Sweep) -> RenderableType:
     """One line per point of the grid: how its runs went, and the numbers most looked for, over its seeds."""
+    head, rows, numbers = grid_table(sweep)
+    notes = grid_notes(sweep)
+    if len(rows) > MOST_ROWS:
+        notes.append(f"and {len(rows) - MOST_ROWS} points more: {sweep.folder}/sweep.csv")
+    shown = [[cell.replace(" ", "\u00a0") for cell in row] for row in rows[:MOST_ROWS]]
+    return Group(Text(sweep.name, style="bold"), plain(head, shown, numbers), *map(Text, notes))
+
+
+def html_of_sweep(sweep: Sweep) -> str:
+    """The same for a notebook."""
+    head, rows, _ = grid_table(sweep)
+    return html_table(head, rows[:MOST_ROWS], grid_notes(sweep))
+
+
+def grid_table(
+    sweep: Sweep, shown: Sequence[str] = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
     from fanin.sweeps.means import points
 
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
-    shown = ["fct_p50_us", "fct_p99_us", "slowdown_p99", "unfinished"]
-    if any(run.numbers.get("drops") for run in sweep.runs):
-        shown.append("drops")
+    names = [*shown, *(name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs))]
     several = any(point.seeds > 1 for point in found)
-    seeds = [f"{point.done} of {point.seeds}" if point.done < point.seeds else f"{point.seeds}" for point in found]
     status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
     told = any(text != "done" for text in status)
     rows = [
         [
             *(str(point.settings.get(column, NONE)) for column in columns),
-            *([seeds[at]] if several else []),
+            *([f"{point.done} of {point.seeds}" if point.done < point.seeds else f"{point.seeds}"] if several else []),
             *([status[at]] if told else []),
             *(
-                estimated(point.numbers[name], SHOWN[QUANTITIES[name].unit]).replace(" ", "\u00a0")
-                if name in point.numbers
-                else NONE
-                for name in shown
+                estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[QUANTITIES[name].unit])
+                for name in names
             ),
         ]
-        for at, point in enumerate(found[:MOST_ROWS])
+        for at, point in enumerate(found)
     ]
-    headings = [QUANTITIES[name].row for name in shown]
-    grid = [
-        *(_shortest(column, columns) for column in columns),
-        *(["seeds"] if several else []),
-        *(["status"] if told else []),
-    ]
+    headings = [QUANTITIES[name].row.removeprefix("messages ") for name in names]
+    grid = [_shortest(column, columns) for column in columns]
+    return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
+
+
+def grid_notes(sweep: Sweep) -> list[str]:
+    """What must be known to read the numbers of a sweep."""
+    from fanin.sweeps.means import points
+
+    found = points(sweep)
     notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
-    if several:
+    if any(point.seeds > 1 for point in found):
         notes.append("mean over the seeds, with half of its 95 % interval")
     fewest = min((int(run.numbers["reported"] or 0) for run in sweep.runs if "reported" in run.numbers), default=0)
     missing = [
@@ -271,13 +282,14 @@ def swept(sweep: Sweep) -> RenderableType:
         for level, name in (("p50", "fct_p50_us"), ("p99", "fct_p99_us"))
         if any(name in point.numbers and point.numbers[name].mean is None for point in found)
     ]
-    if missing:
-        needs = ", ".join(f"{level} needs {needed(level):,}" for level in missing)
-        notes.append(f"{NONE}: too few messages: n={fewest:,} in the run with the fewest, {needs}")
-    left_out = len(found) - len(rows)
-    if left_out:
-        notes.append(f"and {left_out} points more: {sweep.folder}/sweep.csv")
-    return Group(Text(sweep.name, style="bold"), plain([*grid, *headings], rows, headings), *map(Text, notes))
+    if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
+        notes.append("no run left a message unfinished")
+    return [*notes, *([_too_few("messages", fewest, missing)] if missing else [])]
+
+
+def _too_few(of: str, fewest: int, levels: Sequence[str]) -> str:
+    needs = ", ".join(f"{'p99.9' if level == 'p999' else level} needs {least_count(LEVELS[level]):,}" for level in levels)
+    return f"{NONE}: too few {of}: n={fewest:,} in the run with the fewest, {needs}"
 
 
 def _shortest(key: str, others: Sequence[str]) -> str:

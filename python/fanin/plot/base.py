@@ -132,12 +132,15 @@ def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> Non
 
 
 def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
-    """One legend for the whole figure, below all axes, in as many columns as there is room for."""
+    """One legend for the whole figure, below all axes, in as many columns as there is room for; a long one makes the figure
+    taller."""
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # A sample of the line takes about as much room as six letters.
-    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 6))
+    # A sample of the line and the gaps take about as much room as nine letters.
+    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 9))
+    rows = -(-len(labels) // columns)
+    figure.set_figheight(figure.get_figheight() + max(0, rows - 2) * 1.7 * fontsize / 72)
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False, fontsize=fontsize
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fanin.over_seeds import Estimate, estimate
+from fanin.quantities import QUANTITIES
+from fanin.result import RunError
 from fanin.sweeps.grid import SCHEME, SEED, Value
 
 if TYPE_CHECKING:
@@ -82,6 +85,70 @@ def value_text(column: str, value: Value | None) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else value
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+DEFAULTS = ("fct_p99_us", "fct_p50_us", "long_goodput_gbps", "query_p99_us")
+"""What is drawn where nobody says: the first of these that all runs have."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A number along a column of the grid."""
+
+    x: str
+    y: str
+    values: list[Value | None]
+    """Of the column, in order."""
+    numeric: bool
+    """They are all numbers, so that they stand to scale."""
+    lines: dict[str, dict[Value | None, Estimate]]
+    """By name, the number at each value of the column."""
+    seeds: int
+    notes: list[str]
+    """What must be known to read it."""
+
+
+def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
+    """Raises `RunError` for a column that does not vary, or a number that no run has."""
+    found = points(sweep)
+    known = [name for name in QUANTITIES if any(name in point.numbers for point in found)]
+    has = [name for name in known if any(point.numbers[name].mean is not None for point in found if point.numbers)]
+    if not known:
+        raise RunError(f"{sweep.folder}: no run of this sweep has a result yet")
+    if y is not None and y not in known:
+        near = get_close_matches(y, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the numbers are {', '.join(known)}"
+        raise RunError(f"{y}: no number of a sweep; {hint}")
+    if y is not None and y not in has:
+        raise RunError(f"{y}: no run has enough messages for it; choose another number, such as {', '.join(has[4:8])}")
+    columns = varying(found)
+    if x is None and not columns:
+        raise RunError(f"{sweep.folder}: nothing to draw along: no column of this grid has several values")
+    if x is not None and x not in columns:
+        near = [column for column in columns if _last(column) == x]
+        if len(near) != 1:
+            vary = ", ".join(columns) or "none"
+            raise RunError(f"{x}: not a column with several values; those of this grid are: {vary}")
+        x = near[0]
+    everywhere = [
+        name for name in has if all(point.numbers[name].mean is not None for point in found if point.numbers)
+    ]
+    chosen = y or next((name for name in DEFAULTS if name in everywhere), (everywhere or has)[0])
+    along = x or columns[0]
+    values = in_order([point.settings.get(along) for point in found])
+    made: dict[str, dict[Value | None, Estimate]] = {}
+    for point, name in zip(found, line_names(found, along), strict=True):
+        if chosen in point.numbers:
+            made.setdefault(name, {})[point.settings.get(along)] = point.numbers[chosen]
+    notes = []
+    lacking = sum(one.mean is None for line in made.values() for one in line.values())
+    if lacking:
+        notes.append(f"{lacking} points left out: some run has too few messages")
+    unfinished = any((point.numbers["unfinished"].mean or 0) > 0 for point in found if point.numbers)
+    if unfinished and QUANTITIES[chosen].of_finished:
+        notes.append("of finished messages: some runs left messages unfinished")
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return Lines(along, chosen, values, numeric, made, max(point.seeds for point in found), notes)
 
 
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
