@@ -68,7 +68,10 @@ def completion(runs: Runs, path: Path | None = None) -> Figure:
 
 
 def queues(runs: Runs, path: Path | None = None) -> Figure:
-    """How often switch queues were longer than a given length. Raises `RunError` where none was sampled."""
+    """How often switch queues were longer than a given length.
+
+    Raises `RunError` where none was sampled.
+    """
     results = as_results(runs)
     figure = Figure(figsize=(6.8, 5.2), layout="constrained")
     axes = figure.subplots()

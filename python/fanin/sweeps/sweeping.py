@@ -125,6 +125,11 @@ class Sweep:
     @property
     def results(self) -> list[Result]:
         """The whole runs, for pictures of them. Raises `RunError` where one that has run was not kept."""
+        if any(run.numbers and run.folder is None for run in self.runs):
+            raise RunError(
+                f"{self.folder}: of its runs only the numbers were kept, which fanin plot sweep draws; for other pictures sweep "
+                "with --keep-runs (keep_runs=True)"
+            )
         return [run.load() for run in self.runs if run.numbers]
 
     def __repr__(self) -> str:
