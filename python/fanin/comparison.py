@@ -239,7 +239,9 @@ def mixed_transports(results: Sequence[Result]) -> list[str]:
     over: dict[str, dict[str, None]] = {"tcp": {}, "rdma": {}}
     for result in results:
         transports = {str(traffic["transport"]) for traffic in traffics_of(result.spec) if "transport" in traffic}
-        if len(transports) == 1 and transports <= over.keys():  # a spec that has both side by side compares them on purpose
+        if (
+            len(transports) == 1 and transports <= over.keys()
+        ):  # a spec that has both side by side compares them on purpose
             over[transports.pop()][scheme_name(result)] = None
     tcp, rdma = list(over["tcp"]), list(over["rdma"])
     if not tcp or not rdma:
@@ -247,9 +249,13 @@ def mixed_transports(results: Sequence[Result]) -> list[str]:
     runs = "runs" if len(tcp) == 1 else "run"
     hint = "; dctcp-rate is DCTCP's law over RDMA" if "dctcp" in tcp else ""
     return [
-        f"{' and '.join(tcp)} {runs} over TCP with its handshake, acknowledgements and timers, {' and '.join(rdma)} over RDMA: "
+        f"{_listed(tcp)} {runs} over TCP with its handshake, acknowledgements and timers, {_listed(rdma)} over RDMA: "
         f"differences are of the transports too{hint}"
     ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def row(scheme: str, runs: Sequence[Numbers]) -> Row:

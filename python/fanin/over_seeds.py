@@ -51,9 +51,7 @@ def _t(count: int) -> float:
     return float(stdtrit(count - 1, 0.975))
 
 
-def mean_curve(
-    frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, *, whole: bool = False
-) -> pl.DataFrame:
+def mean_curve(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, *, whole: bool = False) -> pl.DataFrame:
     """A quantity over time as the mean over runs, one row for each set of values of the columns `at` that some run has, or,
     if `whole`, that all have.
 

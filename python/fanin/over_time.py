@@ -28,6 +28,28 @@ NO_WINDOW = 2.0**62
 """A window from here on is none."""
 
 
+def queue_samples(result: Result) -> pl.DataFrame:
+    """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and port.
+
+    Where the limit on samples cut the table off, what comes after its last row is not known to be empty and is left out.
+    """
+    table = result.series().unique(["time_ps", "port"], maintain_order=True)
+    ports = pl.Series("port", result.ports()["port"].cast(pl.String))
+    grids = []
+    for series in _series(result, "queue"):
+        instants = pl.DataFrame(
+            {"time_ps": _known_instants(result, series)}, schema={"time_ps": table.schema["time_ps"]}
+        )
+        here = ports.filter(ports.is_in(list(_ports(result, series)))).to_frame()
+        grids.append(instants.join(here, how="cross"))
+    if not grids:
+        return table
+    whole = pl.concat(grids).unique(maintain_order=True).sort("time_ps", maintain_order=True)
+    seen = table.with_columns(pl.col("port").cast(pl.String))
+    found = whole.join(seen, on=["time_ps", "port"], how="left", maintain_order="left")
+    return found.with_columns(pl.col("queue_bytes").fill_null(0)).select(table.columns)
+
+
 def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
     """The queues that the spec's first series of queues samples, or that of one port, one row per instant.
 
@@ -48,11 +70,7 @@ def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
         table = table.filter(pl.col("port") == port)
     elif len(every_queue) > 1:
         table = table.filter(pl.col("port").is_in(list(_ports(result, chosen))))
-    instants = _instants(result, chosen)
-    if _left_out(result, "of the series"):
-        # What comes after the last sample that was kept is not known to be empty.
-        last = result.series()["time_ps"].max()
-        instants = instants[instants <= cast("int", last or 0)]
+    instants = _known_instants(result, chosen)
     summed = table.group_by("time_ps").agg(
         pl.col("queue_bytes").sum().alias("total_bytes"), pl.col("queue_bytes").max().alias("longest_bytes")
     )
@@ -68,6 +86,7 @@ def queue_curve(runs: Sequence[Result], port: str | None = None, column: str = "
 
 
 INTERVAL = ("begin_us", "end_us")
+
 
 def _over(
     runs: Sequence[Result], measure: Callable[[Result], pl.DataFrame], at: Sequence[str], value: str
@@ -291,6 +310,14 @@ def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
     begin = time_ps(str(measure["warm_up"]))
     end = min(begin + time_ps(str(measure["window"])), result.manifest["simulated_ps"])
     return np.arange(begin, end, time_ps(str(series["every"])), dtype=np.int64)
+
+
+def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
+    """When the queues of a series were sampled. What comes after the last sample that was kept is not known to be empty."""
+    instants = _instants(result, series)
+    if not _left_out(result, "of the series"):
+        return instants
+    return instants[instants <= cast("int", result.series()["time_ps"].max() or 0)]
 
 
 def _left_out(result: Result, of: str) -> bool:

@@ -239,27 +239,27 @@ def html_of_sweep(sweep: Sweep) -> str:
     return html_table(head, rows[:MOST_ROWS], grid_notes(sweep))
 
 
-def grid_table(
-    sweep: Sweep, shown: Sequence[str] = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
-) -> tuple[list[str], list[list[str]], list[str]]:
+GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
+"""The numbers of a sweep that are looked for most."""
+
+
+def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
     """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
-    from fanin.sweeps.means import points
+    from fanin.sweeps.means import points, value_text
 
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
-    names = [*shown, *(name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs))]
+    more = [name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs)]
+    names = list(dict.fromkeys([*shown, *more]))
     several = any(point.seeds > 1 for point in found)
     status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
     told = any(text != "done" for text in status)
     rows = [
         [
-            *(str(point.settings.get(column, NONE)) for column in columns),
+            *(value_text(column, point.settings.get(column)) for column in columns),
             *([f"{point.done} of {point.seeds}" if point.done < point.seeds else f"{point.seeds}"] if several else []),
             *([status[at]] if told else []),
-            *(
-                estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[QUANTITIES[name].unit])
-                for name in names
-            ),
+            *(estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[QUANTITIES[name].unit]) for name in names),
         ]
         for at, point in enumerate(found)
     ]
@@ -268,7 +268,7 @@ def grid_table(
     return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
 
 
-def grid_notes(sweep: Sweep) -> list[str]:
+def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     """What must be known to read the numbers of a sweep."""
     from fanin.sweeps.means import points
 
@@ -279,16 +279,26 @@ def grid_notes(sweep: Sweep) -> list[str]:
     fewest = min((int(run.numbers["reported"] or 0) for run in sweep.runs if "reported" in run.numbers), default=0)
     missing = [
         level
-        for level, name in (("p50", "fct_p50_us"), ("p99", "fct_p99_us"))
-        if any(name in point.numbers and point.numbers[name].mean is None for point in found)
+        for level in LEVELS
+        if any(
+            name.startswith(("fct_", "slowdown_")) and level in name.split("_") and _lacks(point.numbers.get(name))
+            for name in shown
+            for point in found
+        )
     ]
     if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
         notes.append("no run left a message unfinished")
     return [*notes, *([_too_few("messages", fewest, missing)] if missing else [])]
 
 
+def _lacks(found: Estimate | None) -> bool:
+    return found is not None and found.mean is None
+
+
 def _too_few(of: str, fewest: int, levels: Sequence[str]) -> str:
-    needs = ", ".join(f"{'p99.9' if level == 'p999' else level} needs {least_count(LEVELS[level]):,}" for level in levels)
+    needs = ", ".join(
+        f"{'p99.9' if level == 'p999' else level} needs {least_count(LEVELS[level]):,}" for level in levels
+    )
     return f"{NONE}: too few {of}: n={fewest:,} in the run with the fewest, {needs}"
 
 

@@ -74,7 +74,8 @@ def plot(
         str | None, typer.Option("--x", metavar="KEY", help="Of a sweep: the column that is drawn along.")
     ] = None,
     y: Annotated[
-        str | None, typer.Option("--y", metavar="NUMBER", help="Of a sweep: the number that is drawn, like slowdown_p99.")
+        str | None,
+        typer.Option("--y", metavar="NUMBER", help="Of a sweep: the number that is drawn, like slowdown_p99."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -196,5 +196,7 @@ def draw_queues(axes: Axes, results: Sequence[Result]) -> str:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda kb, _: plain_number(kb)))
     axes.set_xlim(left=0)
-    dress(axes, f"Queues of {place}", "queue length (KB)", "share of samples at least as long (log scale)", legend=False)
+    dress(
+        axes, f"Queues of {place}", "queue length (KB)", "share of samples at least as long (log scale)", legend=False
+    )
     return "distributions: all seeds pooled" if seeds_of(results) > 1 else ""

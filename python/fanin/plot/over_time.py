@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.plot.base import Path, Runs
-    from fanin.result import Result
 
 PANEL = 2.3
 """Height of one of several panels, in inches."""
@@ -76,7 +75,7 @@ def draw_mean(axes: Axes, table: pl.DataFrame, scale: float, **line: Any) -> Non
         across, (up, low, high) = outlines[0][0], (outline[1] for outline in outlines)
     else:
         across, (up, low, high) = (whole["time_us"] / 1e3).to_list(), (column.tolist() for column in columns)
-    step = "post" if line.get("drawstyle") == "steps-post" else None
+    step: Literal["post"] | None = "post" if line.get("drawstyle") == "steps-post" else None
     if np.isfinite(columns[0]).sum() < FEW_POINTS:
         line = {**line, "marker": ".", "markersize": 7}  # a line through a point or two is not to be seen
     axes.plot(across, up, **line)
@@ -127,7 +126,9 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     for row, group, table in zip(grid, groups, tables, strict=True):
         for axes, what in zip(row, kinds, strict=False):
             several(axes, table.filter(pl.col("what") == what), group, 1.0)
-            dress_panel(axes, f"{group.name}: {'whole traffics' if what == 'traffic' else 'messages'}", "goodput (Gb/s)")
+            dress_panel(
+                axes, f"{group.name}: {'whole traffics' if what == 'traffic' else 'messages'}", "goodput (Gb/s)"
+            )
         if fair:
             draw_mean(row[-1], measured.fairness_curve(group.runs), 1.0, label=group.name, **group.line)
             dress(row[-1], "", "", "Jain's index", legend=False)

@@ -111,7 +111,8 @@ class Runs:
         across = time_us[keep] / self.per_us
         hover = f"%{{y:,.4~r}}{of} at %{{x:,.6~r}} {self.unit}"
         drawn = [curve(scheme, across, mean[keep], hover=hover, shape=shape)]
-        under = figures.band(scheme, across, low[keep], high[keep], shape=shape)
+        opacity = 0.2 if len(self.groups) <= 3 else 0.1
+        under = figures.band(scheme, across, low[keep], high[keep], shape=shape, opacity=opacity)
         return drawn if under is None else [*drawn, under]
 
     def notes(self, *said: str, seeds: str = "") -> str:
@@ -151,9 +152,7 @@ def charts(results: Sequence[Result]) -> list[Chart]:
     return [replace(chart, height=chart.height + legend) for chart in made]
 
 
-def measured(
-    runs: Runs, measure: Callable[[list[Result]], pl.DataFrame]
-) -> tuple[dict[str, pl.DataFrame], str]:
+def measured(runs: Runs, measure: Callable[[list[Result]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
     """What a measure finds in the runs of each scheme, and why where it finds nothing in any."""
     found: dict[str, pl.DataFrame] = {}
     why = ""
@@ -195,7 +194,7 @@ def completion(runs: Runs) -> Chart:
     x = figures.value_axis("FCT", np.concatenate(seen), "us")
     y = axis(f"share of {what} (%)", range=[0, 101])
     thinned = f"Thinned from up to {most:,} points a curve, the longest hundredth least." if most > runs.points else ""
-    said = f"{POOLED}; each p99 is the mean over the seeds with half of its 95 % interval"
+    said = POOLED + ("; each p99 is the mean over the seeds with half of its 95 % interval" if few else "")
     return Chart("completion", title, figure([Panel(curves, y)], x), runs.notes(thinned, seeds=said))
 
 
@@ -234,9 +233,7 @@ def slowdowns(runs: Runs) -> Chart:
     for name in SLOWDOWNS:
         traces = []
         for scheme, table in tables.items():
-            told = [
-                [size, *row] for size, row in zip(ranges, table.select("count", "unfinished").rows(), strict=True)
-            ]
+            told = [[size, *row] for size, row in zip(ranges, table.select("count", "unfinished").rows(), strict=True)]
             hover = f"%{{customdata[0]}}: {name} %{{y:,.4~r}} times the ideal"
             hover += "<br>%{customdata[1]:,} finished, %{customdata[2]:,} not"
             half = table[f"{name}_ci95"].cast(pl.Float64).to_numpy()
@@ -343,8 +340,7 @@ def utilisation(runs: Runs) -> Chart:
         hover = "%{x}: mean %{y:.3~r} %, busiest %{customdata[0]:.3~r} %, %{customdata[1]:,} ports"
         bar = bars(scheme, tiers, mean, hover=hover, customdata=of, offsetgroup=scheme)
         if np.isfinite(half).any():
-            error = {"type": "data", "array": figures.numbers(half), "thickness": 1.2, "width": 3, "color": "#59626d"}
-            bar["error_y"] = error
+            bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
         busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
         marker = {"symbol": "line-ew-open", "size": 9, "color": look(scheme).colour, "line": {"width": 2}}
         traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]

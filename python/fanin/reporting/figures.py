@@ -67,7 +67,9 @@ def curve(
     }
 
 
-def band(scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: str = "linear") -> Json | None:
+def band(
+    scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: str = "linear", opacity: float = 0.2
+) -> Json | None:
     """What lies between two curves, in the colour of the scheme; None where there is nothing. A gap in both stays open."""
     across, below, above = (np.asarray(values, float) for values in (x, low, high))
     known = np.isfinite(below) & np.isfinite(above)
@@ -91,7 +93,7 @@ def band(scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: s
         "x": numbers(xs[:-1]),
         "y": numbers(ys[:-1]),
         "fill": "toself",
-        "fillcolor": f"rgba({red},{green},{blue},0.2)",
+        "fillcolor": f"rgba({red},{green},{blue},{opacity:g})",
         "line": {"color": colour, "width": 0},
         "hoverinfo": "skip",
         "name": text(scheme),
@@ -122,16 +124,24 @@ def points(
     more: Json = {"mode": "lines+markers", "marker": marker, "x": places}
     if customdata is not None:
         more["customdata"] = customdata
-    widths = [] if half is None else numbers(half)
-    if any(widths):
-        more["error_y"] = {"type": "data", "array": [width or 0 for width in widths], "thickness": 1.2, "width": 4}
+    if half is not None and np.nan_to_num(np.asarray(half, float)).any():
+        more["error_y"] = interval(y, half)
     return curve(scheme, [], y, hover=hover, style=style, more=more)
+
+
+def interval(y: ArrayLike, half: ArrayLike) -> Json:
+    """Error bars of half these widths; no quantity here goes below zero, so neither do they."""
+    widths = np.nan_to_num(np.asarray(half, float))
+    below = np.minimum(widths, np.nan_to_num(np.asarray(y, float)))
+    ends: Json = {"array": numbers(widths), "arrayminus": numbers(below)}
+    return {"type": "data", "symmetric": False, **ends, "thickness": 1.2, "width": 4}
 
 
 def bars(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, **more: object) -> Json:
     """A bar per name."""
     style = look(scheme)
-    marker = {"color": style.colour, "pattern": {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6}}
+    pattern = {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6, "fillmode": "overlay"}
+    marker = {"color": style.colour, "pattern": pattern}
     return {"type": "bar", "x": texts(labels), "y": numbers(y), "marker": marker, **_of(scheme, None, hover), **more}
 
 
@@ -171,7 +181,7 @@ def axis(title: str, kind: str = "linear", **more: object) -> Json:
     }
 
 
-def value_axis(title: str, values: ArrayLike, unit: str = "", **more: object) -> Json:
+def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
     """An axis for these values: logarithmic where they span decades, with numbers between powers of ten where there is room for
     them, and else from zero."""
     known = np.asarray(values, float)
@@ -179,9 +189,9 @@ def value_axis(title: str, values: ArrayLike, unit: str = "", **more: object) ->
     told = ", ".join(filter(None, [unit, "log scale" if spans_decades(known.tolist()) else ""]))
     named = f"{title} ({told})" if told else title
     if not spans_decades(known.tolist()):
-        return axis(named, rangemode="tozero", tickformat=",~r", **more)
+        return axis(named, rangemode="tozero", tickformat=",~r")
     decades = math.log10(known.max() / known.min())
-    return axis(named, "log", tickformat=",~r", dtick="D2" if decades < 2.5 else 1, **more)
+    return axis(named, "log", tickformat=",~r", dtick="D2" if decades < 2.5 else 1)
 
 
 def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool = False, **more: object) -> Json:

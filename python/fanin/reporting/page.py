@@ -98,7 +98,11 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
         kind="Comparison" if several else "Run",
         facts=_facts(compared, several),
         errors=compared.errors,
-        cautions=[*([table.cancelled_note(compared)] if compared.cancelled else []), *_warnings(compared.results), *mixed_transports(compared.results)],
+        cautions=[
+            *([table.cancelled_note(compared)] if compared.cancelled else []),
+            *_warnings(compared.results),
+            *mixed_transports(compared.results),
+        ],
         schemes=[_scheme(name) for name in by_scheme(compared.results)],
         sections=sections,
         marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),

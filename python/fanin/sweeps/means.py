@@ -122,6 +122,8 @@ def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
     if y is not None and y not in has:
         raise RunError(f"{y}: no run has enough messages for it; choose another number, such as {', '.join(has[4:8])}")
     columns = varying(found)
+    if not columns and len({point.settings.get(SCHEME) for point in found}) > 1:
+        columns = [SCHEME]
     if x is None and not columns:
         raise RunError(f"{sweep.folder}: nothing to draw along: no column of this grid has several values")
     if x is not None and x not in columns:
@@ -130,9 +132,7 @@ def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
             vary = ", ".join(columns) or "none"
             raise RunError(f"{x}: not a column with several values; those of this grid are: {vary}")
         x = near[0]
-    everywhere = [
-        name for name in has if all(point.numbers[name].mean is not None for point in found if point.numbers)
-    ]
+    everywhere = [name for name in has if all(point.numbers[name].mean is not None for point in found if point.numbers)]
     chosen = y or next((name for name in DEFAULTS if name in everywhere), (everywhere or has)[0])
     along = x or columns[0]
     values = in_order([point.settings.get(along) for point in found])

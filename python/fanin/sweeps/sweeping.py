@@ -156,9 +156,7 @@ class Sweep:
 
         return table.swept(self)
 
-    def plot(
-        self, x: str | None = None, y: str | None = None, path: str | os.PathLike[str] | None = None
-    ) -> Figure:
+    def plot(self, x: str | None = None, y: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and per combination
         of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies; without
         `y`, the 99th percentile of the FCT, or its median where runs have too few messages for that."""
