@@ -131,6 +131,16 @@ def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> Non
         axes.legend(frameon=False, fontsize=10)
 
 
+def draw_points(
+    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Look, label: str
+) -> None:
+    """Means joined by a line, each with its marker, and with its interval where one is wider than 0."""
+    line = {**shown.for_matplotlib(), "linewidth": 1.6}
+    axes.plot(across, means, marker=shown.marker_for_matplotlib(), markersize=5, label=label, **line)
+    if any(half):
+        axes.errorbar(across, means, yerr=half, fmt="none", ecolor=shown.colour, elinewidth=1.0, capsize=2.5)
+
+
 def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
     """One legend for the whole figure, below all axes, in as many columns as there is room for; a long one makes the figure
     taller."""

@@ -30,7 +30,7 @@ from fanin.measures import (
 from fanin.over_seeds import estimate
 from fanin.over_time import missing
 from fanin.plot.axes import name_ticks, plain_number, set_axis, time_axis
-from fanin.plot.base import Group, as_results, dress, finish, groups_of, legend_below, say, thin
+from fanin.plot.base import as_results, draw_points, dress, finish, groups_of, legend_below, say, thin
 from fanin.table import estimated, time
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
         aside = (number - (len(groups) - 1) / 2) * min(0.08, 0.6 / len(groups))
         for axes, name in zip(panels, SLOWDOWNS, strict=True):
             means = table[name].cast(float).to_numpy()
-            seen += (means[np.isfinite(means)]).tolist()
-            seen += (means + np.nan_to_num(table[f"{name}_ci95"].cast(float).to_numpy())).tolist()
+            half = np.nan_to_num(table[f"{name}_ci95"].cast(float).to_numpy())
+            seen += [*means.tolist(), *(means + half).tolist()]
             left_out |= bool((np.isnan(means) & (table["count"].to_numpy() > 0)).any())
-            draw_points(axes, places + aside, means, table[f"{name}_ci95"].to_numpy(), group, label)
+            draw_points(axes, (places + aside).tolist(), means.tolist(), half.tolist(), group.look, label)
     log = set_axis(panels[0], "y", seen)
     for axes, (name, per_mille) in zip(panels, SLOWDOWNS.items(), strict=True):
         dress(axes, f"Slowdown {name}", "", "", legend=False)
@@ -134,24 +134,6 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
         path,
         INTERVAL if seeds_of(results) > 1 else "",
         f"points of fewer messages than a percentile needs ({rules}) are left out" if left_out else "",
-    )
-
-
-def draw_points(
-    axes: Axes, across: Sequence[float] | np.ndarray, means: np.ndarray, half: np.ndarray, group: Group, label: str
-) -> None:
-    """Means joined by a line, each with its marker and its interval where it has one."""
-    widths = np.nan_to_num(np.asarray(half, float))
-    axes.errorbar(
-        across,
-        means,
-        yerr=widths if widths.any() else None,
-        marker=group.look.marker_for_matplotlib(),
-        markersize=5,
-        elinewidth=1.0,
-        capsize=2.5,
-        label=label,
-        **(group.line | {"linewidth": 1.5}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -36,21 +36,12 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
                 across, values, s=7, color=group.look.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
             )
         half = np.nan_to_num(table["ci95"].cast(float).to_numpy())
-        axes.errorbar(
-            places,
-            table["mean"].to_numpy(),
-            yerr=half if half.any() else None,
-            color=group.look.colour,
-            linestyle="none",
-            marker=group.look.marker_for_matplotlib(),
-            markersize=8,
-            markeredgecolor="white",
-            markeredgewidth=0.8,
-            elinewidth=1.4,
-            capsize=3,
-            label=group.name,
-            zorder=3,
-        )
+        marker = group.look.marker_for_matplotlib()
+        shown: dict[str, Any] = {"markersize": 8, "markeredgecolor": "white", "markeredgewidth": 0.8, "zorder": 3}
+        means = table["mean"].to_numpy()
+        axes.plot(places, means, marker, color=group.look.colour, label=group.name, **shown)
+        if half.any():
+            axes.errorbar(places, means, half, fmt="none", ecolor=group.look.colour, elinewidth=1.4, capsize=3)
     for edge in range(1, len(tiers)):
         axes.axvline(edge - 0.5, color="#dddddd", linewidth=0.7)
     name_ticks(axes, tiers, inches=inches * 0.85, fontsize=10)

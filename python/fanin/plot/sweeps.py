@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from fanin.looks import among
 from fanin.plot.axes import across_figure, name_ticks, plain_number, set_axis
-from fanin.plot.base import dress, legend_below
+from fanin.plot.base import draw_points, dress, legend_below
 from fanin.quantities import scaled, spans_decades
 from fanin.sweeps.means import Lines, lines, value_text
 
@@ -43,18 +43,8 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
         half = [(line[value].half or 0.0) / scale for value in values]
         # Side by side, so that the intervals at one place are told apart.
         aside = (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
-        axes.errorbar(
-            [shifted(value, aside) for value in values],
-            [(line[value].mean or 0.0) / scale for value in values],
-            yerr=half if any(half) else None,
-            marker=looks[name].marker_for_matplotlib(),
-            markersize=5,
-            linewidth=1.8,
-            elinewidth=1.0,
-            capsize=3,
-            label=name,
-            **looks[name].for_matplotlib(),
-        )
+        means = [(line[value].mean or 0.0) / scale for value in values]
+        draw_points(axes, [shifted(value, aside) for value in values], means, half, looks[name], name)
     if log:
         set_axis(axes, "y", np.array(reached) / scale)
     else:
