@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -443,7 +443,7 @@ def test_many_schemes_have_a_panel_each_over_time(seen: fanin.Result) -> None:
 
 def overprinted(figure: Figure) -> list[str]:
     """Labels of an axis that lie over one another, and legends and titles that lie over data or one another."""
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
     found = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -108,7 +109,9 @@ def among(names: Sequence[str]) -> dict[str, Look]:
             continue
         turn, place = divmod(others, max(1, len(left)))
         colour = left[place] if left else COLOURS[others % len(COLOURS)]
-        found[name] = Look(colour, DASHES[turn % len(DASHES)], MARKERS[(others + turn) % len(MARKERS)])
+        used = Counter([one.marker for one in (*found.values(), *firsts.values())])
+        marker = min(MARKERS, key=lambda marker: used[marker])
+        found[name] = Look(colour, DASHES[turn % len(DASHES)], marker)
         others += 1
     return found
 
