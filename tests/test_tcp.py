@@ -13,7 +13,7 @@ from rich.console import Console
 
 import fanin
 from fanin import measures
-from fanin.measures import completion_us, percentile
+from fanin.measures import completion_us, nearest_rank
 from fanin.result import TABLES, Manifest, QuerySummary, Summary
 from fanin.spec import time_ps, window_ps
 
@@ -114,8 +114,8 @@ def assert_agree(result: fanin.Result) -> None:
     assert table.height == summary["started"]
     assert times_us.size == summary["finished"] == summary["completion_us"]["count"]
     assert (table["timeouts"] > 0).sum() == summary["timed_out"]
-    assert percentile(times_us, 500) == summary["completion_us"]["p50"]
-    assert percentile(times_us, 990) == summary["completion_us"]["p99"]
+    assert nearest_rank(times_us, 500) == summary["completion_us"]["p50"]
+    assert nearest_rank(times_us, 990) == summary["completion_us"]["p99"]
 
 
 def lines_of(compared: fanin.Comparison) -> dict[str, list[str]]:

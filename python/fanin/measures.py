@@ -130,7 +130,7 @@ def queries(result: Result) -> pl.DataFrame:
 
 
 def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
-    """Completion times of finished flows, in microseconds."""
+    """FCTs of finished flows, in microseconds."""
     # Divided by NumPy, which rounds as the native module does; Polars multiplies by the reciprocal.
     return flows["completion_ps"].to_numpy() / 1e6
 
@@ -200,7 +200,7 @@ def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float6
 
 
 def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Completion times of the `reported` messages in microseconds, rising, and the share that finished within each."""
+    """FCTs of the `reported` messages in microseconds, rising, and the share that finished within each."""
     times_us = np.sort(np.concatenate([completion_us(reported(run)) for run in results]))
     return times_us, np.arange(1, times_us.size + 1) / max(1, times_us.size)
 
