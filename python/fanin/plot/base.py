@@ -150,10 +150,9 @@ def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
     # A sample of the line and the gaps take about as much room as nine letters.
     columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 9))
     rows = -(-len(labels) // columns)
+    columns = -(-len(labels) // rows)  # rows of equal length
     figure.set_figheight(figure.get_figheight() + max(0, rows - 2) * 1.7 * fontsize / 72)
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False, fontsize=fontsize
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize)
 
 
 def legend_beside(axes: Axes) -> None:

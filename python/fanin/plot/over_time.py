@@ -117,6 +117,7 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     groups = groups_of(results)
     tables = [measured.goodput_curve(group.runs) for group in groups]
     kinds = [what for what in ("traffic", "flow") if any(what in set(table["what"]) for table in tables)] or ["flow"]
+    names = {what: watched([table.filter(pl.col("what") == what) for table in tables]) for what in kinds}
     fair = "flow" in kinds
     columns = len(kinds) + fair
     height = PANEL if len(groups) <= 4 else LOW_PANEL
@@ -125,7 +126,7 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     grid = figure.subplots(len(groups), columns, sharex=True, sharey="col", squeeze=False)
     for row, group, table in zip(grid, groups, tables, strict=True):
         for axes, what in zip(row, kinds, strict=False):
-            several(axes, table.filter(pl.col("what") == what), group, 1.0)
+            several(axes, table.filter(pl.col("what") == what), group, 1.0, names[what])
             dress_panel(
                 axes, f"{group.name}: {'whole traffics' if what == 'traffic' else 'messages'}", "goodput (Gb/s)"
             )
@@ -141,20 +142,39 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     return finish(figure, results, path, (band_text_of_messages if fair else band_text)(seeds_of(results)))
 
 
-def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float) -> None:
-    """A curve per watched message or traffic, in shades of their schemes' colours."""
+def watched(tables: Sequence[pl.DataFrame]) -> list[tuple[str, str]]:
+    """The messages or traffics of these tables, and the traffic of each, in the order of their names."""
+    names = {
+        (str(where), str(traffic)) for table in tables for where, traffic in table.select("where", "traffic").rows()
+    }
+
+    def number(name: tuple[str, str]) -> tuple[str, int]:
+        last = name[0].rpartition(":")[2]
+        return name[1], int(last) if last.isdigit() else 0
+
+    return sorted(names, key=number)
+
+
+def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: Sequence[tuple[str, str]]) -> None:
+    """A curve per watched message or traffic, in shades of their schemes' colours; the shades are of all `names`, so that each has its
+    own in the panel of every scheme."""
     schemes = {traffic["traffic"]: traffic["scheme"] for traffic in group.runs[0].summary()["traffics"]}
     alone = len(set(schemes.values())) <= 1
-    parts = table.partition_by("where", "traffic", as_dict=True, maintain_order=True)
     of_scheme: dict[str, list[str]] = {}
-    for where, traffic in parts:
-        of_scheme.setdefault(schemes.get(str(traffic), group.name), []).append(str(where))
-    many = len(parts) > LEGEND_LINES
-    for (where, traffic), part in parts.items():
-        scheme = schemes.get(str(traffic), group.name)
+    for where, traffic in names:
+        of_scheme.setdefault(schemes.get(traffic, group.name), []).append(where)
+    parts = table.partition_by("where", "traffic", as_dict=True)
+    many = len(names) > LEGEND_LINES
+    told: set[str] = set()
+    for where, traffic in names:
+        part = parts.get((where, traffic))
+        if part is None:
+            continue
+        scheme = schemes.get(traffic, group.name)
         alike = of_scheme[scheme]
-        number = alike.index(str(where))
-        label = str(where) if not many else f"{len(alike)} of {scheme}" if number == 0 else None
+        number = alike.index(where)
+        label = where if not many else f"{len(alike)} of {scheme}" if scheme not in told else None
+        told.add(scheme)
         colour = group.look.colour if alone else look(scheme).colour
         shown: dict[str, Any] = {
             "color": shades(colour, len(alike))[number],
@@ -174,6 +194,7 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
     groups = groups_of(results)
     speeds = [measured.rates_curve(group.runs, "rate_bps") for group in groups]
     windows = [measured.rates_curve(group.runs, "window_bytes") for group in groups]
+    names = watched([*speeds, *windows])
     with_window = any(table.height for table in windows)
     columns = 2 if with_window else 1
     height = PANEL if len(groups) <= 4 else LOW_PANEL
@@ -182,13 +203,13 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
     )
     grid = figure.subplots(len(groups), columns, sharex=True, sharey="col", squeeze=False)
     for row, group, speed, window in zip(grid, groups, speeds, windows, strict=True):
-        several(row[0], speed, group, 1e9)
+        several(row[0], speed, group, 1e9, names)
         dress_panel(row[0], group.name, "rate (Gb/s)")
         if with_window:
             if window.is_empty():
                 say(row[1], "no window")
             else:
-                several(row[1], window, group, 1e3)
+                several(row[1], window, group, 1e3, names)
             dress_panel(row[1], group.name, "window (KB)")
     for axes in grid[-1]:
         axes.set_xlabel("time (ms)", fontsize=11)
