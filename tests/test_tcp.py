@@ -229,7 +229,7 @@ def test_a_small_buffer_costs_newreno_timeouts_and_the_table_says_so(lossy: fani
     assert lines["queries: with a timeout"] == [f"{queries['timed_out'] * 5}.00 %"]
     assert lines["retransmission timeouts"] == [str(row.timeouts)]
     assert row.query_p50_us == queries["completion_us"]["p50"]
-    assert row.query_p99_us == queries["completion_us"]["p99"]
+    assert row.query_p99_us is None, "20 queries are too few for a p99"
 
 
 def test_without_queries_the_table_has_no_lines_for_them(compared: fanin.Comparison) -> None:

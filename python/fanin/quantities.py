@@ -24,13 +24,17 @@ class Quantity:
     """It is over finished messages only, so that it flatters a scheme that left messages unfinished."""
 
 
-def _percentiles(of: str, title: str, unit: Unit, prefix: str) -> dict[str, Quantity]:
-    words = {"p50": "Median", "p99": "99th percentile", "p999": "99.9th percentile"}
+LEVELS = {"p50": "Median", "p99": "99th percentile", "p999": "99.9th percentile"}
+
+
+def _percentiles(
+    of: str, title: str, unit: Unit, prefix: str, levels: Iterable[str] = tuple(LEVELS)
+) -> dict[str, Quantity]:
     return {
-        f"{prefix}_{name}{'_us' if unit == 'us' else ''}": Quantity(
-            f"{of} {'p99.9' if name == 'p999' else name}", f"{word} {title}", unit, "low", of_finished=True
+        f"{prefix}_{level}{'_us' if unit == 'us' else ''}": Quantity(
+            f"{of} {'p99.9' if level == 'p999' else level}", f"{LEVELS[level]} {title}", unit, "low", of_finished=True
         )
-        for name, word in words.items()
+        for level in levels
     }
 
 
@@ -41,9 +45,9 @@ QUANTITIES: dict[str, Quantity] = {
     "reported": Quantity("finished", "Finished messages of the reported sizes", "count"),
     **_percentiles("FCT", "FCT", "us", "fct"),
     **_percentiles("slowdown", "slowdown", "ratio", "slowdown"),
-    "queries": Quantity("queries finished", "Queries finished", "count"),
-    **_percentiles("query completion time", "query completion time", "us", "query"),
-    "query_timeout_share": Quantity("queries with a timeout", "Queries with a timeout", "share", "low"),
+    "queries": Quantity("queries: finished", "Queries finished", "count"),
+    **_percentiles("queries: completion time", "query completion time", "us", "query", ("p50", "p99")),
+    "query_timeout_share": Quantity("queries: with a timeout", "Queries with a timeout", "share", "low"),
     "endless": Quantity("long flows", "Long flows", "count"),
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
     "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
