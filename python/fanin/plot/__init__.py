@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fanin.plot.base import dress, fill, nth, stroke, thin
+from fanin.plot.base import dress, nth, stroke, thin
 from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
@@ -29,7 +29,6 @@ __all__ = [
     "comparison",
     "completion",
     "dress",
-    "fill",
     "goodput",
     "nth",
     "pauses",

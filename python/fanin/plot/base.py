@@ -13,7 +13,6 @@ from matplotlib.colors import to_hex, to_rgb
 
 from fanin import spec
 from fanin.looks import COLOURS, Look, among, look
-from fanin.looks import DASHES as DASH_NAMES
 from fanin.measures import by_scheme, seeds_of
 from fanin.plot.axes import across_figure
 from fanin.result import Result
@@ -72,16 +71,6 @@ def groups_of(results: Sequence[Result]) -> list[Group]:
 def stroke(scheme: str) -> dict[str, Any]:
     """Keyword arguments of the curve of a scheme."""
     return {**look(scheme).for_matplotlib(), "linewidth": 1.8}
-
-
-HATCHES = dict(zip(DASH_NAMES, ("", "///", "...", "xxx", "\\\\\\", "+++"), strict=True))
-"""How bars tell the members of a family apart, as dashes tell their curves."""
-
-
-def fill(scheme: str) -> dict[str, Any]:
-    """Keyword arguments of a scheme's bars."""
-    shown = look(scheme)
-    return {"facecolor": shown.colour, "hatch": HATCHES[shown.dash], "edgecolor": "white", "linewidth": 0.0}
 
 
 def nth(index: int) -> dict[str, Any]:
