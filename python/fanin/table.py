@@ -160,7 +160,7 @@ def too_few(compared: Comparison) -> list[str]:
         ]
         if missing:
             fewest = min(int(run[what] or 0) for run in compared.numbers)
-            found.append(_too_few(of, fewest, missing))
+            found.append(_too_few(of, fewest, missing, runs=len(compared.results)))
     return found
 
 
@@ -288,18 +288,19 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     ]
     if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
         notes.append("no run left a message unfinished")
-    return [*notes, *([_too_few("messages", fewest, missing)] if missing else [])]
+    return [*notes, *([_too_few("messages", fewest, missing, runs=len(sweep.runs))] if missing else [])]
 
 
 def _lacks(found: Estimate | None) -> bool:
     return found is not None and found.mean is None
 
 
-def _too_few(of: str, fewest: int, levels: Sequence[str]) -> str:
+def _too_few(of: str, fewest: int, levels: Sequence[str], *, runs: int) -> str:
     needs = ", ".join(
         f"{'p99.9' if level == 'p999' else level} needs {least_count(LEVELS[level]):,}" for level in levels
     )
-    return f"{NONE}: too few {of}: n={fewest:,} in the run with the fewest, {needs}"
+    where = " in the run with the fewest" if runs > 1 else ""
+    return f"{NONE}: too few {of}: n={fewest:,}{where}, {needs}"
 
 
 def _shortest(key: str, others: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from fanin import spec
 from fanin.looks import COLOURS, Look, among, look
-from fanin.measures import by_scheme, seeds_of
+from fanin.measures import by_scheme
 from fanin.plot.axes import across_figure
 from fanin.result import Result
 
@@ -93,11 +93,12 @@ def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes:
     names = dict.fromkeys(result.name for result in results)
     described = dict.fromkeys(spec.describe(result.spec) for result in results)
     title = f"{' and '.join(names)}: {next(iter(described)) if len(described) == 1 else 'several specs'}"
-    seeds = seeds_of(results)
+    seeds = sorted({len(group.runs) for group in groups_of(results)})
+    count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
     stopped = [f"{run.label} cancelled at {run.simulated_ms:.2f} ms" for run in results if run.cancelled]
     shown = dict.fromkeys(filter(None, notes))
     headed = [] if heading in {axes.get_title() for axes in figure.axes} else [heading]
-    said = [*filter(None, headed), f"{seeds} seeds" if seeds > 1 else "one seed", *shown, *stopped]
+    said = [*filter(None, headed), f"{count} seeds" if seeds[-1] > 1 else "one seed", *shown, *stopped]
     width = across_figure(figure, 11)
     lines = [line for text in (title, "; ".join(said)) for line in textwrap.wrap(text, width, break_on_hyphens=False)]
     figure.suptitle("\n".join(lines), fontsize=11)
