@@ -140,7 +140,7 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
 def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
     """One cumulative curve per scheme, its p99 in the legend; returns what must be known to read them."""
     seen = []
-    several = told = False
+    several = means = False
     for group in groups_of(results):
         times_us, shares = completion_cdf(group.runs)
         seen.append(times_us)
@@ -149,19 +149,20 @@ def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
             continue
         p99 = estimate([percentile(completion_us(reported(run)), 990) for run in group.runs])
         several |= len(group.runs) > 1
-        told |= p99.mean is not None and len(group.runs) > 1
+        means |= p99.mean is not None and len(group.runs) > 1
         said = f"p99 {estimated(p99, time)}" if p99.mean is not None else f"{times_us.size:,} messages"
         keep = thin(times_us.size)
         axes.step(times_us[keep], shares[keep], where="post", label=f"{group.name} ({said})", **group.line)
     x = time_axis(axes, np.concatenate(seen), "FCT")
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
     axes.set_ylim(0, 1.01)
-    what = f"{sizes_text(results[0])} messages".lstrip()
+    told = dict.fromkeys(sizes_text(result) for result in results)
+    what = f"{next(iter(told)) if len(told) == 1 else 'reported'} messages".lstrip()
     dress(axes, f"FCT of {what}", x, f"share of {what}", legend=False)
     if not any(times.size for times in seen):
         say(axes, "none finished")
     pooled = "distributions: all seeds pooled" if several else ""
-    return f"{pooled}; p99: mean over seeds with half of its 95 % interval" if told else pooled
+    return f"{pooled}; p99: mean over seeds with half of its 95 % interval" if means else pooled
 
 
 def draw_queues(axes: Axes, results: Sequence[Result]) -> str:

@@ -42,7 +42,8 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
         values = [value for value in found.values if value in line and line[value].mean is not None]
         half = [(line[value].half or 0.0) / scale for value in values]
         # Side by side, so that the intervals at one place are told apart.
-        aside = (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
+        alone = all(len(line) == 1 for line in found.lines.values())
+        aside = 0.0 if alone else (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
         means = [(line[value].mean or 0.0) / scale for value in values]
         draw_points(axes, [shifted(value, aside) for value in values], means, half, looks[name], name)
     if log:
