@@ -12,8 +12,8 @@ from fanin.spec import schemes_to_compare
 
 TEMPLATES = {path.stem: path for path in (ROOT / "python" / "fanin" / "templates").glob("*.toml")}
 PICTURES = {
-    "incast": ("completion", "slowdown", "queue-over-time", "goodput", "rates", "pauses", "utilisation"),
-    "web-search": ("completion", "slowdown", "queues", "goodput", "utilisation"),
+    "incast": ("fct", "slowdown", "queue-over-time", "goodput", "rates", "pauses", "utilisation"),
+    "web-search": ("fct", "slowdown", "queues", "goodput", "utilisation"),
     "fairness": ("queue-over-time", "goodput", "rates", "pauses"),
 }
 

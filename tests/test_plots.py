@@ -6,18 +6,21 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import fanin
-from fanin import measures, over_time, plot
+from fanin import measures, over_time, plot, table
 from fanin.looks import look
+from fanin.plot.axes import log_ticks, plain_number, set_axis, time_axis, time_text
 from fanin.plot.base import peaks, shades, steps
 from fanin.result import Manifest, Summary, TableName
 
@@ -112,29 +115,55 @@ def made(flows: Sequence[tuple[int, int | None, float | None]], scheme: str = "n
 def test_few_sizes_have_a_bin_each_and_percentiles_are_by_nearest_rank() -> None:
     ones = [(1000, 10, float(place)) for place in range(1, 101)]
     twos: list[tuple[int, int | None, float | None]] = [(2000, 10, 7.0), (2000, None, None), (2000, 10, None)]
-    table = measures.slowdown_by_size([made(ones), made(twos)])
-    assert table.rows() == [(1000, 1000, 100, 0, 50.0, 95.0, 99.0), (2000, 2000, 2, 1, 7.0, 7.0, 7.0)]
+    table = measures.slowdown_by_size([made([*ones, *twos])])
+    assert table.drop("^.*ci95$").rows() == [
+        (1000, 1000, 100, 0, 50.0, 95.0, 99.0),
+        # Two are enough for a median, but only one of them has an ideal.
+        (2000, 2000, 2, 1, None, None, None),
+    ]
+    (again,) = measures.slowdown_by_size([made(ones), made(ones[:99])]).rows(named=True)
+    assert again["count"] == 199
+    assert again["p95"] == 95.0
+    assert again["p50"] == 50.0
+    assert again["p99"] is None, "a run of 99 messages has no p99, so there is no mean over both"
+    assert again["p50_ci95"] == 0.0
     rare = [(500, 10, 1.0), (700, 10, 1.0)]
     assert measures.size_bins([made(ones), made(rare)]) == [(500, 500), (700, 700), (1000, 1000)]
 
 
 def test_many_sizes_are_cut_into_bins_of_equal_counts() -> None:
     flows = [(size, 10, 1.0) for size in range(1, 101)]
-    bins = measures.size_bins([made(flows)])
+    bins = measures.size_bins([made(flows)], 10)
     assert bins == [(10 * k + 1, 10 * k + 10) for k in range(10)]
     assert measures.slowdown_by_size([made(flows)], bins)["count"].to_list() == [10] * 10
     # One size that half of the messages have is in one bin, whatever that holds then.
     lumpy = [(size, 10, 1.0) for size in range(1, 51)] + [(50, 10, 1.0)] * 50
-    parted = measures.slowdown_by_size([made(lumpy)])
+    parted = measures.slowdown_by_size([made(lumpy)], 10)
     assert parted["upper_bytes"].to_list() == [10, 20, 30, 40, 50]
     assert parted["lower_bytes"].to_list() == [1, 11, 21, 31, 41]
     assert parted["count"].to_list() == [10, 10, 10, 10, 60]
 
 
+@pytest.mark.parametrize(
+    ("messages", "bins", "least"),
+    # Enough for a p99 in each, for a p95, for a median, and as many bins as are easy to read.
+    [(310, 3, 100), (299, 9, 20), (66, 3, 20), (59, 9, 2), (5000, 10, 500)],
+)
+def test_bins_hold_enough_for_the_highest_percentile_that_three_bins_allow(
+    messages: int, bins: int, least: int
+) -> None:
+    run = made([(size, 10, 1.0) for size in range(messages)])
+    made_bins = measures.size_bins([run, run])
+    assert len(made_bins) == bins
+    counts = measures.slowdown_by_size([run], made_bins)["count"]
+    assert counts.sum() == messages
+    assert least <= int(cast("int", counts.min()))
+
+
 def test_without_messages_there_are_no_bins() -> None:
     assert measures.size_bins([made([])]) == []
     assert measures.slowdown_by_size([made([])]).is_empty()
-    assert measures.slowdown_by_size([made([(5, None, None)])]).rows() == [(5, 5, 0, 1, None, None, None)]
+    assert measures.slowdown_by_size([made([(5, None, None)])]).rows()[0][:4] == (5, 5, 0, 1)
 
 
 def test_completion_cdf_rises_to_one() -> None:
@@ -304,35 +333,197 @@ def test_curves_are_the_measures_in_the_colours_of_schemes(seen: fanin.Result) -
 
 def test_slowdowns_of_each_scheme_are_drawn_over_the_same_bins() -> None:
     slow = made([(2000, 10, float(place)) for place in range(1, 101)], "dcqcn")
-    fast = made([(2000, 10, 1.0), (8000, 10, 2.0)], "hpcc")
+    fast = made([(2000, 10, 1.0)] * 100 + [(8000, 10, 2.0)] * 50, "hpcc")
     figure = plot.slowdown_by_size([slow, fast])
-    assert [axes.get_title() for axes in figure.axes] == ["Slowdown p50", "Slowdown p95", "Slowdown p99"]
-    for drawn, value in zip(curves(figure), (50.0, 95.0, 99.0), strict=True):
-        assert drawn["hpcc"][1].tolist() == [1.0, 2.0]
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["Slowdown p50", "Slowdown p95", "Slowdown p99"]
+    for drawn, value in zip(curves(figure), (50.0, 95.0, 99.0), strict=False):
         assert drawn["dcqcn"][1][0] == value
         assert np.isnan(drawn["dcqcn"][1][1]), "it has none of 8 KB"
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["2 KB", "8 KB"]
+        assert drawn["hpcc"][1][0] == 1.0
+        assert drawn["hpcc"][1][1] == 2.0 or value == 99.0
+    assert np.isnan(curves(figure)[2]["hpcc"][1][1]), "50 messages are too few for a p99"
+    assert "p99 100" in figure.get_suptitle()
+    below = figure.axes[3]
+    assert [text.get_text() for text in below.get_xticklabels()] == ["2 KB", "8 KB"]
+    assert [text.get_text() for text in below.texts] == ["100", "25"], "messages in a run"
 
 
-def test_goodput_has_a_panel_per_scheme_and_fairness_below(seen: fanin.Result) -> None:
+def test_goodput_has_a_panel_per_scheme_and_fairness_beside(seen: fanin.Result) -> None:
     other = run(ALL, scheme="dcqcn")
     figure = plot.goodput([seen, other])
-    wholes, first, wholes_too, second, fair = curves(figure)
+    wholes, first, fair, wholes_too, second, fair_too = curves(figure)
     assert list(wholes) == list(wholes_too) == ["queries"]
     assert list(first) == list(second) == ["long:0", "queries:0", "queries:1"]
-    assert list(fair) == ["none", "dcqcn"]
+    assert [*fair, *fair_too] == ["none", "dcqcn"]
     table = over_time.goodput_over_time(seen).filter(pl.col("where") == "queries:1")
     across, up = first["queries:1"]
     assert np.array_equal(up[::2], table["gbps"].to_numpy())
     assert np.allclose(across[::2] * 1e3, table["begin_us"].to_numpy())
-    assert figure.axes[1].get_ylim() == figure.axes[3].get_ylim()
+    assert figure.axes[1].get_ylim() == figure.axes[4].get_ylim()
 
 
-def test_seeds_of_a_scheme_are_pooled_or_the_first_is_named(seen: fanin.Result) -> None:
-    (drawn,) = curves(plot.queue_over_time([seen, seen]))
-    assert list(drawn) == ["none (first of 2 runs)"]
-    (pooled,) = curves(plot.completion([seen, seen]))
-    assert len(pooled) == 1
+# Several seeds.
+
+
+@pytest.fixture(scope="module")
+def seeds(folder: None) -> list[fanin.Result]:  # noqa: ARG001
+    """Three runs of one spec under one scheme, with everything watched."""
+    changes = [
+        "network.marking={ kind = 'step', above = '10 KB' }",
+        "traffic.queries.pattern.senders=['h1', 'h2', 'h3', 'h4']",
+        "traffic.queries.pattern.jitter='20 us'",
+    ]
+    return fanin.compare(write(ALL), ["dcqcn"], 3, set=changes, progress=False).results
+
+
+@pytest.mark.parametrize("kind", list(plot.KINDS))
+def test_every_picture_is_of_all_seeds(seeds: list[fanin.Result], kind: str) -> None:
+    """The last of the seeds changes what is drawn."""
+    two, three = plot.KINDS[kind](seeds[:2]), plot.KINDS[kind](seeds)
+    assert "3 seeds" in three.get_suptitle()
+
+    def drawn(figure: Figure) -> list[tuple[float, ...]]:
+        lines = [line for axes in figure.axes for line in axes.get_lines()]
+        return [tuple(np.nan_to_num(np.asarray(line.get_ydata(), float))) for line in lines]
+
+    assert drawn(two) != drawn(three)
+    again = plot.KINDS[kind](seeds[::-1])
+    assert len(drawn(again)) == len(drawn(three))
+    for one, other in zip(drawn(again), drawn(three), strict=True):
+        assert one == pytest.approx(other), "in whatever order they come"
+
+
+def test_curves_over_time_are_means_of_the_seeds_with_a_band(seeds: list[fanin.Result]) -> None:
+    figure = plot.queue_over_time(seeds)
+    (drawn,) = curves(figure)
+    each = [over_time.queue_over_time(run)["longest_bytes"].to_numpy() for run in seeds]
+    assert len({tuple(one) for one in each}) == 3
+    assert np.allclose(drawn["dcqcn"][1] * 1e3, np.mean(each, axis=0))
+    (band,) = figure.axes[0].collections
+    (path,) = band.get_paths()
+    assert np.asarray(path.vertices)[:, 1].max() * 1e3 == pytest.approx(np.max(each))
+    assert "band from the smallest to the largest" in figure.get_suptitle()
+    (alone,) = plot.queue_over_time(seeds[0]).axes
+    assert len(alone.collections) == 0
+    watched = plot.pauses(seeds)
+    counts = [over_time.pauses_over_time(run)["paused"].to_numpy() for run in seeds]
+    assert np.allclose(curves(watched)[0]["dcqcn"][1][::2], np.mean(counts, axis=0))
+
+
+def test_utilisation_is_the_mean_over_seeds(seeds: list[fanin.Result]) -> None:
+    (drawn,) = curves(plot.utilisation(seeds))
+    tables = [measures.utilisation_by_tier(run) for run in seeds]
+    assert np.allclose(drawn["dcqcn"][1], np.mean([table["mean"].to_numpy() for table in tables], axis=0))
+    whole = measures.utilisation_by_tier(seeds)
+    assert whole["ci95"].null_count() == 0
+    assert measures.utilisation_by_tier(seeds[:1])["ci95"].null_count() == whole.height
+    ports = [table["utilisation"][3].to_list() for table in tables]
+    assert whole["utilisation"][3].to_list() == pytest.approx(np.mean(ports, axis=0).tolist())
+
+
+def test_a_distribution_pools_the_seeds_and_its_p99_is_that_of_the_table(tiny: Path) -> None:
+    compared = fanin.compare(tiny, ["none"], 3, progress=False)
+    figure = plot.completion(compared)
+    ((label, (times, _)),) = curves(figure)[0].items()
+    assert len(times) == sum(measures.reported(run).height for run in compared.results)
+    (row,) = compared.rows
+    assert label == f"none (p99 {table.with_interval(row, 'fct_p99_us', table.time)})"
+    assert "pooled" in figure.get_suptitle()
+
+
+def test_many_schemes_have_a_panel_each_over_time(seen: fanin.Result) -> None:
+    runs = [seen, *(run(ALL, scheme=scheme) for scheme in ("dcqcn", "hpcc", "dctcp-rate"))]
+    for draw in (plot.queue_over_time, plot.pauses):
+        figure = draw(runs)
+        panels = [axes.get_title(loc="left") for axes in figure.axes]
+        assert panels == ["none", "dcqcn", "hpcc", "dctcp-rate"]
+        assert len({axes.get_ylim() for axes in figure.axes}) == 1
+        assert figure.get_suptitle().split("\n")[1].startswith(("Longest", "Queues held"))
+
+
+def overprinted(figure: Figure) -> list[str]:
+    """Labels of an axis that lie over one another, and legends and titles that lie over data or one another."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    found = []
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            labels = [t.label1 for t in ticks if t.label1.get_visible() and t.label1.get_text()]
+            if axis is axes.xaxis and any(label.get_rotation() for label in labels):
+                continue  # boxes of slanted words overlap where the words do not
+            boxes = [(label.get_text(), label.get_window_extent(renderer)) for label in labels]
+            for (one, box), (two, other) in pairwise(boxes):
+                if box.overlaps(other):
+                    found.append(f"{axes.get_title()}: {one} over {two}")
+    legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()) is not None)]
+    for legend in legends:
+        box = legend.get_window_extent(renderer)
+        found += [f"a legend over {axes.get_title()}" for axes in figure.axes if box.overlaps(axes.bbox)]
+        if not (figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and figure.bbox.y0 <= box.y0):
+            found.append("a legend beyond the figure")
+    suptitle = figure._suptitle.get_window_extent(renderer)  # type: ignore[attr-defined]
+    found += [
+        f"the title over {axes.get_title()}"
+        for axes in figure.axes
+        if suptitle.overlaps(axes.title.get_window_extent())
+    ]
+    return found
+
+
+MANY = ["dcqcn", "dctcp-rate", "hpcc", "dart", "none", "fixed-window", "newreno", "dctcp"]
+
+
+@pytest.fixture(scope="module")
+def many(folder: None, seeds: list[fanin.Result]) -> dict[str, list[fanin.Result]]:  # noqa: ARG001
+    """One scheme and eight, with one seed and two, and messages of sizes and times that span decades."""
+    spread = [
+        "traffic.queries.size={ cdf = 'WebSearch' }",
+        "traffic.queries.pattern.jitter='20 us'",
+        "measure.window='3 ms'",
+    ]
+    compared = fanin.compare(write(ALL), MANY, 2, set=spread, progress=False).results
+    return {
+        "one": compared[:1],
+        "one scheme, two seeds": compared[:2],
+        "eight schemes": compared[::2],
+        "eight schemes, two seeds": compared,
+        "three seeds": seeds,
+    }
+
+
+@pytest.mark.parametrize("kind", list(plot.KINDS))
+def test_nothing_is_printed_over_anything(many: dict[str, list[fanin.Result]], kind: str) -> None:
+    for what, runs in many.items():
+        assert overprinted(plot.KINDS[kind](runs)) == [], what
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 3), (0.9, 40), (3, 7e4), (10, 2e8), (1e-3, 1e12)])
+def test_ticks_of_logarithmic_axes_are_few_round_numbers(low: float, high: float) -> None:
+    ticks = log_ticks(low, high, 7)
+    assert 1 <= len(ticks) <= 7
+    assert all(low <= tick <= high * (1 + 1e-9) for tick in ticks)
+    assert {float(f"{tick:e}".split("e")[0]) for tick in ticks} <= {1.0, 2.0, 3.0, 5.0}
+
+
+def test_values_stand_as_people_write_them() -> None:
+    assert [time_text(us) for us in (0.5, 10, 2000, 5e6)] == ["0.5 us", "10 us", "2 ms", "5 s"]
+    assert [plain_number(value) for value in (0.25, 3.0, 1e6)] == ["0.25", "3", "1,000,000"]
+    assert measures.size_text(1_000_000) == "1 MB"
+    assert measures.bin_texts([(1, 1_333_333), (2_000_000, 2_000_000)])[0] == ["1.33 MB", "2 MB"]
+
+
+def test_an_axis_is_logarithmic_where_values_span_decades() -> None:
+    axes = Figure().subplots()
+    assert not set_axis(axes, "y", [1.0, 19.0])
+    assert axes.get_yscale() == "linear"
+    assert set_axis(axes, "y", [1.0, 21.0])
+    assert axes.get_yscale() == "log"
+    assert not set_axis(Figure().subplots(), "y", [0.0, 1000.0]), "there is no place for 0"
+    assert time_axis(Figure().subplots(), [1.0, 2000.0], "FCT") == "FCT (log scale)"
+    assert time_axis(Figure().subplots(), [1500.0, 2600.0], "FCT") == "FCT (ms)"
 
 
 LINE = re.compile(r"add to measure\.series: (\{.*\})$")
@@ -378,8 +569,7 @@ def test_a_run_without_a_finished_message_is_drawn() -> None:
     assert cut.flows().filter("measured")["completion_ps"].count() == 0
     for kind, draw in plot.KINDS.items():
         assert draw(cut).axes, kind
-    legend = plot.slowdown_by_size(cut).axes[0].get_legend()
-    assert legend is not None
+    (legend,) = plot.slowdown_by_size(cut).legends
     assert "unfinished" in legend.get_texts()[0].get_text()
     assert "none finished" in texts(plot.slowdown_by_size(cut).axes[0])
     assert "Not complete when the run stopped. None of its packets had arrived." in plot.timeline(cut).get_suptitle()
@@ -410,10 +600,10 @@ def test_pictures_are_loaded_when_they_are_asked_for() -> None:
 def test_no_peak_is_lost_where_curves_are_thinned() -> None:
     values = np.zeros(100_000)
     values[[0, 51_234, 99_999]] = 7, 9, 8
-    times, kept = peaks(np.arange(100_000.0), values, 500)
-    assert len(times) == len(kept) == 500
-    assert sorted(kept)[-3:] == [7, 8, 9]
-    assert (np.diff(times) > 0).all()
+    kept = peaks(values, 500)
+    assert len(kept) == 500
+    assert sorted(values[kept])[-3:] == [7, 8, 9]
+    assert (np.diff(kept) > 0).all()
 
 
 def test_steps_leave_gaps_open() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 import fanin
-from fanin import table
+from fanin import measures, over_time, table
 from fanin.looks import look
+from fanin.over_seeds import half_width
 from fanin.reporting import charts, figures, report
 from fanin.result import Drops, Summary
 
@@ -171,21 +173,93 @@ def test_the_table_is_that_of_the_terminal(read: Reader, watched: fanin.Comparis
     assert told["PFC pause time"] == [table.time(row.paused_us) for row in watched.rows]
 
 
-def test_the_best_of_a_row_is_marked_unless_it_left_messages_unfinished(
-    read: Reader, watched: fanin.Comparison
-) -> None:
+def test_nothing_is_marked_as_the_best_of_one_seed(read: Reader, watched: fanin.Comparison) -> None:
     names = [row[0] for row in read.tables["numbers"]]
     marks = dict(zip(names, read.classes["numbers"], strict=True))
-    rows = watched.rows
-    assert any(row.unfinished for row in rows), "no drain: some are on their way at the end"
-    best = max(rows, key=lambda row: row.long_goodput_gbps or 0.0)
-    assert marks["long-flow goodput, sum"][1:] == ["best" if row is best else "" for row in rows]
-    for row, mark, time_mark in zip(
-        rows, marks["messages unfinished"][1:], marks["16 KB: completion p99"][1:], strict=True
-    ):
-        assert mark == ("unfinished" if row.unfinished else "best")
-        assert time_mark == "" or row.unfinished == 0, "its slowest may be those that it left"
-    assert set(marks["messages started"]) == {""}
+    assert any(row.unfinished for row in watched.rows), "no drain: some are on their way at the end"
+    assert {mark for row in marks.values() for mark in row} == {"", "unfinished"}
+    assert marks["messages unfinished"][1:] == ["unfinished" if row.unfinished else "" for row in watched.rows]
+    assert "one seed: there is no interval" in read.text
+    assert "Marked" not in read.text
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> fanin.Comparison:
+    """The same under two schemes with three seeds."""
+    path = tmp_path_factory.mktemp("report") / "seeds.toml"
+    path.write_text(SPEC.replace("NAME", "seeds"))
+    return fanin.compare(path, ["dcqcn", "none"], 3, progress=False)
+
+
+def test_marks_are_those_of_the_terminal(tiny: Path, tmp_path: Path) -> None:
+    several = fanin.compare(tiny, ["dcqcn", "none"], 3, progress=False)
+    page = Reader(report(several, tmp_path / "report.html").read_text(encoding="utf-8"))
+    best = {line.name: line.best for section in table.lines(several) for line in section}
+    assert any(place is not None for place in best.values())
+    for (name, *_), (_, *classes) in zip(page.tables["numbers"][1:], page.classes["numbers"][1:], strict=True):
+        assert [mark == "best" for mark in classes] == [place == best[name] for place in range(2)], name
+    assert "its 95 % interval is apart from those of all others" in page.text
+
+
+def test_charts_are_of_all_seeds(seeds: fanin.Comparison) -> None:
+    made = {chart.id: chart for chart in charts.charts(seeds.results)}
+    fewer = {chart.id: chart for chart in charts.charts([r for r in seeds.results if r.manifest["seed"] != 3])}
+    assert set(made) == CHARTS
+    for key, chart in made.items():
+        if chart.figure is None:
+            continue
+        assert "3 seeds: " in chart.note, key
+        assert chart.figure["data"] != cast("dict[str, Any]", fewer[key].figure)["data"], key
+    queues = cast("list[dict[str, Any]]", cast("dict[str, Any]", made["queues"].figure)["data"])
+    curve, band = queues[0], queues[1]
+    each = [over_time.queue_over_time(run)["longest_bytes"].to_numpy() for run in seeds.results[:3]]
+    assert curve["y"] == pytest.approx([sum(values) / 3e3 for values in zip(*each, strict=True)], rel=1e-5)
+    assert max(band["y"]) == pytest.approx(max(one.max() for one in each) / 1e3, rel=1e-5)
+    assert band["fill"] == "toself"
+    assert (band["meta"]["scheme"], band["showlegend"]) == ("dcqcn", False), "it is hidden with its scheme"
+    bar = cast("list[dict[str, Any]]", cast("dict[str, Any]", made["utilisation"].figure)["data"])[0]
+    mean = measures.utilisation_by_tier(seeds.results[:3])
+    assert bar["y"] == pytest.approx((mean["mean"] * 100).to_list(), rel=1e-5)
+    assert bar["error_y"]["array"] == pytest.approx((mean["ci95"] * 100).to_list(), rel=1e-5)
+    assert "pooled" in made["completion"].note
+    assert any("error_y" in trace for trace in cast("dict[str, Any]", made["slowdown"].figure)["data"])
+
+
+def test_a_chart_says_that_transports_differ(watched: fanin.Comparison, tiny: Path, tmp_path: Path) -> None:
+    mixed = fanin.compare(tiny, ["dctcp", "dcqcn"], set=["measure.window=1 ms"], progress=False)
+    page = Reader(report(mixed, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "dctcp-rate is DCTCP's law over RDMA" in page.text
+    assert "law over RDMA" not in Reader(report(watched, tmp_path / "report.html").read_text(encoding="utf-8")).text
+
+
+def test_a_sweep_has_a_report(tiny: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        swept = fanin.sweep(
+            tiny, ["dcqcn", "none"], [0.2, 0.4], 2, out=tmp_path / "loads", executor=threads, progress=False
+        )
+    written = report(tmp_path / "loads")
+    assert written == tmp_path / "loads" / "report.html"
+    page = Reader(written.read_text(encoding="utf-8"))
+    found = figures_of(page)
+    assert {"fct-p50-us", "fct-p99-us", "slowdown-p99", "long-goodput-gbps", "marked-share"} <= set(found)
+    assert "drops" not in found, "nothing was dropped"
+    numbers = swept.table()
+    first, second = found["fct-p99-us"]["data"]
+    for trace, scheme in ((first, "dcqcn"), (second, "none")):
+        assert trace["meta"]["scheme"] == scheme
+        assert trace["x"] == [0.2, 0.4]
+        values = numbers.filter(scheme=scheme, load=0.2)["fct_p99_us"]
+        assert trace["y"][0] == pytest.approx(values.mean(), rel=1e-5)
+        assert trace["error_y"]["array"][0] == pytest.approx(half_width(values.to_list()), rel=1e-5)
+    layout = found["fct-p99-us"]["layout"]
+    assert layout["xaxis"]["ticktext"] == ["20 %", "40 %"]
+    assert layout["yaxis"]["title"]["text"] == "99th percentile FCT (us)"
+    assert [row[:3] for row in page.tables["numbers"][1:]] == [
+        [scheme, load, "2"] for scheme in ("dcqcn", "none") for load in ("20 %", "40 %")
+    ]
+    assert len(page.tables["runs"]) == 1 + 8
+    assert "mean over the seeds, with half of its 95 % interval" in page.text
+    assert [link for link in page.links if not link.startswith("data:")] == []
 
 
 def test_what_a_spec_says_stays_text(read: Reader, written: Path) -> None:
@@ -259,8 +333,10 @@ def test_many_sizes_have_short_labels_and_whole_ranges(root: Path) -> None:
     made = {chart.id: chart for chart in charts.charts([ran])}["slowdown"].figure
     assert made is not None
     trace = cast("list[dict[str, Any]]", made["data"])[0]
-    assert max(len(label) for label in trace["x"]) <= len("9.99 KB")
-    assert len(set(trace["x"])) == len(trace["x"]) > 5
+    sizes, counts = zip(*(label.split("<br>n=") for label in trace["x"]), strict=True)
+    assert max(map(len, sizes)) <= len("9.99 KB")
+    assert [int(count) for count in counts] == [finished for _, finished, _ in trace["customdata"]]
+    assert len(set(trace["x"])) == len(trace["x"]) >= 3
     counted = sum(finished + unfinished for _, finished, unfinished in trace["customdata"])
     assert counted == ran.flows()["measured"].sum()
     assert all(" to " in size or size.endswith("B") for size, *_ in trace["customdata"])

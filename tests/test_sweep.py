@@ -22,7 +22,7 @@ import pytest
 import fanin
 from conftest import Command
 from fanin import SpecError, SweepState
-from fanin.sweeps import display, grid, pools
+from fanin.sweeps import display, grid, means, pools
 
 BUSY = "measure.window=200 ms"
 """A run of some tenths of a second, so that it can be caught while it is under way."""
@@ -63,7 +63,8 @@ def test_the_grid_is_the_product_with_seeds_fastest(tiny: Path, tmp_path: Path, 
     assert table.columns[:6] == ["scheme", "load", "measure.window", "seed", "status", "errors"]
     assert set(table["status"]) == {"done"}
     assert table["event_hash"].n_unique() == 16
-    assert table["fct_p99_us"].null_count() == 0
+    assert table["fct_p50_us"].null_count() == 0
+    assert (table["fct_p99_us"].is_null() == (table["reported"] < 100)).all(), "too few messages for a p99"
     assert table["load"].dtype == pl.Float64
     # Each row is the run that it says it is.
     alone = fanin.run(
@@ -75,7 +76,7 @@ def test_the_grid_is_the_product_with_seeds_fastest(tiny: Path, tmp_path: Path, 
     )
     row = table.row(15, named=True)
     assert row["event_hash"] == alone.manifest["event_hash"]
-    assert row["fct_p99_us"] == alone.summary()["traffics"][0]["completion_us"]["p99"]
+    assert row["fct_p50_us"] == alone.summary()["traffics"][0]["completion_us"]["p50"]
     # The files hold the same, and any library reads them.
     assert pl.read_parquet(out / "sweep.parquet").equals(table)
     assert pl.read_csv(out / "sweep.csv")["event_hash"].to_list() == table["event_hash"].to_list()
@@ -97,18 +98,67 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     figure = swept.plot(path=tmp_path / "loads.png")
     assert (tmp_path / "loads.png").stat().st_size > 10_000
     (axes,) = figure.axes
-    labels = [f"{scheme} window={window} ms" for scheme in ("dcqcn", "none") for window in (2, 3)]
+    labels = [f"{scheme} (window={window} ms)" for scheme in ("dcqcn", "none") for window in (2, 3)]
     assert axes.get_legend_handles_labels()[1] == labels
     line = axes.lines[0]
+    drawn = [line for line in axes.lines if line.get_label() in labels]
+    assert len({line.get_color() for line in drawn}) == 4, "told apart by colour"
+    assert len({line.get_marker() for line in drawn}) == 4
+    assert axes.get_ylabel() == "Median FCT (us)", "some runs have too few messages for a p99"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["20 %", "40 %"]
+    assert "mean over 2 seeds, bars: 95 % intervals" in figure.get_suptitle()
     table = swept.table().filter(scheme="dcqcn").filter(pl.col("measure.window") == "2 ms")
-    assert np.asarray(line.get_xdata()).tolist() == [0.2, 0.4]
-    assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p99_us"].mean())
+    # A little aside of one another, so that intervals are told apart.
+    assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.2, 0.4], abs=0.01)
+    assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p50_us"].mean())
     by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
     assert [text.get_text() for text in by_window.get_xticklabels()] == ["2 ms", "3 ms"]
-    with pytest.raises(fanin.RunError, match="nonesuch: nothing to draw along; the columns that vary are scheme, load"):
+    with pytest.raises(
+        fanin.RunError,
+        match=r"nonesuch: not a column with several values; those of this grid are: load, measure\.window",
+    ):
         swept.plot("nonesuch")
     with pytest.raises(fanin.RunError, match="no number of a sweep"):
         swept.plot(y="event_hash")
+    with pytest.raises(fanin.RunError, match=r"did you mean fct_p99_us\?"):
+        swept.plot(y="fct_p9_us")
+    with pytest.raises(fanin.RunError, match="fct_p999_us: no run has enough messages for it"):
+        swept.plot(y="fct_p999_us")
+    assert repr(swept).startswith("<Sweep tiny incast: 16 of 16 runs done")
+    assert swept._repr_html_().count("<tr>") == 1 + 8
+
+
+def test_the_commands_show_report_and_draw_a_sweep_over_its_seeds(command: Command, tiny: Path, tmp_path: Path) -> None:
+    where = ("--out", "loads")
+    ran = command("sweep", tiny, "--schemes", "dcqcn,none", "--loads", "0.2,0.4", "--seeds", "2", *where)
+    assert ran.returncode == 0, ran.stderr
+    swept = fanin.load_sweep(tmp_path / "loads")
+    rows = [line.split() for line in ran.stdout.splitlines() if line.strip().startswith(("dcqcn", "none"))]
+    assert [row[:4] for row in rows] == [[s, ld, "%", "2"] for s in ("dcqcn", "none") for ld in ("20", "40")]
+    mean = swept.table().filter(scheme="dcqcn", load=0.2)["fct_p50_us"].mean()
+    assert float(rows[0][4]) == pytest.approx(mean, rel=0.01)
+    drawn = command("plot", "sweep", "loads", "--x", "load", "--y", "slowdown_p50")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "loads/sweep.png" in drawn.stdout
+    assert command("report", "loads").returncode == 0
+    refused = command("plot", "queues", "loads")
+    assert refused.returncode == 1
+    assert "only the numbers were kept, which fanin plot sweep draws" in refused.stderr
+    assert command("sweep", tiny, "--schemes", "dcqcn", "--seeds", "2", "--keep-runs", "--out", "kept").returncode == 0
+    assert command("plot", "fct", "kept").returncode == 0
+    assert "are of fanin plot sweep" in command("plot", "fct", "kept", "--x", "load").stderr
+
+
+def test_values_are_in_order_and_read_well() -> None:
+    assert means.in_order(["1 MB", "50 KB", "225 KB", "50 KB"]) == ["50 KB", "225 KB", "1 MB"]
+    assert means.in_order(["10 us", "1 ms"]) == ["10 us", "1 ms"]
+    assert means.in_order([16, 4, 8]) == [4, 8, 16]
+    assert means.in_order(["red", "step"]) == ["red", "step"]
+    assert [means.value_text("load", 0.35), means.value_text("k", 1000000), means.value_text("k", 2.5)] == [
+        "35 %",
+        "1,000,000",
+        "2.5",
+    ]
 
 
 def test_the_display_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,23 +7,27 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
 from fanin import limits
 from fanin._core import LimitError
-from fanin.measures import by_scheme, completion_us, messages, percentile, queries, reported
+from fanin.measures import completion_us, group_names, messages, percentile, queries, reported, scheme_name
+from fanin.over_seeds import Estimate, estimate
 from fanin.result import Result, RunError, check_target, is_run_folder, load, read_document
 from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
 from fanin.spec import schemes_to_compare, traffics_with
+from fanin.spec import traffics as traffics_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
+
+
+Numbers = dict[str, float | None]
+"""The numbers of one run, by the names of the fields of a row."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,14 @@ class Row:
     reported: float
     """Finished messages of the reported sizes: what the percentiles are over."""
     fct_p50_us: float | None
-    """Median of their completion times, each from its post to its last byte at the receiver; a number that some run lacks is
-    None."""
+    """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile that some
+    run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
     fct_p99_us: float | None
     """99th percentile of the same."""
     fct_p999_us: float | None
     """99.9th percentile of the same."""
     slowdown_p50: float | None
-    """Median of their slowdowns: completion time over its ideal, which the spec names."""
+    """Median of their slowdowns: FCT over its ideal, which the spec names."""
     slowdown_p99: float | None
     """99th percentile of the same."""
     slowdown_p999: float | None
@@ -80,6 +84,10 @@ class Row:
     ci95: dict[str, float]
     """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
 
+    def estimate(self, name: str) -> Estimate:
+        """A number with its interval."""
+        return Estimate(getattr(self, name), self.ci95.get(name))
+
     def to_json(self) -> dict[str, str | float | None]:
         """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`."""
         numbers = asdict(self)
@@ -98,7 +106,15 @@ class Comparison:
     @cached_property
     def rows(self) -> list[Row]:
         """One row per scheme, in the order of the runs."""
-        return [row(scheme, results) for scheme, results in by_scheme(self.results).items()]
+        of_scheme: dict[str, list[Numbers]] = {}
+        for scheme, found in zip(group_names(self.results), self.numbers, strict=True):
+            of_scheme.setdefault(scheme, []).append(found)
+        return [row(scheme, runs) for scheme, runs in of_scheme.items()]
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """The numbers of each run, by the names of a row's fields."""
+        return [numbers(result) for result in self.results]
 
     @property
     def errors(self) -> list[str]:
@@ -112,7 +128,18 @@ class Comparison:
         for result in self.results:
             for row in result.events().filter(pl.col("kind") == "warning").iter_rows(named=True):
                 told[row["detail"] if row["where"] == "spec" else f"{result.label}: {row['detail']}"] = None
-        return list(told)
+        return [*told, *mixed_transports(self.results)]
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{row.scheme} {_p99(row)}" for row in self.rows)
+        seeds = max((row.runs for row in self.rows), default=0)
+        named = self.results[0].name if self.results else "without a run"
+        return f"<Comparison {named}: {seeds} seed{'s' * (seeds != 1)}, FCT p99: {rows}>"
+
+    def _repr_html_(self) -> str:
+        from fanin import table
+
+        return table.html_of(self)
 
     def table(self) -> RenderableType:
         """The comparison as a table for a terminal."""
@@ -121,7 +148,7 @@ class Comparison:
         return table.comparison(self)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws completion times and queues of all schemes, to a file if a path is given."""
+        """Draws FCTs and queues of all schemes, to a file if a path is given."""
         from fanin import plot
 
         return plot.comparison(self, path)
@@ -217,31 +244,45 @@ def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
     return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
 
 
-def row(scheme: str, results: Sequence[Result]) -> Row:
+def mixed_transports(results: Sequence[Result]) -> list[str]:
+    """A warning where runs under one spec are over different transports, since not only the schemes differ then."""
+    over: dict[str, dict[str, None]] = {"tcp": {}, "rdma": {}}
+    for result in results:
+        transports = {str(traffic["transport"]) for traffic in traffics_of(result.spec) if "transport" in traffic}
+        if (
+            len(transports) == 1 and transports <= over.keys()
+        ):  # a spec that has both side by side compares them on purpose
+            over[transports.pop()][scheme_name(result)] = None
+    tcp, rdma = list(over["tcp"]), list(over["rdma"])
+    if not tcp or not rdma:
+        return []
+    runs = "runs" if len(tcp) == 1 else "run"
+    hint = "; dctcp-rate is DCTCP's law over RDMA" if "dctcp" in tcp else ""
+    return [
+        f"{_listed(tcp)} {runs} over TCP with its handshake, acknowledgements and timers, {_listed(rdma)} over RDMA: "
+        f"differences are of the transports too{hint}"
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def row(scheme: str, runs: Sequence[Numbers]) -> Row:
     """Sums up the runs of one scheme."""
-    runs = [numbers(result) for result in results]
-    means: dict[str, float | None] = {}
-    ci95: dict[str, float] = {}
-    for name in runs[0]:
-        values = [value for run in runs if (value := run[name]) is not None]
-        if len(values) < len(runs):
-            means[name] = None  # a mean over the runs that have it would leave out the worst
-        elif len(values) == 1:
-            means[name] = values[0]
-        else:
-            means[name] = fmean(values)
-            ci95[name] = half_width(values)
+    found = {name: estimate([run[name] for run in runs]) for name in runs[0]}
+    means = {name: one.mean for name, one in found.items()}
+    ci95 = {name: one.half for name, one in found.items() if one.half is not None}
     return Row(scheme=scheme, runs=len(runs), ci95=ci95, **cast("dict[str, Any]", means))
 
 
-def half_width(values: Sequence[float]) -> float:
-    """Half the width of the 95 % confidence interval of the mean of at least two values, by Student's t."""
-    from scipy.special import stdtrit
+def _p99(row: Row) -> str:
+    from fanin import table
 
-    return float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / sqrt(len(values))
+    return table.with_interval(row, "fct_p99_us", table.time)
 
 
-def numbers(result: Result) -> dict[str, float | None]:
+def numbers(result: Result) -> Numbers:
     """The numbers of one run that a row is made of, by the names of its fields."""
     posted = messages(result)
     sample = reported(result)

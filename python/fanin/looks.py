@@ -1,13 +1,14 @@
 """How a scheme looks: one colour, dash and marker for each, the same in every picture.
 
-A family of schemes shares a colour of the palette of Okabe and Ito, which is told apart under every common colour
-blindness; where markers are drawn they tell families apart in grey, too. Its members differ by dash.
+A family of schemes shares a hue of the palette of Okabe and Ito, which is told apart under every common colour
+blindness. Its members differ by shade, dash and marker.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +39,9 @@ FAMILIES = {
     "fixed": BLACK,
 }
 """By the first word of a scheme's name. A family that is not here gets a colour by its name."""
+
+MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
+"""For curves beyond those that the palette has colours for."""
 
 DASHES = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
 """As Plotly calls them."""
@@ -85,6 +89,33 @@ def look(scheme: str) -> Look:
     return Look(_colour(scheme), dashes[zlib.crc32(scheme.encode()) % len(dashes)], MARKERS[-1])
 
 
+def among(names: Sequence[str]) -> dict[str, Look]:
+    """The looks of curves that are drawn together.
+
+    A name is that of a scheme, or a scheme with what else tells it apart, such as "dart (load=20 %)". Where a scheme has
+    several curves, its first one looks as the scheme does, and each of the others has a colour of its own.
+    """
+    schemes = [name.split(" (")[0] for name in names]
+    firsts = {scheme: look(scheme) for scheme in schemes}
+    taken = {one.colour for one in firsts.values()}
+    left = [colour for colour in (*COLOURS, *MORE_COLOURS) if colour not in taken]
+    found: dict[str, Look] = {}
+    others = 0
+    for name, scheme in zip(names, schemes, strict=True):
+        if name in found:
+            continue
+        if scheme in firsts:
+            found[name] = firsts.pop(scheme)
+            continue
+        turn, place = divmod(others, max(1, len(left)))
+        colour = left[place] if left else COLOURS[others % len(COLOURS)]
+        used = Counter([one.marker for one in (*found.values(), *firsts.values())])
+        marker = min(MARKERS, key=lambda marker: used[marker])
+        found[name] = Look(colour, DASHES[turn % len(DASHES)], marker)
+        others += 1
+    return found
+
+
 def colours(names: Sequence[str]) -> list[str]:
     """A colour for each name: that of the scheme if it is the id of one, in any case, and else the next one left."""
     looks = _looks()
@@ -93,17 +124,31 @@ def colours(names: Sequence[str]) -> list[str]:
     return [colour or next(left) for colour in known]
 
 
+SHADES = (0.0, -0.4, 0.45, -0.65)
+"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are greys."""
+
+
 @cache
 def _looks() -> dict[str, Look]:
-    """Of every preset. Members of a family take dashes in the order of the registry; when those are used up, the next marker."""
+    """Of every preset. Members of a family take shades, dashes and markers in the order of the registry."""
     used: dict[str, int] = {}
     looks: dict[str, Look] = {}
     for row in _core.schemes():
         colour = _colour(row["id"])
-        turn, place = divmod(used.get(colour, 0), len(DASHES))
-        used[colour] = used.get(colour, 0) + 1
-        looks[row["id"]] = Look(colour, DASHES[place], MARKERS[(COLOURS.index(colour) + turn) % len(MARKERS)])
+        place = used.get(colour, 0)
+        used[colour] = place + 1
+        shade = SHADES[place % len(SHADES)]
+        shown = _shaded(colour, abs(shade) if colour == BLACK else shade)
+        marker = MARKERS[(COLOURS.index(colour) + place) % len(MARKERS)]
+        looks[row["id"]] = Look(shown, DASHES[place % len(DASHES)], marker)
     return looks
+
+
+def _shaded(colour: str, by: float) -> str:
+    """Towards white above zero, towards black below."""
+    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    mixed = [part + (255 - part) * by if by > 0 else part * (1 + by) for part in parts]
+    return "#" + "".join(f"{round(part):02X}" for part in mixed)
 
 
 def _colour(scheme: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from fanin import spec
+from fanin.over_seeds import estimate
 from fanin.result import Result, RunError
 
 if TYPE_CHECKING:
@@ -25,11 +27,67 @@ def scheme_name(result: Result) -> str:
 
 
 def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The runs of each scheme, in order."""
+    """The runs that differ in their seeds alone, by the name of their scheme, in order.
+
+    Runs of one scheme under several specs are no seeds of one another. Each spec's have a name of their own, such as
+    "dart (per_port=100 KB)".
+    """
     groups: dict[str, list[Result]] = {}
-    for result in results:
-        groups.setdefault(scheme_name(result), []).append(result)
+    for name, result in zip(group_names(results), results, strict=True):
+        groups.setdefault(name, []).append(result)
     return groups
+
+
+def group_names(results: Sequence[Result]) -> list[str]:
+    """For each run the name of its group of `by_scheme`."""
+    schemes = [scheme_name(result) for result in results]
+    settings = [_settings(result.spec) for result in results]
+    names = list(schemes)
+    for scheme in dict.fromkeys(schemes):
+        mine = [place for place, name in enumerate(schemes) if name == scheme]
+        distinct: list[dict[str, str]] = []
+        for place in mine:
+            if settings[place] not in distinct:
+                distinct.append(settings[place])
+        if len(distinct) > 1:
+            told = _told_apart(distinct)
+            for place in mine:
+                names[place] = f"{scheme} ({told[distinct.index(settings[place])]})"
+    return names
+
+
+MOST_TOLD = 2
+"""Settings that the name of a group lists; specs that differ in more are numbered."""
+
+
+def _told_apart(distinct: Sequence[dict[str, str]]) -> list[str]:
+    """What tells specs apart, in few words: their names, or the keys in which they differ."""
+    titles = [one.get("name", "") for one in distinct]
+    if len(set(titles)) == len(titles):
+        return titles
+    keys = [key for key in dict.fromkeys(k for one in distinct for k in one) if len({o.get(key) for o in distinct}) > 1]
+    if len(keys) > MOST_TOLD:
+        return [f"spec {number}" for number in range(1, len(distinct) + 1)]
+    return [", ".join(f"{key.split('.')[-1]}={one.get(key, 'none')}" for key in keys) for one in distinct]
+
+
+def _settings(spec: object, path: str = "") -> dict[str, str]:
+    """Every key of a spec but the seed, with its whole path, and its value as text."""
+    if isinstance(spec, Mapping):
+        entries = [(str(key), value) for key, value in spec.items() if path or key != "seed"]
+    elif isinstance(spec, list) and any(isinstance(value, Mapping) for value in spec):
+        entries = [(str(number), value) for number, value in enumerate(spec)]
+    else:
+        return {path: spec if isinstance(spec, str) else json.dumps(spec, default=str)}
+    found: dict[str, str] = {}
+    for key, value in entries:
+        found |= _settings(value, f"{path}.{key}" if path else key)
+    return found
+
+
+def seeds_of(results: Sequence[Result]) -> int:
+    """How many runs a group has at most: its seeds."""
+    return max(len(runs) for runs in by_scheme(results).values())
 
 
 def messages(result: Result) -> pl.DataFrame:
@@ -72,7 +130,7 @@ def queries(result: Result) -> pl.DataFrame:
 
 
 def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
-    """Completion times of finished flows, in microseconds."""
+    """FCTs of finished flows, in microseconds."""
     # Divided by NumPy, which rounds as the native module does; Polars multiplies by the reciprocal.
     return flows["completion_ps"].to_numpy() / 1e6
 
@@ -92,16 +150,28 @@ def sizes_text(result: Result) -> str:
     return size_text(smallest) if smallest == largest else f"{size_text(smallest)} to {size_text(largest)}"
 
 
-def size_text(size_bytes: int) -> str:
+def size_text(size_bytes: float) -> str:
     """For example "8 KB"."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size_bytes >= scale:
             return f"{size_bytes / scale:g} {unit}"
-    return f"{size_bytes} B"
+    return f"{size_bytes:g} B"
+
+
+def least_count(per_mille: int) -> int:
+    """How many values a percentile needs, so that at least one of them lies above it: 2 for p50, 20 for p95, 100 for p99,
+    1,000 for p99.9."""
+    return 1 if per_mille >= 1000 else -(-1000 // (1000 - per_mille))
 
 
 def percentile(values: NDArray[np.float64], per_mille: int) -> float | None:
-    """By nearest rank: the smallest value that at least this share of all values does not exceed."""
+    """The percentile by `nearest_rank`; None of fewer values than `least_count`: it would be their largest, whatever
+    its name."""
+    return nearest_rank(values, per_mille) if values.size >= least_count(per_mille) else None
+
+
+def nearest_rank(values: NDArray[np.float64], per_mille: int) -> float | None:
+    """The smallest value that at least this share of all values does not exceed; None of no values."""
     if values.size == 0:
         return None
     rank = max(1, -(-values.size * per_mille // 1000))
@@ -130,46 +200,96 @@ def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float6
 
 
 def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Completion times of the `reported` messages in microseconds, rising, and the share that finished within each."""
+    """FCTs of the `reported` messages in microseconds, rising, and the share that finished within each."""
     times_us = np.sort(np.concatenate([completion_us(reported(run)) for run in results]))
     return times_us, np.arange(1, times_us.size + 1) / max(1, times_us.size)
 
 
-def size_bins(results: Sequence[Result], bins: int = 10) -> list[tuple[int, int]]:
+FEWEST_BINS, MOST_BINS = 3, 10
+"""Of bins by size, where nobody asks for a number."""
+
+
+def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[int, int]]:
     """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
 
-    One for each size where there are no more sizes than `bins`. Messages of one size are never parted, so a size that many
-    messages have may take the place of several bins.
+    Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than 3, with the
+    20 that a p95 needs, or the 2 of a median. One for each size where there are no more sizes than bins. Messages of one size
+    are never parted, so a size that many messages have may take the place of several bins.
     """
-    posted = np.sort(np.concatenate([messages(run)["bytes"].to_numpy() for run in results]))
-    distinct = np.unique(posted)
-    if distinct.size <= bins:
+    posted = [np.unique(messages(run)["bytes"].to_numpy(), return_counts=True) for run in results]
+    distinct = np.unique(np.concatenate([sizes for sizes, _ in posted]))
+    if distinct.size <= (bins or MOST_BINS):
         return [(int(size), int(size)) for size in distinct]
-    ranks = -(-posted.size * np.arange(1, bins + 1) // bins) - 1
-    uppers = np.unique(posted[ranks])
-    lowers = np.append(distinct[0], distinct[np.searchsorted(distinct, uppers[:-1]) + 1])
-    return [(int(lower), int(upper)) for lower, upper in zip(lowers, uppers, strict=True)]
+    counts = np.zeros((len(results), distinct.size), np.int64)
+    for row, (sizes, count) in zip(counts, posted, strict=True):
+        row[np.searchsorted(distinct, sizes)] = count
+    if bins is not None:
+        return _cut(distinct, counts.sum(axis=0, keepdims=True), -(-int(counts.sum()) // bins))
+    found: list[tuple[int, int]] = []
+    for per_mille in (990, 950, 500):
+        each = max(least_count(per_mille), -(-int(counts.sum(axis=1).min()) // MOST_BINS))
+        found = _cut(distinct, counts, each)
+        if len(found) >= FEWEST_BINS:
+            break
+    return found
 
 
-def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, int]] = 10) -> pl.DataFrame:
+def _cut(distinct: NDArray[np.uint64], counts: NDArray[np.int64], each: int) -> list[tuple[int, int]]:
+    """Sizes in order, cut as soon as every row of counts has at least so many; what is left at the end joins the last."""
+    found: list[tuple[int, int]] = []
+    begin = 0
+    held = np.zeros(counts.shape[0], np.int64)
+    for place in range(distinct.size):
+        held += counts[:, place]
+        if held.min() >= each:
+            found.append((int(distinct[begin]), int(distinct[place])))
+            begin, held = place + 1, np.zeros_like(held)
+    if begin < distinct.size:
+        first = found.pop()[0] if found else int(distinct[0])
+        found.append((first, int(distinct[-1])))
+    return found
+
+
+def bin_texts(bins: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
+    """Of ranges of sizes, what an axis has room for (the largest size, in three digits), and the whole."""
+    whole = [size_text(low) if low == high else f"{size_text(low)} to {size_text(high)}" for low, high in bins]
+    if all(low == high for low, high in bins):
+        return whole, whole
+    short = [size_text(int(float(f"{high:.3g}"))) for _, high in bins]
+    return (short, whole) if len(set(short)) == len(short) else (whole, whole)
+
+
+SLOWDOWNS = {"p50": 500, "p95": 950, "p99": 990}
+"""The percentiles of slowdowns by size, in thousandths."""
+
+
+def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, int]] | None = None) -> pl.DataFrame:
     """Slowdowns of the measured messages by their size: one row per bin, from small to large.
 
     `bins` is how many to make by `size_bins`, or what that returned; schemes side by side need the same bins. Columns:
-    `lower_bytes` and `upper_bytes` (both included), `count` (finished), `unfinished`, and the nearest-rank percentiles
-    `p50`, `p95`, `p99`, null where none finished. A message without a known ideal counts as finished and is in no percentile.
+    `lower_bytes` and `upper_bytes` (both included), `count` (finished) and `unfinished` of all these runs, and `p50`,
+    `p95`, `p99`: the mean over the runs of each run's `percentile`, null where some run has too few messages for it.
+    `p50_ci95` and so on are half the widths of their 95 % intervals, null of one run. A message without a known ideal counts
+    as finished and is in no percentile.
     """
-    wanted = size_bins(results, bins) if isinstance(bins, int) else bins
-    posted = pl.concat([messages(run).select("bytes", "completion_ps", "slowdown") for run in results])
-    rows = []
+    wanted = bins if isinstance(bins, Sequence) else size_bins(results, bins)
+    posted = [messages(run).select("bytes", "completion_ps", "slowdown") for run in results]
+    rows: list[dict[str, float | None]] = []
     for lower, upper in wanted:
-        part = posted.filter(pl.col("bytes").is_between(lower, upper))
-        values = part["slowdown"].drop_nulls().to_numpy()
-        finished = part["completion_ps"].count()
-        ends = (lower, upper, finished, part.height - finished)
-        rows.append((*ends, *(percentile(values, per_mille) for per_mille in (500, 950, 990))))
-    names = ("lower_bytes", "upper_bytes", "count", "unfinished")
-    schema = dict.fromkeys(names, pl.Int64) | dict.fromkeys(("p50", "p95", "p99"), pl.Float64)
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        parts = [table.filter(pl.col("bytes").is_between(lower, upper)) for table in posted]
+        finished = sum(int(part["completion_ps"].count()) for part in parts)
+        unfinished = sum(part.height for part in parts) - finished
+        row: dict[str, float | None] = {"count": finished, "unfinished": unfinished}
+        slowdowns = [part["slowdown"].drop_nulls().to_numpy() for part in parts]
+        for name, per_mille in SLOWDOWNS.items():
+            found = estimate([percentile(values, per_mille) for values in slowdowns])
+            row |= {name: found.mean, f"{name}_ci95": found.half}
+        rows.append({"lower_bytes": lower, "upper_bytes": upper, **row})
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(
+        ("lower_bytes", "upper_bytes", "count", "unfinished"), pl.Int64
+    )
+    schema |= dict.fromkeys((f"{name}{end}" for end in ("", "_ci95") for name in SLOWDOWNS), pl.Float64)
+    return pl.DataFrame(rows, schema=schema)
 
 
 def jain(values: Iterable[float]) -> float | None:
@@ -195,20 +315,30 @@ TIERS = (
 """Tiers of links in the order in which a packet passes them; those of taller networks stand in the middle."""
 
 
-def utilisation_by_tier(result: Result) -> pl.DataFrame:
-    """How busy links were over the whole run, by tier, in the order in which a packet passes them.
+def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
+    """How busy links were, by tier, in the order in which a packet passes them; of several runs of one network, on average.
 
-    Columns: `tier`, `ports`, `mean` and `max` (shares of the rate, 0 to 1), `utilisation` (that of each port, as a list in
-    the order of the table of ports).
+    Columns: `tier`, `ports`, `mean` (share of the rate, 0 to 1, over ports and runs), `ci95` (half the width of its 95 %
+    interval over the runs, null of one), `max` (the busiest port), `utilisation` (each port's mean over the runs, as a list
+    in the order of the table of ports).
     """
+    tables = [_tiers(run) for run in ([runs] if isinstance(runs, Result) else runs)]
+    rows = []
+    for number, (tier, ports) in enumerate(tables[0].select("tier", "ports").rows()):
+        shares = np.array([table["utilisation"][number].to_list() for table in tables])
+        found = estimate([float(mean) for mean in shares.mean(axis=1)])
+        each = shares.mean(axis=0)
+        rows.append((tier, ports, found.mean, found.half, float(each.max()), each.tolist()))
+    schema = {"tier": pl.String, "ports": pl.Int64, "mean": pl.Float64, "ci95": pl.Float64, "max": pl.Float64}
+    return pl.DataFrame(rows, schema=schema | {"utilisation": pl.List(pl.Float64)}, orient="row")
+
+
+def _tiers(result: Result) -> pl.DataFrame:
     ports = result.ports()
     if "tier" not in ports.columns:
         raise RunError(f"{result.label}: its table of ports has no tiers; run it again with this version")
     used = ports.filter(pl.col("utilisation").is_not_null()).with_columns(pl.col("tier").cast(pl.String))
-    value = pl.col("utilisation")
-    tiers = used.group_by("tier", maintain_order=True).agg(
-        pl.len().alias("ports"), value.mean().alias("mean"), value.max().alias("max"), value
-    )
+    tiers = used.group_by("tier", maintain_order=True).agg(pl.len().alias("ports"), "utilisation")
     middle = TIERS.index("agg-downlink")
     order = {tier: number + (number >= middle) for number, tier in enumerate(TIERS)}
     place = pl.col("tier").replace_strict(order, default=middle, return_dtype=pl.Int64)

@@ -1,18 +1,21 @@
 """What changed over time in a run: queues, goodput and fairness, rates and windows, pauses.
 
 Every function returns a frame and raises `RunError` where the spec did not ask for what it needs; the error says which
-line would. Samples are taken from `measure.warm_up` to the end of the window, every `every` of their series.
+line would. Samples are taken from `measure.warm_up` to the end of the window, every `every` of their series. What is of
+several runs at once is their mean with a band, as `over_seeds.mean_curve` has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
 from fanin.measures import jain
+from fanin.over_seeds import coarser, mean_curve
 from fanin.result import RunError
 from fanin.spec import Spec, section, time_ps, traffics
 
@@ -23,6 +26,28 @@ if TYPE_CHECKING:
 
 NO_WINDOW = 2.0**62
 """A window from here on is none."""
+
+
+def queue_samples(result: Result) -> pl.DataFrame:
+    """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and port.
+
+    Where the limit on samples cut the table off, what comes after its last row is not known to be empty and is left out.
+    """
+    table = result.series().unique(["time_ps", "port"], maintain_order=True)
+    ports = pl.Series("port", result.ports()["port"].cast(pl.String))
+    grids = []
+    for series in _series(result, "queue"):
+        instants = pl.DataFrame(
+            {"time_ps": _known_instants(result, series)}, schema={"time_ps": table.schema["time_ps"]}
+        )
+        here = ports.filter(ports.is_in(list(_ports(result, series)))).to_frame()
+        grids.append(instants.join(here, how="cross"))
+    if not grids:
+        return table
+    whole = pl.concat(grids).unique(maintain_order=True).sort("time_ps", maintain_order=True)
+    seen = table.with_columns(pl.col("port").cast(pl.String))
+    found = whole.join(seen, on=["time_ps", "port"], how="left", maintain_order="left")
+    return found.with_columns(pl.col("queue_bytes").fill_null(0)).select(table.columns)
 
 
 def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
@@ -45,11 +70,7 @@ def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
         table = table.filter(pl.col("port") == port)
     elif len(every_queue) > 1:
         table = table.filter(pl.col("port").is_in(list(_ports(result, chosen))))
-    instants = _instants(result, chosen)
-    if _left_out(result, "of the series"):
-        # What comes after the last sample that was kept is not known to be empty.
-        last = result.series()["time_ps"].max()
-        instants = instants[instants <= cast("int", last or 0)]
+    instants = _known_instants(result, chosen)
     summed = table.group_by("time_ps").agg(
         pl.col("queue_bytes").sum().alias("total_bytes"), pl.col("queue_bytes").max().alias("longest_bytes")
     )
@@ -57,6 +78,22 @@ def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
     return whole.select(
         (pl.col("time_ps") / 1e6).alias("time_us"), pl.col("total_bytes", "longest_bytes").fill_null(0).cast(pl.Int64)
     )
+
+
+def queue_curve(runs: Sequence[Result], port: str | None = None, column: str = "longest_bytes") -> pl.DataFrame:
+    """A column of `queue_over_time` over the seeds, at the instants that all runs have."""
+    return mean_curve([queue_over_time(run, port) for run in runs], ["time_us"], column, whole=True)
+
+
+INTERVAL = ("begin_us", "end_us")
+
+
+def _over(
+    runs: Sequence[Result], measure: Callable[[Result], pl.DataFrame], at: Sequence[str], value: str
+) -> pl.DataFrame:
+    """A measure over the seeds. Of several, what jumps from sample to sample is averaged over stretches of time first."""
+    frames = [measure(run) for run in runs]
+    return mean_curve(coarser(frames, at, value) if len(runs) > 1 else frames, at, value)
 
 
 GOODPUT = {"begin_us": pl.Float64, "end_us": pl.Float64, "what": pl.String, "where": pl.String, "traffic": pl.String}
@@ -95,6 +132,19 @@ def goodput_over_time(result: Result) -> pl.DataFrame:
     return pl.DataFrame(list(rows.values()), schema=GOODPUT | {"gbps": pl.Float64}, orient="row")
 
 
+def goodput_curve(runs: Sequence[Result]) -> pl.DataFrame:
+    """`goodput_over_time` over the seeds; that of a message over those in which it was open."""
+    frames = [goodput_over_time(run) for run in runs]
+    at = [*INTERVAL, "what", "where", "traffic"]
+    if len(frames) == 1:
+        return mean_curve(frames, at, "gbps")
+    # Each has its own intervals.
+    names = pl.concat(frames).select("what", "where").unique(maintain_order=True).rows()
+    parts = [[frame.filter(what=what, where=where) for frame in frames] for what, where in names]
+    curves = [mean_curve(coarser(part, at, "gbps"), at, "gbps") for part in parts]
+    return pl.concat(curves) if curves else mean_curve(frames, at, "gbps")
+
+
 def fairness_over_time(result: Result) -> pl.DataFrame:
     """Jain's index over the goodput of the watched messages that were open at some time of each interval.
 
@@ -110,6 +160,11 @@ def fairness_over_time(result: Result) -> pl.DataFrame:
     ]
     schema = {"begin_us": pl.Float64, "end_us": pl.Float64, "flows": pl.Int64, "jain": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("begin_us", "end_us")
+
+
+def fairness_curve(runs: Sequence[Result]) -> pl.DataFrame:
+    """`fairness_over_time` over the seeds in which something arrived."""
+    return _over(runs, fairness_over_time, INTERVAL, "jain")
 
 
 def rates_over_time(result: Result) -> pl.DataFrame:
@@ -132,6 +187,11 @@ def rates_over_time(result: Result) -> pl.DataFrame:
 
 
 _OF_SENDERS = ("rate_bps", "window_bytes")
+
+
+def rates_curve(runs: Sequence[Result], column: str) -> pl.DataFrame:
+    """A column of `rates_over_time` over the seeds in which the message was being sent and had such a value."""
+    return _over(runs, rates_over_time, ["time_us", "where", "traffic"], column)
 
 
 def pauses_over_time(result: Result) -> pl.DataFrame:
@@ -160,18 +220,47 @@ def pauses_over_time(result: Result) -> pl.DataFrame:
     return pl.DataFrame({"begin_us": time_us[:-1], "end_us": time_us[1:], "paused": np.diff(paused_us) / spans})
 
 
-def pause_counts(result: Result, bins: int = 100) -> pl.DataFrame:
-    """How many pauses began in each of so many equal parts of the run, from its table of events.
+def pause_counts(result: Result, bins: int = 100, until_us: float | None = None) -> pl.DataFrame:
+    """How many pauses began in each of so many equal parts of the run, from its table of events, or of the time `until_us`.
 
     Columns: `begin_us`, `end_us`, `pauses`. That table keeps the first events only: `pauses_left_out` says how many it lacks, and
     what is shown then ends with the last pause that was kept.
     """
     began_us = result.events().filter(pl.col("kind") == "pause")["time_ps"].to_numpy() / 1e6
     stopped_us = result.manifest["simulated_ps"] / 1e6
-    if pauses_left_out(result) and began_us.size:
-        stopped_us = float(began_us.max())
+    known_us = float(began_us.max()) if pauses_left_out(result) and began_us.size else None
+    stopped_us = until_us or known_us or stopped_us
     counts, edges = np.histogram(began_us, bins=bins, range=(0.0, max(stopped_us, 1e-6)))
-    return pl.DataFrame({"begin_us": edges[:-1], "end_us": edges[1:], "pauses": counts})
+    table = pl.DataFrame({"begin_us": edges[:-1], "end_us": edges[1:], "pauses": counts})
+    return table if known_us is None else table.filter(pl.col("end_us") <= known_us * (1 + 1e-9))
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """What PFC did over time, of the runs of several schemes."""
+
+    curves: dict[str, pl.DataFrame]
+    """By the name of the scheme: queues paused at once, or pauses begun, over its seeds."""
+    counted: bool
+    """It is pauses begun in each hundredth of the longest run, since the time paused was not watched in every run."""
+    left_out: dict[str, int]
+    """Pauses that the tables of events had no room for, where these were counted."""
+
+
+def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
+    """How many of the watched ports' queues were held paused at once, or else how many pauses began."""
+    try:
+        curves = {name: _over(runs, pauses_over_time, INTERVAL, "paused") for name, runs in groups.items()}
+        return Pauses(curves, False, {})
+    except RunError:
+        pass
+    until_us = max(run.manifest["simulated_ps"] for runs in groups.values() for run in runs) / 1e6
+    curves = {}
+    for name, runs in groups.items():
+        counts = [pause_counts(run, until_us=until_us) for run in runs]
+        curves[name] = mean_curve(counts, INTERVAL, "pauses", whole=True)
+    left = {name: sum(map(pauses_left_out, runs)) for name, runs in groups.items()}
+    return Pauses(curves, True, {name: count for name, count in left.items() if count})
 
 
 def pauses_left_out(result: Result) -> int:
@@ -221,6 +310,14 @@ def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
     begin = time_ps(str(measure["warm_up"]))
     end = min(begin + time_ps(str(measure["window"])), result.manifest["simulated_ps"])
     return np.arange(begin, end, time_ps(str(series["every"])), dtype=np.int64)
+
+
+def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
+    """When the queues of a series were sampled. What comes after the last sample that was kept is not known to be empty."""
+    instants = _instants(result, series)
+    if not _left_out(result, "of the series"):
+        return instants
+    return instants[instants <= cast("int", result.series()["time_ps"].max() or 0)]
 
 
 def _left_out(result: Result, of: str) -> bool:

@@ -209,6 +209,22 @@ class Result:
             _core_result=core,
         )
 
+    def __repr__(self) -> str:
+        from fanin import table
+        from fanin.comparison import Comparison
+        from fanin.measures import scheme_name
+
+        row = Comparison([self], self.cancelled).rows[0]
+        said = f"{row.finished:,} of {row.started:,} messages finished, FCT p99 {table.time(row.fct_p99_us)}"
+        stopped = ", cancelled" if self.cancelled else ""
+        return f"<Result {self.name}: {scheme_name(self)}, seed {self.manifest['seed']}, {said}{stopped}>"
+
+    def _repr_html_(self) -> str:
+        from fanin import table
+        from fanin.comparison import Comparison
+
+        return table.html_of(Comparison([self], self.cancelled))
+
     @property
     def name(self) -> str:
         """The spec's name."""
@@ -216,7 +232,7 @@ class Result:
 
     @property
     def slowdown_ideal(self) -> str:
-        """What flow completion times (FCT) are divided by for slowdowns."""
+        """What FCTs are divided by for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
@@ -256,9 +272,17 @@ class Result:
         """One row per port and class: marks, drops, pauses and the longest queue. Class 0 is control."""
         return self._table("classes")
 
-    def series(self) -> pl.DataFrame:
-        """The queues that the spec's `measure.series` asked to sample."""
-        return self._table("series")
+    def series(self, *, zeros: bool = False) -> pl.DataFrame:
+        """The queues that the spec's `measure.series` asked to sample, one row per sample: `time_ps`, `port`, `queue_bytes`.
+
+        Samples that found a queue empty are left out, as in the table on disk, unless their series has `zeros = true`: a mean over
+        these rows is a mean over the times when a queue was there. `zeros=True` adds them as rows of 0 bytes.
+        """
+        if not zeros:
+            return self._table("series")
+        from fanin.over_time import queue_samples
+
+        return queue_samples(self)
 
     def histograms(self) -> pl.DataFrame:
         """How often each queue was how long."""
@@ -322,7 +346,7 @@ class Result:
         return target
 
     def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws the distribution of flow completion times (FCT), to a file if a path is given."""
+        """Draws the distribution of FCTs (flow completion times), to a file if a path is given."""
         from fanin import plot
 
         return plot.completion(self, path)

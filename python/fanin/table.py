@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from html import escape
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from fanin import spec
-from fanin.measures import sizes_text
+from fanin.measures import least_count, sizes_text
+from fanin.over_seeds import Estimate
+from fanin.quantities import QUANTITIES, Unit
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison, Row
@@ -23,11 +26,8 @@ NONE = "-"
 """Shown where there is no number."""
 
 
-UNFINISHED = "messages unfinished"
-DROPS = "drops"
-
-LOW: Literal["low"] = "low"
-HIGH: Literal["high"] = "high"
+UNFINISHED = QUANTITIES["unfinished"].row
+DROPS = QUANTITIES["drops"].row
 
 
 @dataclass(frozen=True)
@@ -38,103 +38,170 @@ class Line:
     values: list[float | None]
     """One per scheme; None where there is no number."""
     cells: list[str]
-    """The values as they are shown, with their unit."""
-    better: Literal["low", "high"] | None
-    """Which values are good; None where neither is."""
-    of_finished: bool
-    """It is over finished messages only, so that it flatters a scheme that left messages unfinished."""
+    """The values as they are shown, with their unit and half of their 95 % interval."""
+    best: int | None
+    """The place of the best value, where its interval is apart from those of all others."""
+
+
+SECTIONS: tuple[tuple[str, ...], ...] = (
+    ("started", "finished", "unfinished"),
+    ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
+    ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
+    ("endless", "long_goodput_gbps", "marked_share", "timeouts", "drops", "paused_us", "cnps"),
+)
 
 
 def lines(compared: Comparison) -> list[list[Line]]:
     """The numbers of a comparison, in sections; the terminal and the report show the same."""
     rows = compared.rows
     size = sizes_text(compared.results[0]) or "all sizes"
-    sections: list[list[Line]] = []
-
-    def section() -> None:
-        sections.append([])
-
-    def line(
-        name: str,
-        field: str,
-        show: Callable[[float | None], str],
-        better: Literal["low", "high"] | None = None,
-        *,
-        of_finished: bool = False,
-    ) -> None:
-        values: list[float | None] = [getattr(row, field) for row in rows]
-        cells = [with_interval(row, field, show) for row in rows]
-        sections[-1].append(Line(name, values, cells, better, of_finished))
-
-    section()
-    line("messages started", "started", count)
-    line("messages finished", "finished", count)
-    line(UNFINISHED, "unfinished", count, LOW)
-    section()
-    line(f"{size}: finished", "reported", count)
-    line(f"{size}: completion p50", "fct_p50_us", time, LOW, of_finished=True)
-    line(f"{size}: completion p99", "fct_p99_us", time, LOW, of_finished=True)
-    line(f"{size}: completion p99.9", "fct_p999_us", time, LOW, of_finished=True)
-    line(f"{size}: slowdown p50", "slowdown_p50", number, LOW, of_finished=True)
-    line(f"{size}: slowdown p99", "slowdown_p99", number, LOW, of_finished=True)
-    line(f"{size}: slowdown p99.9", "slowdown_p999", number, LOW, of_finished=True)
-    if any(row.queries for row in rows):
-        section()
-        line("queries: finished", "queries", count)
-        line("queries: completion p50", "query_p50_us", time, LOW, of_finished=True)
-        line("queries: completion p99", "query_p99_us", time, LOW, of_finished=True)
-        line("queries: with a timeout", "query_timeout_share", share, LOW)
-    section()
-    line("long flows", "endless", count)
-    line("long-flow goodput, sum", "long_goodput_gbps", gbps, HIGH)
-    line("ECN-marked packets of messages", "marked_share", share)
-    line("retransmission timeouts", "timeouts", count, LOW)
-    line(DROPS, "drops", count, LOW)
-    line("PFC pause time", "paused_us", time, LOW)
-    line("CNPs", "cnps", count)
+    sections = []
+    for names in SECTIONS:
+        if names[0] == "queries" and not any(row.queries for row in rows):
+            continue
+        of = f"{size}: " if names[0] == "reported" else ""
+        sections.append(
+            [
+                Line(
+                    of + QUANTITIES[name].row,
+                    [getattr(row, name) for row in rows],
+                    [with_interval(row, name, SHOWN[QUANTITIES[name].unit]) for row in rows],
+                    best(rows, name),
+                )
+                for name in names
+            ]
+        )
     return sections
+
+
+def best(rows: Sequence[Row], name: str) -> int | None:
+    """Which row has the best value of a number: its 95 % interval lies apart from those of all others. None with one seed, which
+    gives no interval. Rows that left messages unfinished do not compete for what is over finished ones."""
+    quantity = QUANTITIES[name]
+    known = {
+        place: row.estimate(name)
+        for place, row in enumerate(rows)
+        if getattr(row, name) is not None and not (quantity.of_finished and row.unfinished)
+    }
+    if quantity.better is None or len(known) < 2:
+        return None
+    sign = 1 if quantity.better == "low" else -1
+    first = min(known, key=lambda place: sign * float(getattr(rows[place], name)))
+    return first if all(known[first].apart(other) for place, other in known.items() if place != first) else None
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The lines of a comparison as tables of so many schemes as the console has room for, one below the other."""
+
+    compared: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        sections = lines(self.compared)
+        every = [line for section in sections for line in section]
+        names = [row.scheme for row in self.compared.rows]
+        widths = [max(len(name), *(len(line.cells[at]) for line in every)) + 2 for at, name in enumerate(names)]
+        room = options.max_width - max(len(line.name) for line in every) - 4  # with padding and both edges
+        at = 0
+        while at < len(names):
+            until = at + 1
+            while until < len(names) and sum(widths[at : until + 1]) <= room:
+                until += 1
+            table = Table(box=SIMPLE_HEAD, pad_edge=False)
+            table.add_column("", no_wrap=sum(widths[at:until]) <= room)
+            for name in names[at:until]:
+                table.add_column(name, justify="right")
+            for section in sections:
+                for line in section:
+                    cells = [Text(cell, "bold" if line.best == place else "") for place, cell in enumerate(line.cells)]
+                    table.add_row(line.name, *cells[at:until])
+                table.add_section()
+            yield table
+            at = until
 
 
 def comparison(compared: Comparison) -> RenderableType:
     """One column per scheme, one line per number."""
     first = compared.results[0]
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for row in compared.rows:
-        table.add_column(row.scheme, justify="right")
-    for section in lines(compared):
-        for line in section:
-            table.add_row(line.name, *line.cells)
-        table.add_section()
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
-    return Group(title, table, Text(caption(compared)))
+    return Group(title, SideBySide(compared), Text(caption(compared)))
 
 
 def caption(compared: Comparison) -> str:
     """What must be known to read the numbers."""
-    parts = [f"slowdown: completion time over its ideal, {compared.results[0].slowdown_ideal}"]
+    ideal = compared.results[0].slowdown_ideal
+    parts = [f"FCT: flow completion time, of finished messages; slowdown: FCT over its ideal, {ideal}"]
     runs = {row.runs for row in compared.rows}
     if runs != {1}:
-        parts.append(
-            f"mean over {'/'.join(str(count) for count in sorted(runs))} seeds per scheme, with half of its 95 % interval"
-        )
+        count = "/".join(str(count) for count in sorted(runs))
+        parts.append(f"mean over {count} seeds per scheme, with half of its 95 % interval")
+        if len(compared.rows) > 1:
+            parts.append("bold: the best value, where its interval is apart from those of all others")
+    elif len(compared.rows) > 1:
+        parts.append("one seed: there is no interval, so no value is marked as the best; --seeds 5 gives one")
+    parts += too_few(compared)
     if compared.cancelled:
         parts.append(cancelled_note(compared))
     return "\n".join(parts)
 
 
+LEVELS = {"p50": 500, "p99": 990, "p999": 999}
+
+
+def too_few(compared: Comparison) -> list[str]:
+    """Why percentiles are missing in runs that have messages."""
+    found = []
+    for what, of, prefix, end in (("reported", "messages", "fct", "_us"), ("queries", "queries", "query", "_us")):
+        missing = [
+            level
+            for level in LEVELS
+            if f"{prefix}_{level}{end}" in SECTIONS[1] + SECTIONS[2]
+            and any(getattr(row, what) and getattr(row, f"{prefix}_{level}{end}") is None for row in compared.rows)
+        ]
+        if missing:
+            fewest = min(int(run[what] or 0) for run in compared.numbers)
+            found.append(_too_few(of, fewest, missing, runs=len(compared.results)))
+    return found
+
+
 def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> str:
     """A number of a row, and half of its 95 % interval in the same unit where there are several runs."""
-    shown = show(getattr(row, field))
-    width = row.ci95.get(field)
-    if not width:
+    return estimated(row.estimate(field), show)
+
+
+def estimated(found: Estimate, show: Callable[[float | None], str]) -> str:
+    """A mean, and half of its 95 % interval in the same unit where it has one."""
+    shown = show(found.mean)
+    if found.mean is None or not found.half:
         return shown
+    width = found.half
     value, _, unit = shown.partition(" ")
     if show is time:
         width /= US_OF[unit]
     elif show is share:
         width *= 100
     return f"{value} \u00b1 {number(width)} {unit}".rstrip()
+
+
+def html_of(compared: Comparison) -> str:
+    """The comparison as a table for a notebook."""
+    cells = [[line.name, *line.cells] for section in lines(compared) for line in section]
+    bold = [line.best for section in lines(compared) for line in section]
+    return html_table(["", *(row.scheme for row in compared.rows)], cells, caption(compared).splitlines(), bold)
+
+
+def html_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = (), bold: Sequence[int | None] = ()
+) -> str:
+    """A table for a notebook, the first column its names; `bold` is the place of a value among the others of each row."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    made = []
+    for number, (name, *cells) in enumerate(rows):
+        best = bold[number] if bold else None
+        texts = [f"<b>{escape(cell)}</b>" if at == best else escape(cell) for at, cell in enumerate(cells)]
+        made.append(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{text}</td>' for text in texts)}</tr>")
+    below = "".join(f"<div>{escape(note)}</div>" for note in notes)
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(made)}</tbody></table>{below}"
 
 
 def cancelled_note(compared: Comparison) -> str:
@@ -153,40 +220,87 @@ def claims(studied: Study) -> RenderableType:
 
 
 MOST_ROWS = 60
-"""Rows of a sweep that a terminal shows; its files have all."""
+"""Points of a sweep that a terminal shows; its files have all runs."""
 
 
 def swept(sweep: Sweep) -> RenderableType:
-    """One line per run: its place in the grid, how it went, and the numbers most looked for."""
-    columns = list(dict.fromkeys(column for run in sweep.runs for column in run.settings))
-    shown: dict[str, tuple[str, Callable[[float | None], str]]] = {
-        "fct_p50_us": ("fct p50", time),
-        "fct_p99_us": ("fct p99", time),
-        "slowdown_p99": ("slowdown", number),
-        "unfinished": ("unfinished", count),
-    }
-    if any(run.numbers.get("drops") for run in sweep.runs):
-        shown["drops"] = ("drops", count)
-    told = any(run.status != "done" for run in sweep.runs)
+    """One line per point of the grid: how its runs went, and the numbers most looked for, over its seeds."""
+    head, rows, numbers = grid_table(sweep)
+    notes = grid_notes(sweep)
+    if len(rows) > MOST_ROWS:
+        notes.append(f"and {len(rows) - MOST_ROWS} points more: {sweep.folder}/sweep.csv")
+    shown = [[cell.replace(" ", "\u00a0") for cell in row] for row in rows[:MOST_ROWS]]
+    return Group(Text(sweep.name, style="bold"), plain(head, shown, numbers), *map(Text, notes))
+
+
+def html_of_sweep(sweep: Sweep) -> str:
+    """The same for a notebook."""
+    head, rows, _ = grid_table(sweep)
+    return html_table(head, rows[:MOST_ROWS], grid_notes(sweep))
+
+
+GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
+"""The numbers of a sweep that are looked for most."""
+
+
+def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
+    """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
+    from fanin.sweeps.means import points, value_text
+
+    found = points(sweep)
+    columns = list(dict.fromkeys(column for point in found for column in point.settings))
+    more = [name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs)]
+    names = list(dict.fromkeys([*shown, *more]))
+    several = any(point.seeds > 1 for point in found)
+    status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
+    told = any(text != "done" for text in status)
     rows = [
         [
-            *(str(run.settings.get(column, NONE)) for column in columns),
-            *([run.status] if told else []),
-            *(show(_real(run.numbers.get(name))).replace(" ", "\u00a0") for name, (_, show) in shown.items()),
+            *(value_text(column, point.settings.get(column)) for column in columns),
+            *([f"{point.done} of {point.seeds}" if point.done < point.seeds else f"{point.seeds}"] if several else []),
+            *([status[at]] if told else []),
+            *(estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[QUANTITIES[name].unit]) for name in names),
         ]
-        for run in sweep.runs[:MOST_ROWS]
+        for at, point in enumerate(found)
     ]
-    headings = [heading for heading, _ in shown.values()]
-    grid = [*(_shortest(column, columns) for column in columns), *(["status"] if told else [])]
-    parts: list[RenderableType] = [
-        Text(sweep.name, style="bold"),
-        plain([*grid, *headings], rows, headings),
-        Text("fct: completion time of finished messages; slowdown: its 99th percentile"),
+    headings = [QUANTITIES[name].row.removeprefix("messages ") for name in names]
+    grid = [_shortest(column, columns) for column in columns]
+    return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
+
+
+def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
+    """What must be known to read the numbers of a sweep."""
+    from fanin.sweeps.means import points
+
+    found = points(sweep)
+    notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
+    if any(point.seeds > 1 for point in found):
+        notes.append("mean over the seeds, with half of its 95 % interval")
+    fewest = min((int(run.numbers["reported"] or 0) for run in sweep.runs if "reported" in run.numbers), default=0)
+    missing = [
+        level
+        for level in LEVELS
+        if any(
+            name.startswith(("fct_", "slowdown_")) and level in name.split("_") and _lacks(point.numbers.get(name))
+            for name in shown
+            for point in found
+        )
     ]
-    left_out = len(sweep.runs) - len(rows)
-    if left_out:
-        parts.append(Text(f"and {left_out} runs more: {sweep.folder}/sweep.csv"))
-    return Group(*parts)
+    if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
+        notes.append("no run left a message unfinished")
+    return [*notes, *([_too_few("messages", fewest, missing, runs=len(sweep.runs))] if missing else [])]
+
+
+def _lacks(found: Estimate | None) -> bool:
+    return found is not None and found.mean is None
+
+
+def _too_few(of: str, fewest: int, levels: Sequence[str], *, runs: int) -> str:
+    needs = ", ".join(
+        f"{'p99.9' if level == 'p999' else level} needs {least_count(LEVELS[level]):,}" for level in levels
+    )
+    where = " in the run with the fewest" if runs > 1 else ""
+    return f"{NONE}: too few {of}: n={fewest:,}{where}, {needs}"
 
 
 def _shortest(key: str, others: Sequence[str]) -> str:
@@ -194,10 +308,6 @@ def _shortest(key: str, others: Sequence[str]) -> str:
     words = key.split(".")
     ends = [".".join(words[-count:]) for count in range(1, len(words) + 1)]
     return next(end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1)
-
-
-def _real(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> Table:
@@ -245,6 +355,16 @@ def time(us: float | None) -> str:
 def share(value: float | None) -> str:
     """A share in percent."""
     return NONE if value is None else f"{value * 100:.2f} %"
+
+
+SHOWN: dict[Unit, Callable[[float | None], str]] = {
+    "us": time,
+    "Gb/s": gbps,
+    "share": share,
+    "count": count,
+    "ratio": number,
+}
+"""How numbers are shown, by their unit."""
 
 
 def manual_title(manual: str) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fanin import stopping
 from fanin.cli.common import FAILED, WRONG_SPEC, AsJson, CommandError, emit, meant, need, show, stdout
 from fanin.cli.runs import read
+from fanin.cli.sweeps import SWEEP as SWEEP_FILE
+
+if TYPE_CHECKING:
+    from fanin.result import Result
 
 Image = Annotated[
     Path | None,
@@ -25,11 +29,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What run or compare has written.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What run, compare or sweep has written.", show_default=False)
+    ],
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Instead of DIR/report.html.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write an HTML report of a run or a comparison: one file, to open in any browser and to send to anybody.
+    """Write an HTML report of a run, a comparison or a sweep: one file, to open in any browser and to send to anybody.
 
     \b
     Examples:
@@ -46,10 +52,16 @@ def report(
         _say_written(path)
 
 
+SWEEP = "sweep"
+"""The picture of the numbers of a sweep; all others are of whole runs."""
+
+OLD_NAMES = {"completion": "fct"}
+
+
 def _kinds() -> list[str]:
     from fanin import plot
 
-    return list(plot.KINDS)
+    return [*plot.KINDS, SWEEP]
 
 
 def plot(
@@ -57,39 +69,74 @@ def plot(
         str, typer.Argument(metavar="KIND", help="Which picture.", show_default=False, autocompletion=_kinds)
     ] = "",
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR...", help="Runs, or a comparison.", show_default=False)
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Runs, a comparison or a sweep.", show_default=False)
     ] = None,
     out: Image = None,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="KEY", help="Of a sweep: the column that is drawn along.")
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="NUMBER", help="Of a sweep: the number that is drawn, like slowdown_p99."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw one picture of runs or of a comparison. Without a KIND, list the pictures.
+    """Draw one picture of runs, of a comparison or of a sweep. Without a KIND, list the pictures.
+
+    Pictures show all seeds: pooled in a distribution, elsewhere as a mean with its interval.
 
     \b
     Examples:
       fanin plot
       fanin plot slowdown runs/incast -o slowdown.pdf
       fanin plot goodput runs/a/dart runs/b/dart
+      fanin plot sweep runs/loads --x load --y slowdown_p99
     """
     from fanin import plot as pictures
     from fanin import table
 
     if not kind:
         rows = [[name, pictures.about(name)] for name in pictures.KINDS]
+        rows.append([SWEEP, (pictures.along.__doc__ or "").split("\n")[0]])
         if as_json:
             emit({"plots": [{"kind": name, "shows": shows} for name, shows in rows]})
         else:
             show(table.plain(["picture", "what it shows"], rows))
         return
-    need(kind in pictures.KINDS, f"no picture {kind}{meant(kind, list(pictures.KINDS))}")
+    kind = OLD_NAMES.get(kind, kind)
+    need(kind in _kinds(), f"no picture {kind}{meant(kind, _kinds())}")
     need(bool(folders), f"of which run? Write it like fanin plot {kind} runs/incast")
+    need(kind == SWEEP or (x is None and y is None), f"--x and --y: they are of fanin plot {SWEEP}, not of {kind}")
     path = out or (folders or [])[0] / f"{kind}.png"
     _check_image(path)
-    results = [result for folder in folders or [] for result in read(folder).results]
-    pictures.KINDS[kind](results, path)
+    if kind == SWEEP:
+        labels = _draw_sweep(folders or [], x, y, path)
+    else:
+        results = [result for folder in folders or [] for result in _results(folder)]
+        pictures.KINDS[kind](results, path)
+        labels = [result.label for result in results]
     if as_json:
-        emit({"ok": True, "kind": kind, "picture": str(path), "runs": [result.label for result in results]})
+        emit({"ok": True, "kind": kind, "picture": str(path), "runs": labels})
     else:
         _say_written(path)
+
+
+def _results(folder: Path) -> list[Result]:
+    """The runs of a run folder, a comparison or a sweep."""
+    from fanin import load_sweep
+
+    return load_sweep(folder).results if (folder / SWEEP_FILE).is_file() else read(folder).results
+
+
+def _draw_sweep(folders: list[Path], x: str | None, y: str | None, path: Path) -> list[str]:
+    """Draws a number of one sweep, and returns which runs it is of."""
+    from fanin import load_sweep
+    from fanin.sweeps.grid import label_of
+
+    need(len(folders) == 1, f"{folders[-1]}: fanin plot {SWEEP} draws one sweep")
+    swept = load_sweep(folders[0])
+    swept.plot(x, y, path)
+    return [label_of(run.settings) for run in swept.runs if run.numbers]
 
 
 def why(

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from fanin.looks import look
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
 from fanin.papers.dctcp import for_people
-from fanin.plot import dress, fill, nth, stroke
+from fanin.plot import dress, nth, stroke
+from fanin.plot.axes import set_axis
 from fanin.plot.base import shades
 
 if TYPE_CHECKING:
@@ -554,13 +555,15 @@ def measure_causes(result: Result) -> Measured:
     }
 
 
-def filled(scheme: str) -> dict[str, Any]:
-    """The bars of a scheme; those of Dart's family are shades of its colour, the whole Dart in the full one."""
+def dotted(scheme: str) -> dict[str, Any]:
+    """The dots of a scheme; those of Dart's family are shades of its colour, the whole Dart in the full one."""
     family = [name for name in SCHEMES_CAUSES if name.startswith("dart")]
-    if scheme not in family:
-        return fill(scheme)
-    ordered = sorted(family, key=lambda name: name != "dart")
-    return {"facecolor": shades(look("dart").colour, len(family))[ordered.index(scheme)], "edgecolor": "white"}
+    shown = look(scheme)
+    colour = shown.colour
+    if scheme in family:
+        ordered = sorted(family, key=lambda name: name != "dart")
+        colour = shades(look("dart").colour, len(family))[ordered.index(scheme)]
+    return {"color": colour, "marker": shown.marker_for_matplotlib(), "markersize": 7, "linestyle": "none"}
 
 
 def draw_causes(measures: Measures) -> Figure:
@@ -572,11 +575,16 @@ def draw_causes(measures: Measures) -> Figure:
     for number, scheme in enumerate(SCHEMES_CAUSES):
         places = [place + number * height for place in range(len(variants))]
         values = [at(measures, (variant, scheme), "p99_us") for variant in variants]
-        axes.barh(places, values, height=height, label=scheme, **filled(scheme))
+        axes.plot(values, places, label=scheme, **dotted(scheme))
     axes.set_yticks([place + 0.4 - height / 2 for place in range(len(variants))], variants)
     axes.invert_yaxis()
-    axes.set_xscale("log")
-    dress(axes, "Tail of 8 KB messages at 40 %, one thing changed at a time", "99th percentile (us)", "")
+    set_axis(axes, "x", [value for line in axes.get_lines() for value in np.asarray(line.get_xdata(), float)])
+    for edge in range(1, len(variants)):
+        axes.axhline(edge - height / 2 - 0.1, color="#dddddd", linewidth=0.7)
+    title = "Tail of 8 KB messages at 40 %, one thing changed at a time"
+    scale = ", log scale" if axes.get_xscale() == "log" else ""
+    dress(axes, title, f"99th percentile FCT (us{scale})", "")
+    axes.grid(visible=False, axis="y")
     axes.legend(frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from fanin import measures as of
+from fanin.looks import look
 from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, points, pooled, strict
 from fanin.plot import dress, stroke
 
@@ -44,7 +45,7 @@ def mean(values: Sequence[float]) -> float:
 
 def quantile(values: Sequence[float], share: float) -> float:
     """By nearest rank, as everywhere."""
-    found = of.percentile(np.asarray(values, dtype=np.float64), round(share * 1000))
+    found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
     return float("nan") if found is None else found
 
 
@@ -176,17 +177,18 @@ def measure_18(result: Result) -> Measured:
 
 
 def draw_18(measures: Measures) -> Figure:
-    """Bars per group, the paper's value of DCTCP as a line across."""
+    """A dot per group and scheme, the paper's value of DCTCP as a line across."""
     figure = Figure(figsize=(6.8, 4.6), layout="constrained")
     axes = figure.subplots()
     for side, scheme in enumerate(SCHEMES):
         heights = [mean(pooled(measures, (scheme, 0), group)) for group in GROUPS]
         timeouts = mean(pooled(measures, (scheme, 0), "timeouts"))
         places = [place + (side - 0.5) * 0.36 for place in range(len(GROUPS))]
-        colour = style(scheme)["color"]
-        axes.bar(places, heights, 0.34, color=colour, label=f"{scheme} ({timeouts:.0f} timeouts)")
-        for place, height in zip(places, heights, strict=True):
-            axes.annotate(f"{height:.1f}", (place, height * 0.97), ha="center", va="top", fontsize=9, color="white")
+        shown = {"color": style(scheme)["color"], "marker": look(scheme).marker_for_matplotlib(), "markersize": 8}
+        axes.plot(places, heights, linestyle="none", label=f"{scheme} ({timeouts:.0f} timeouts)", **shown)
+        for place, height, (paper, *_) in zip(places, heights, GROUPS.values(), strict=True):
+            away = (0, 7 if height > paper else -15)  # from the paper's line
+            axes.annotate(f"{height:.1f}", (place, height), away, textcoords="offset points", ha="center", fontsize=9)
     for place, (paper, *_) in enumerate(GROUPS.values()):
         axes.plot([place - 0.4, place + 0.4], [paper, paper], color="black", linewidth=1.2, linestyle=":")
     axes.plot([], [], color="black", linewidth=1.2, linestyle=":", label="DCTCP in the paper")

@@ -1,18 +1,20 @@
 """Pictures of runs, one line each: `fanin.plot.completion(runs, "completion.png")`.
 
-`runs` is a `Result`, a `Comparison` or a list of results; the file's ending chooses the format (png, pdf, svg), and without a file
-the figure is only returned. A scheme has the same colour, dash and marker in every picture (`fanin.looks`). What was not
-measured raises `RunError` with the line of the spec that would measure it.
+`runs` is a `Result`, a `Comparison`, a `Sweep` whose runs were kept, or a list of results; the file's ending chooses the format
+(png, pdf, svg), and without a file the figure is only returned. All seeds of a scheme are in its curve: pooled in a
+distribution, elsewhere as their mean with an interval; the title says which. A scheme has the same colour, dash and marker
+in every picture (`fanin.looks`). What was not measured raises `RunError` with the line of the spec that would measure it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fanin.plot.base import dress, fill, nth, stroke, thin
+from fanin.plot.base import dress, nth, stroke, thin
 from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
+from fanin.plot.sweeps import along
 from fanin.plot.timeline import timeline
 
 if TYPE_CHECKING:
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "about",
+    "along",
     "comparison",
     "completion",
     "dress",
-    "fill",
     "goodput",
     "nth",
     "pauses",
@@ -48,7 +50,7 @@ class Draw(Protocol):
 
 
 KINDS: dict[str, Draw] = {
-    "completion": completion,
+    "fct": completion,
     "slowdown": slowdown_by_size,
     "queues": queues,
     "queue-over-time": queue_over_time,
@@ -58,7 +60,8 @@ KINDS: dict[str, Draw] = {
     "utilisation": utilisation,
     "comparison": comparison,
 }
-"""Every picture of whole runs, by the name that the command line knows it by. That of a single message is `timeline`."""
+"""Every picture of whole runs, by the name that the command line knows it by. That of a single message is `timeline`, that of the
+numbers of a sweep `along`."""
 
 
 def about(kind: str) -> str:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 
 from fanin import spec
-from fanin.looks import COLOURS, look
-from fanin.looks import DASHES as DASH_NAMES
+from fanin.looks import COLOURS, Look, among, look
 from fanin.measures import by_scheme
+from fanin.plot.axes import across_figure
 from fanin.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from fanin.comparison import Comparison
+    from fanin.sweeps.sweeping import Sweep
 
-    Runs: TypeAlias = Result | Comparison | Sequence[Result]
+    Runs: TypeAlias = Result | Comparison | Sweep | Sequence[Result]
     Path: TypeAlias = str | os.PathLike[str]
 
 POINTS = 2000
@@ -35,7 +38,7 @@ LEGEND_LINES = 10
 
 
 def as_results(runs: Runs) -> list[Result]:
-    """One run, a comparison or several runs, as a list that is not empty."""
+    """One run, a comparison, a sweep whose runs were kept, or several runs, as a list that is not empty."""
     if isinstance(runs, Result):
         return [runs]
     results = list(runs if isinstance(runs, Sequence) else runs.results)
@@ -44,28 +47,30 @@ def as_results(runs: Runs) -> list[Result]:
     return results
 
 
-def one_of_each(results: Sequence[Result]) -> dict[str, Result]:
-    """The first run of each scheme, for pictures over time, in which several seeds have no mean. The name says that there are more."""
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in their seeds alone, and how they are drawn."""
+
+    name: str
+    runs: list[Result]
+    look: Look
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Keyword arguments of its curve."""
+        return {**self.look.for_matplotlib(), "linewidth": 1.8}
+
+
+def groups_of(results: Sequence[Result]) -> list[Group]:
+    """The groups of `measures.by_scheme`, each with a look of its own."""
     groups = by_scheme(results)
-    return {
-        scheme if len(runs) == 1 else f"{scheme} (first of {len(runs)} runs)": runs[0]
-        for scheme, runs in groups.items()
-    }
+    looks = among(list(groups))
+    return [Group(name, runs, looks[name]) for name, runs in groups.items()]
 
 
 def stroke(scheme: str) -> dict[str, Any]:
     """Keyword arguments of the curve of a scheme."""
-    return {**look(scheme.split(" (")[0]).for_matplotlib(), "linewidth": 1.8}
-
-
-HATCHES = dict(zip(DASH_NAMES, ("", "///", "...", "xxx", "\\\\\\", "+++"), strict=True))
-"""How bars tell the members of a family apart, as dashes tell their curves."""
-
-
-def fill(scheme: str) -> dict[str, Any]:
-    """Keyword arguments of a scheme's bars."""
-    shown = look(scheme)
-    return {"facecolor": shown.colour, "hatch": HATCHES[shown.dash], "edgecolor": "white", "linewidth": 0.0}
+    return {**look(scheme).for_matplotlib(), "linewidth": 1.8}
 
 
 def nth(index: int) -> dict[str, Any]:
@@ -80,19 +85,29 @@ def shades(colour: str, count: int) -> list[str]:
     return [to_hex((red + (1 - red) * p, green + (1 - green) * p, blue + (1 - blue) * p)) for p in paler]
 
 
-def finish(figure: Figure, results: Sequence[Result], path: Path | None) -> Figure:
-    """Adds the title and writes the file."""
-    first = results[0]
-    stopped = [result for result in results if result.cancelled]
-    note = "; " + ", ".join(f"{run.label} cancelled at {run.simulated_ms:.2f} ms" for run in stopped) if stopped else ""
-    described = spec.describe(first.spec)
-    figure.suptitle(f"{first.name}: {described}{note}", fontsize=11, wrap=True)
+def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes: str, heading: str = "") -> Figure:
+    """Adds the title, with the number of seeds and what must be known to read the picture, and writes the file.
+
+    `heading` says what is drawn, where no panel does.
+    """
+    names = dict.fromkeys(result.name for result in results)
+    described = dict.fromkeys(spec.describe(result.spec) for result in results)
+    title = f"{' and '.join(names)}: {next(iter(described)) if len(described) == 1 else 'several specs'}"
+    seeds = sorted({len(group.runs) for group in groups_of(results)})
+    count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
+    stopped = [f"{run.label} cancelled at {run.simulated_ms:.2f} ms" for run in results if run.cancelled]
+    shown = dict.fromkeys(filter(None, notes))
+    headed = [] if heading in {axes.get_title() for axes in figure.axes} else [heading]
+    said = [*filter(None, headed), f"{count} seeds" if seeds[-1] > 1 else "one seed", *shown, *stopped]
+    width = across_figure(figure, 11)
+    lines = [line for text in (title, "; ".join(said)) for line in textwrap.wrap(text, width, break_on_hyphens=False)]
+    figure.suptitle("\n".join(lines), fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=160)
     return figure
 
 
-def dress(axes: Axes, title: str, x: str, y: str) -> None:
+def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> None:
     """Titles, labels, grid and legend."""
     axes.set_title(title, fontsize=12)
     axes.set_xlabel(x, fontsize=11)
@@ -102,8 +117,38 @@ def dress(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
+    if legend and axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize=10)
+
+
+def draw_points(
+    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Look, label: str
+) -> None:
+    """Means joined by a line, each with its marker, and with its interval where one is wider than 0."""
+    line = {**shown.for_matplotlib(), "linewidth": 1.6}
+    axes.plot(across, means, marker=shown.marker_for_matplotlib(), markersize=5, label=label, **line)
+    if any(half):
+        axes.errorbar(across, means, yerr=half, fmt="none", ecolor=shown.colour, elinewidth=1.0, capsize=2.5)
+
+
+def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
+    """One legend for the whole figure, below all axes, in as many columns as there is room for; a long one makes the figure
+    taller."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    # A sample of the line and the gaps take about as much room as nine letters.
+    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 9))
+    rows = -(-len(labels) // columns)
+    columns = -(-len(labels) // rows)  # rows of equal length
+    figure.set_figheight(figure.get_figheight() + max(0, rows - 2) * 1.7 * fontsize / 72)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize)
+
+
+def legend_beside(axes: Axes) -> None:
+    """Curves over time fill their panel, so that no place inside it is free."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def say(axes: Axes, text: str) -> None:
@@ -133,11 +178,9 @@ def steps(begin: Iterable[float], end: Iterable[float], values: Iterable[float])
     return across, up
 
 
-def peaks(
-    times: NDArray[np.float64], values: NDArray[np.float64], most: int = POINTS
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """At most so many points: of each stretch of samples its largest, so that no peak is lost."""
-    if times.size <= most:
-        return times, values
-    starts = np.unique(np.linspace(0, times.size, most, endpoint=False).astype(np.intp))
-    return times[starts], np.maximum.reduceat(values, starts)
+def peaks(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
+    """Which points to draw, at most so many: of each stretch of samples its largest, so that no peak is lost."""
+    if values.size <= most:
+        return np.arange(values.size)
+    parts = np.array_split(np.arange(values.size), most)
+    return np.array([part[np.argmax(values[part])] for part in parts], np.intp)

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin.looks import look
-from fanin.measures import utilisation_by_tier
-from fanin.plot.base import as_results, dress, finish, one_of_each
+from fanin.measures import seeds_of, utilisation_by_tier
+from fanin.plot.axes import name_ticks
+from fanin.plot.base import as_results, dress, finish, groups_of, legend_below
 
 if TYPE_CHECKING:
     from fanin.plot.base import Path, Runs
 
 
 def utilisation(runs: Runs, path: Path | None = None) -> Figure:
-    """How busy links were over the whole run: every port as a dot, by tier, with the mean as a bar across them."""
+    """How busy links were, by tier: every port as a dot, their mean as a marker."""
     results = as_results(runs)
-    each = one_of_each(results)
-    tables = {name: utilisation_by_tier(run) for name, run in each.items()}
-    tiers = list(dict.fromkeys(tier for table in tables.values() for tier in table["tier"]))
-    figure = Figure(figsize=(max(6.4, 1.2 + 1.5 * len(tiers)), 4.6), layout="constrained")
+    groups = groups_of(results)
+    tables = [utilisation_by_tier(group.runs) for group in groups]
+    tiers = list(dict.fromkeys(tier for table in tables for tier in table["tier"]))
+    inches = max(6.8, 1.2 + len(tiers) * max(1.5, 0.32 * len(groups)))
+    figure = Figure(figsize=(inches, 5.0), layout="constrained")
     axes = figure.subplots()
-    width = 0.8 / len(each)
-    for number, (name, table) in enumerate(tables.items()):
-        shown = look(name.split(" (")[0])
-        for row in table.iter_rows(named=True):
-            middle = tiers.index(row["tier"]) + (number - (len(each) - 1) / 2) * width
-            values = np.sort(np.asarray(row["utilisation"]))
-            across = middle + np.linspace(-0.32, 0.32, values.size) * width if values.size > 1 else [middle]
+    width = 0.84 / len(groups)
+    for number, (group, table) in enumerate(zip(groups, tables, strict=True)):
+        aside = (number - (len(groups) - 1) / 2) * width
+        places = np.array([tiers.index(tier) for tier in table["tier"]]) + aside
+        for place, shares in zip(places, table["utilisation"], strict=True):
+            values = np.sort(np.asarray(shares))
+            across = place + np.linspace(-0.36, 0.36, values.size) * width if values.size > 1 else [place]
             axes.scatter(
-                across, values, s=5, color=shown.colour, alpha=0.35, linewidths=0, rasterized=values.size > 2000
+                across, values, s=7, color=group.look.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
             )
-            axes.plot(
-                [middle - 0.42 * width, middle + 0.42 * width], [row["mean"]] * 2, color=shown.colour, linewidth=2.4
-            )
-        marker = shown.marker_for_matplotlib()
-        axes.plot([], [], color=shown.colour, linewidth=2.4, marker=marker, markersize=4, label=name)
-    axes.set_xticks(range(len(tiers)), labels=tiers)
-    axes.set_ylim(0, 1.02)
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    dress(axes, "Utilisation of links over the whole run (dots: ports, in order; bar: mean)", "", "share of the rate")
+        half = np.nan_to_num(table["ci95"].cast(float).to_numpy())
+        marker = group.look.marker_for_matplotlib()
+        shown: dict[str, Any] = {"markersize": 8, "markeredgecolor": "white", "markeredgewidth": 0.8, "zorder": 3}
+        means = table["mean"].to_numpy()
+        axes.plot(places, means, marker, color=group.look.colour, label=group.name, **shown)
+        if half.any():
+            axes.errorbar(places, means, half, fmt="none", ecolor=group.look.colour, elinewidth=1.4, capsize=3)
+    for edge in range(1, len(tiers)):
+        axes.axvline(edge - 0.5, color="#dddddd", linewidth=0.7)
+    name_ticks(axes, tiers, inches=inches * 0.85, fontsize=10)
+    axes.set_xlim(-0.5, len(tiers) - 0.5)
+    highest = max((float(max(shares)) for table in tables for shares in table["utilisation"]), default=1.0)
+    axes.set_ylim(0, min(1.02, 1.3 * highest) or 1.0)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
+    dress(axes, "Utilisation of links", "tier of links, from sender to receiver", "share of the rate", legend=False)
     axes.grid(visible=False, axis="x")
-    return finish(figure, results, path)
+    legend_below(figure, axes)
+    several = seeds_of(results) > 1
+    dots = "dots: ports in order, mean over seeds" if several else "dots: ports in order"
+    return finish(figure, results, path, dots, "markers: mean, with its 95 % interval" if several else "markers: mean")

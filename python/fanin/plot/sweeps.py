@@ -2,80 +2,88 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
 
-from fanin.comparison import half_width
-from fanin.looks import look
-from fanin.plot.base import DASHES, dress
-from fanin.result import RunError
+from fanin.looks import among
+from fanin.plot.axes import across_figure, name_ticks, plain_number, set_axis
+from fanin.plot.base import draw_points, dress, legend_below
+from fanin.quantities import scaled, spans_decades
+from fanin.sweeps.means import Lines, lines, value_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from fanin.plot.base import Path
+    from fanin.sweeps.grid import Value
     from fanin.sweeps.sweeping import Sweep
 
+APART = 0.07
+"""Ticks that are closer than this share of the axis would print over one another."""
 
-MOST_TICKS = 8
-"""Values of a column that all stand at its axis."""
 
-
-def along(swept: Sweep, x: str | None = None, y: str = "fct_p99_us", path: Path | None = None) -> Figure:
-    """A number along a column of the grid, a line per scheme and per combination of the other columns; bars are 95 % intervals."""
-    table = swept.table()
-    if y not in table.columns or not table[y].dtype.is_numeric():
-        raise RunError(f"{y}: no number of a sweep; choose a column of its table, like fct_p99_us or slowdown_p99")
-    columns = [column for column in table.columns[: table.columns.index("status")] if table[column].n_unique() > 1]
-    others = [column for column in columns if column not in ("scheme", "seed")]
-    x = x or next(iter(others), None)
-    if x is None or x not in columns:
-        raise RunError(
-            f"{x or 'this grid'}: nothing to draw along; the columns that vary are {', '.join(columns) or 'none'}"
-        )
-    others = [column for column in others if column != x]
-    known = table.drop_nulls(y)
-    values = table[x].unique(maintain_order=True).to_list()
-    numeric = table[x].dtype.is_numeric()
-    figure = Figure(figsize=(7.2, 4.8), layout="constrained")
+def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path | None = None) -> Figure:
+    """A number along a column of the grid, a line per scheme and per combination of the other columns."""
+    found = lines(swept, x, y)
+    figure = Figure(figsize=(7.2, 5.4), layout="constrained")
     axes = figure.subplots()
-    lines = known.select("scheme", *others).unique(maintain_order=True).rows()
-    kinds = list(dict.fromkeys(line[1:] for line in lines))
-    for scheme, *rest in lines:
-        mine = known.filter(
-            *[
-                known[column].eq_missing(value)
-                for column, value in zip(["scheme", *others], [scheme, *rest], strict=True)
-            ]
-        )
-        at = [value for value in (sorted(values) if numeric else values) if value in set(mine[x])]
-        samples = [mine.filter(mine[x] == value)[y].to_list() for value in at]
-        shown = look(str(scheme))
-        style = shown.for_matplotlib() | ({"linestyle": DASHES[kinds.index(tuple(rest)) % len(DASHES)]} if rest else {})
-        axes.errorbar(
-            at if numeric else [values.index(value) for value in at],
-            [fmean(sample) for sample in samples],
-            yerr=[half_width(sample) if len(sample) > 1 else 0.0 for sample in samples],
-            marker=shown.marker_for_matplotlib(),
-            markersize=5,
-            linewidth=1.8,
-            elinewidth=1.0,
-            capsize=3,
-            label=" ".join([str(scheme), *(f"{c.split('.')[-1]}={v}" for c, v in zip(others, rest, strict=True))]),
-            **style,
-        )
-    if numeric and len(values) <= MOST_TICKS:
-        axes.set_xticks(sorted(values), labels=[f"{value:g}" for value in sorted(values)])
-    if not numeric:
-        axes.set_xticks(range(len(values)), labels=[str(value) for value in values])
-    axes.set_ylim(bottom=0)
-    seeds = known["seed"].n_unique()
-    over = f", mean over {seeds} seeds with 95 % intervals" if seeds > 1 and x != "seed" else ""
-    dress(axes, f"{swept.name}{over}", x, y)
-    legend = axes.get_legend()
-    if legend is not None:
-        legend.remove()  # intervals reach anywhere, so there is no free place among them
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    shifted = _places(axes, found)
+    known = [one for line in found.lines.values() for one in line.values() if one.mean is not None]
+    reached = [one.mean or 0.0 for one in known] + [(one.mean or 0.0) + (one.half or 0.0) for one in known]
+    log = spans_decades(one.mean or 0.0 for one in known)
+    scale, title = scaled(found.y, reached, *(["log scale"] if log else []))
+    looks = among(list(found.lines))
+    for number, (name, line) in enumerate(found.lines.items()):
+        values = [value for value in found.values if value in line and line[value].mean is not None]
+        half = [(line[value].half or 0.0) / scale for value in values]
+        # Side by side, so that the intervals at one place are told apart.
+        alone = all(len(line) == 1 for line in found.lines.values())
+        aside = 0.0 if alone else (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
+        means = [(line[value].mean or 0.0) / scale for value in values]
+        draw_points(axes, [shifted(value, aside) for value in values], means, half, looks[name], name)
+    if log:
+        set_axis(axes, "y", np.array(reached) / scale)
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+        axes.set_ylim(bottom=0)
+    dress(axes, "", found.x, title, legend=False)
+    legend_below(figure, axes)
+    over = f"mean over {found.seeds} seeds, bars: 95 % intervals" if found.seeds > 1 else "one seed"
+    width = across_figure(figure, 11)
+    headed = [line for text in (swept.name, "; ".join([over, *found.notes])) for line in textwrap.wrap(text, width)]
+    figure.suptitle("\n".join(headed), fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=160)
     return figure
+
+
+def _places(axes: Axes, found: Lines) -> Callable[[Value | None, float], float]:
+    """Where a value stands on the x axis, a share of the axis aside: to scale where all are numbers, and else one after another."""
+    texts = [value_text(found.x, value) for value in found.values]
+    if not found.numeric:
+        name_ticks(axes, texts, inches=6.0, fontsize=10)
+        count = len(found.values)
+        axes.set_xlim(-0.4, count - 0.6)
+        return lambda value, aside: found.values.index(value) + aside * count
+    at = np.array([float(str(value)) for value in found.values])
+    log = spans_decades(at.tolist())
+    if log:
+        axes.set_xscale("log")
+    on_axis = np.log10(at) if log else at
+    span = float(on_axis[-1] - on_axis[0]) or 1.0
+    if (np.diff(on_axis) >= APART * span).all():
+        axes.set_xticks(at, labels=texts)
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        set_axis(axes, "x", at, lambda value: value_text(found.x, value))
+
+    def shifted(value: Value | None, aside: float) -> float:
+        number = float(str(value))
+        return float(10 ** (np.log10(number) + aside * span)) if log else number + aside * span
+
+    return shifted

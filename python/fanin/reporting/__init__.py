@@ -1,4 +1,4 @@
-"""Reports: one HTML file about a run or a comparison, that needs nothing but a browser."""
+"""Reports: one HTML file about a run, a comparison or a sweep, that needs nothing but a browser."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from importlib import resources
 from pathlib import Path
 
 from fanin.comparison import Comparison, load_comparison
-from fanin.reporting import charts, page
+from fanin.reporting import charts, page, sweep
+from fanin.reporting.charts import Chart
+from fanin.reporting.page import Page
+from fanin.reporting.sweep import SweepPage
 from fanin.result import Result, is_run_folder, load
+from fanin.sweeps.store import is_sweep
+from fanin.sweeps.sweeping import Sweep, load_sweep
 
 NAME = "report.html"
 """What the report of a folder is called in it."""
 
 
-def report(runs: Result | Comparison | str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
-    """Writes an HTML report of a run or a comparison and returns where it lies.
+def report(
+    runs: Result | Comparison | Sweep | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
+) -> Path:
+    """Writes an HTML report of a run, a comparison or a sweep and returns where it lies.
 
-    `runs` is one of both, or a folder that one of both was saved to. The default of `path` is `report.html` in that
-    folder. The file holds its charts' library and asks nothing of the network; an earlier report is replaced.
+    `runs` is one of these, or a folder that one was saved to. The default of `path` is `report.html` in that folder. The file
+    holds its charts' library and asks nothing of the network; an earlier report is replaced.
 
-    Raises `RunError` for a folder that is neither, or is damaged, `ValueError` for runs in memory without a path, and
+    Raises `RunError` for a folder that is none of these, or is damaged, `ValueError` for runs in memory without a path, and
     `OSError` for a path that cannot be written.
     """
+    if not isinstance(runs, Result | Comparison | str | os.PathLike):
+        return _write(Path(path or runs.folder / NAME), html_of_sweep(runs))
     folder = None if isinstance(runs, Result | Comparison) else Path(runs)
     if path is None:
         if folder is None:
@@ -38,6 +47,8 @@ def report(runs: Result | Comparison | str | os.PathLike[str], path: str | os.Pa
     elif folder is not None and is_run_folder(folder):
         result = load(folder)
         compared, places = Comparison([result], result.cancelled), [folder]
+    elif folder is not None and is_sweep(folder):
+        return _write(Path(path), html_of_sweep(load_sweep(folder)))
     else:
         compared = load_comparison(runs)
         places = [Path(runs) / result.label for result in compared.results]
@@ -46,18 +57,26 @@ def report(runs: Result | Comparison | str | os.PathLike[str], path: str | os.Pa
 
 def html(compared: Comparison, places: list[Path] | None = None) -> str:
     """The report as text. `places` are the folders of the runs, where they have some."""
+    return _render("page.html", page.page(compared, places), charts.charts(compared.results))
+
+
+def html_of_sweep(swept: Sweep) -> str:
+    """The report of a sweep as text."""
+    return _render("sweep.html", sweep.page(swept), sweep.charts(swept))
+
+
+def _render(template: str, content: Page | SweepPage, made: list[Chart]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
-    made = charts.charts(compared.results)
     scripts = {"plotly": get_plotlyjs(), "page": _text("page.js")}
     if any("</script" in text.lower() for text in scripts.values()):
         raise AssertionError("a script that ends itself early")
     environment = Environment(
         loader=PackageLoader("fanin.reporting", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    return environment.get_template("page.html").render(
-        page=page.page(compared, places),
+    return environment.get_template(template).render(
+        page=content,
         charts=[chart for chart in made if chart.figure is not None],
         missing=[chart for chart in made if chart.figure is None],
         figures={chart.id: chart.figure for chart in made if chart.figure is not None},

@@ -10,22 +10,29 @@ import numpy as np
 import polars as pl
 
 from fanin import over_time
+from fanin.looks import look
 from fanin.measures import (
+    SLOWDOWNS,
+    bin_texts,
     by_scheme,
     completion_cdf,
+    completion_us,
+    least_count,
     percentile,
     queue_place,
     queue_tail,
+    reported,
     size_bins,
-    size_text,
     sizes_text,
     slowdown_by_size,
     utilisation_by_tier,
 )
+from fanin.over_seeds import band_text, band_text_of_messages, estimate
+from fanin.over_time import INTERVAL
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
 from fanin.result import Result, RunError
-from fanin.table import time
+from fanin.table import estimated, time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,35 +88,38 @@ class Runs:
         return next(iter(self.groups.values()))[0]
 
     @property
-    def firsts(self) -> dict[str, Result]:
-        """One run of each scheme: what is drawn over time."""
-        return {scheme: runs[0] for scheme, runs in self.groups.items()}
+    def seeds(self) -> int:
+        """The most runs of a scheme."""
+        return max(len(runs) for runs in self.groups.values())
 
     def time_axis(self) -> Json:
         """Simulated time."""
         return axis(f"time ({self.unit})", tickformat=",~r")
 
-    def over_time(
-        self, scheme: str, time_us: NDArray[np.float64], y: NDArray[np.float64], of: str, shape: str = "linear"
-    ) -> Json:
-        """A curve over time, thinned."""
-        self.longest = max(self.longest, y.size)
-        keep = figures.thin_series(y, self.points)
+    def over_time(self, scheme: str, table: pl.DataFrame, scale: float, of: str, shape: str = "linear") -> list[Json]:
+        """A curve of `over_seeds.mean_curve`, divided by `scale`, and its band where it has one, thinned."""
+        columns = [table[name].cast(pl.Float64).to_numpy() / scale for name in ("mean", "low", "high")]
+        if "begin_us" in table.columns:
+            begin, end = (table[name].to_numpy().astype(np.float64) for name in INTERVAL)
+            time_us, *columns = figures.steps(begin, end, *columns)
+            shape = "hv"
+        else:
+            time_us = table["time_us"].to_numpy()
+        mean, low, high = columns
+        self.longest = max(self.longest, mean.size)
+        keep = figures.thin_series(mean, self.points)
+        across = time_us[keep] / self.per_us
         hover = f"%{{y:,.4~r}}{of} at %{{x:,.6~r}} {self.unit}"
-        return curve(scheme, time_us[keep] / self.per_us, y[keep], hover=hover, shape=shape)
+        drawn = [curve(scheme, across, mean[keep], hover=hover, shape=shape)]
+        opacity = 0.2 if len(self.groups) <= 3 else 0.1
+        under = figures.band(scheme, across, low[keep], high[keep], shape=shape, opacity=opacity)
+        return drawn if under is None else [*drawn, under]
 
-    def steps(self, scheme: str, table: pl.DataFrame, column: str, of: str) -> Json:
-        """A curve of values over intervals."""
-        begin, end, value = (table[name].to_numpy().astype(np.float64) for name in ("begin_us", "end_us", column))
-        time_us, corners = figures.steps(begin, end, value)
-        return self.over_time(scheme, time_us, corners, of, "hv")
-
-    def notes(self, *said: str, of_one: bool = False) -> str:
-        """What must be known of the chart that was just made."""
+    def notes(self, *said: str, seeds: str = "") -> str:
+        """What must be known of the chart that was just made; `seeds` is what was done with several of them."""
         parts = [*said]
-        first = self.any
-        if of_one and any(len(runs) > 1 for runs in self.groups.values()):
-            parts.append(f"Of one run per scheme, seed {first.manifest['seed']}.")
+        if self.seeds > 1 and seeds:
+            parts.append(f"{self.seeds} seeds: {seeds}.")
         if self.longest > self.points:
             parts.append(
                 f"Thinned from up to {self.longest:,} points a curve to the lowest and highest of "
@@ -117,6 +127,9 @@ class Runs:
             )
         self.longest = 0
         return " ".join(filter(None, parts))
+
+
+POOLED = "the messages of all are pooled"
 
 
 def charts(results: Sequence[Result]) -> list[Chart]:
@@ -139,22 +152,22 @@ def charts(results: Sequence[Result]) -> list[Chart]:
     return [replace(chart, height=chart.height + legend) for chart in made]
 
 
-def measured(runs: Runs, measure: Callable[[Result], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
-    """What a measure finds in one run of each scheme, and why where it finds nothing in any."""
+def measured(runs: Runs, measure: Callable[[list[Result]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
+    """What a measure finds in the runs of each scheme, and why where it finds nothing in any."""
     found: dict[str, pl.DataFrame] = {}
     why = ""
-    for scheme, result in runs.firsts.items():
+    for scheme, results in runs.groups.items():
         try:
-            found[scheme] = measure(result)
+            found[scheme] = measure(results)
         except RunError as error:
-            why = why or str(error).removeprefix(f"{result.label}: ")
+            why = why or str(error).removeprefix(f"{results[0].label}: ")
     return found, why
 
 
 def completion(runs: Runs) -> Chart:
-    """The distribution of completion times."""
+    """The distribution of FCTs."""
     what = f"{sizes_text(runs.any)} messages".lstrip()
-    title = f"Completion time of {what}"
+    title = f"FCT of {what}"
     curves = []
     seen: list[NDArray[np.float64]] = []
     few = len(runs.groups) <= 6  # a long legend leaves no room for curves
@@ -162,7 +175,9 @@ def completion(runs: Runs) -> Chart:
         times_us, shares = completion_cdf(results)
         seen.append(times_us)
         keep = figures.thin_sorted(times_us.size, runs.points)
-        told = f" (p99 {time(percentile(times_us, 990))})" if times_us.size else " (none finished)"
+        p99 = estimate([percentile(completion_us(reported(run)), 990) for run in results])
+        told = f" (p99 {estimated(p99, time)})" if p99.mean is not None else ""
+        told = told if times_us.size else " (none finished)"
         curves.append(
             curve(
                 scheme,
@@ -176,10 +191,11 @@ def completion(runs: Runs) -> Chart:
     most = max(times_us.size for times_us in seen)
     if most == 0:
         return Chart("completion", title, None, f"none of the measured {what} finished")
-    x = figures.log_axis("completion time (us, log scale)", np.concatenate(seen))
+    x = figures.value_axis("FCT", np.concatenate(seen), "us")
     y = axis(f"share of {what} (%)", range=[0, 101])
     thinned = f"Thinned from up to {most:,} points a curve, the longest hundredth least." if most > runs.points else ""
-    return Chart("completion", title, figure([Panel(curves, y)], x), thinned)
+    said = POOLED + ("; each p99 is the mean over the seeds with half of its 95 % interval" if few else "")
+    return Chart("completion", title, figure([Panel(curves, y)], x), runs.notes(thinned, seeds=said))
 
 
 def queue_lengths(runs: Runs) -> Chart:
@@ -196,7 +212,8 @@ def queue_lengths(runs: Runs) -> Chart:
         curves.append(curve(scheme, lengths[seen] / 1e3, tail[seen] * 100, hover=hover))
     y = axis("samples at least as long (%, log scale)", "log", tickformat="~r", dtick=1)
     made = figure([Panel(curves, y)], axis("queue length (KB)", rangemode="tozero", tickformat=",~r"))
-    return Chart("queue-lengths", f"Queue lengths of {place}", made)
+    note = runs.notes(seeds="the samples of all are pooled")
+    return Chart("queue-lengths", f"Queue lengths of {place}", made, note)
 
 
 def slowdowns(runs: Runs) -> Chart:
@@ -206,108 +223,106 @@ def slowdowns(runs: Runs) -> Chart:
     tables = {scheme: slowdown_by_size(results, bins) for scheme, results in runs.groups.items()}
     values = np.concatenate([table[name].drop_nulls().to_numpy() for table in tables.values() for name in SLOWDOWNS])
     if values.size == 0:
-        return Chart("slowdown", title, None, "no measured message of a known ideal finished")
-    labels, ranges = _of_sizes(bins)
-    wide = values.max() > 30 * values.min()
-    y = figures.log_axis("slowdown (log scale)", values) if wide else axis("slowdown")
+        return Chart("slowdown", title, None, "too few measured messages of a known ideal finished")
+    labels, ranges = bin_texts(bins)
+    y = figures.value_axis("slowdown", values)
+    counts = [sum(int(table["count"][place]) for table in tables.values()) for place in range(len(bins))]
+    each = sum(len(results) for results in runs.groups.values())
+    places = [f"{label}<br>n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)]
     panels = []
     for name in SLOWDOWNS:
         traces = []
         for scheme, table in tables.items():
-            told = [
-                [size, *counts] for size, counts in zip(ranges, table.select("count", "unfinished").rows(), strict=True)
-            ]
+            told = [[size, *row] for size, row in zip(ranges, table.select("count", "unfinished").rows(), strict=True)]
             hover = f"%{{customdata[0]}}: {name} %{{y:,.4~r}} times the ideal"
             hover += "<br>%{customdata[1]:,} finished, %{customdata[2]:,} not"
-            traces.append(points(scheme, labels, table[name].to_numpy(), hover=hover, customdata=told))
+            half = table[f"{name}_ci95"].cast(pl.Float64).to_numpy()
+            trace = points(scheme, [], table[name].cast(pl.Float64).to_numpy(), half, hover=hover, customdata=told)
+            traces.append({**trace, "x": places})
         panels.append(Panel(traces, y, name))
     unfinished = sum(int(table["unfinished"].sum()) for table in tables.values())
-    ideal = f"Completion time over its ideal, {runs.any.slowdown_ideal}."
+    ideal = f"FCT over its ideal, {runs.any.slowdown_ideal}; n: messages that finished, on average over the runs."
     left = f"{unfinished:,} unfinished messages have none." if unfinished else ""
+    lacking = any(
+        ((table["count"] > 0) & table[name].is_null()).any() for table in tables.values() for name in SLOWDOWNS
+    )
+    needs = ", ".join(f"{name} {least_count(per_mille)}" for name, per_mille in SLOWDOWNS.items())
+    rule = f"Points of fewer messages than a percentile needs in each run ({needs}) are left out." if lacking else ""
     title_x = "message size" if labels == ranges else "message size, up to"
     x = axis(title_x, "category", tickangle=0 if len(labels) < 5 else -45)
     made = figure(panels, x, columns=3, share_y=True)
-    return Chart("slowdown", title, made, runs.notes(ideal, left), wide=True, height=400)
-
-
-def _of_sizes(bins: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """Of ranges of sizes, what an axis has room for, and the whole."""
-    ranges = [
-        size_text(lower) if lower == upper else f"{size_text(lower)} to {size_text(upper)}" for lower, upper in bins
-    ]
-    if all(lower == upper for lower, upper in bins):
-        return ranges, ranges
-    short = [size_text(int(float(f"{upper:.3g}"))) for _, upper in bins]
-    return (short, ranges) if len(set(short)) == len(short) else (ranges, ranges)
-
-
-SLOWDOWNS = ("p50", "p95", "p99")
+    note = runs.notes(ideal, left, rule, seeds="means of each run's percentile, with 95 % intervals")
+    return Chart("slowdown", title, made, note, wide=True, height=420)
 
 
 def queues(runs: Runs) -> Chart:
     """The longest queue and all queues together, over time."""
     title = "Queues over time"
-    found, why = measured(runs, over_time.queue_over_time)
-    if not found:
-        return Chart("queues", title, None, why)
     panels = []
     for column, name in (("longest_bytes", "longest"), ("total_bytes", "all together")):
-        traces = [
-            runs.over_time(scheme, table["time_us"].to_numpy(), table[column].to_numpy() / 1e3, " KB")
-            for scheme, table in found.items()
-        ]
+        found, why = measured(runs, lambda results, of=column: over_time.queue_curve(results, column=of))  # type: ignore[misc]
+        if not found:
+            return Chart("queues", title, None, why)
+        traces = [trace for scheme, table in found.items() for trace in runs.over_time(scheme, table, 1e3, " KB")]
         panels.append(Panel(traces, axis("queue (KB)", rangemode="tozero", tickformat=",~r"), name))
     place = queue_place(runs.any)
     said = f"Sampled at {place}." if place else ""
-    return Chart("queues", title, figure(panels, runs.time_axis()), runs.notes(said, of_one=True), height=480)
+    note = runs.notes(said, seeds=band_text(runs.seeds))
+    return Chart("queues", title, figure(panels, runs.time_axis()), note, height=480)
 
 
 def pauses(runs: Runs) -> Chart:
     """How many queues were held paused, or where that was not sampled, how many pauses began."""
     title = "Pauses over time"
-    if not any(result.summary()["network"]["pauses"] for result in runs.firsts.values()):
+    every = [result for results in runs.groups.values() for result in results]
+    if not any(result.summary()["network"]["pauses"] for result in every):
         return Chart("pauses", title, None, "no port was paused")
-    found, why = measured(runs, over_time.pauses_over_time)
-    column, y, of, said = "paused", "queues paused at once", " paused", ""
-    if not any(table["paused"].sum() for table in found.values()):
-        said = f"How long they lasted was not sampled: {why or 'no watched port was paused'}."
-        found, _ = measured(runs, over_time.pause_counts)
-        column, y, of = "pauses", "pauses begun, per hundredth of the run", " pauses began"
-        if left_out := sum(over_time.pauses_left_out(result) for result in runs.firsts.values()):
+    found = over_time.pauses_of(runs.groups)
+    y, of, said = "queues paused at once", " paused", ""
+    if not found.counted and not any(table["mean"].sum() for table in found.curves.values()):
+        return Chart("pauses", title, None, "no watched port was paused")
+    if found.counted:
+        y, of = "pauses begun, per hundredth of the run", " pauses began"
+        line = '{ what = "port", where = "switch-ports", every = "10 us" }'
+        said = f"How long they lasted was not sampled; add to measure.series: {line}."
+        if left_out := sum(found.left_out.values()):
             said += f" {left_out:,} later pauses are not in the table of events."
-    traces = [runs.steps(scheme, table, column, of) for scheme, table in found.items()]
+    traces = [trace for scheme, table in found.curves.items() for trace in runs.over_time(scheme, table, 1.0, of)]
     made = figure([Panel(traces, axis(y, rangemode="tozero", tickformat=",~r"))], runs.time_axis())
-    return Chart("pauses", title, made, runs.notes(said, of_one=True), height=480)
+    return Chart("pauses", title, made, runs.notes(said, seeds=band_text(runs.seeds)), height=480)
 
 
 def goodput(runs: Runs, what: str, key: str, title: str) -> Chart:
     """Payload that arrived, of each watched traffic or message."""
     wanted = pl.col("what") == what
-    found, why = measured(runs, lambda result: over_time.goodput_over_time(result).filter(wanted))
+    found, why = measured(runs, lambda results: over_time.goodput_curve(results).filter(wanted))
     names = _in_order(found)
     if not names:
         return Chart(key, title, None, why or f"no {what} is watched; add one to measure.series")
     panels = []
     for name in names[:MOST_PANELS]:
         traces = [
-            runs.steps(scheme, part, "gbps", " Gb/s")
+            trace
             for scheme, table in found.items()
             if (part := table.filter(pl.col("where") == name).sort("begin_us")).height
+            for trace in runs.over_time(scheme, part, 1.0, " Gb/s")
         ]
         panels.append(Panel(traces, axis("goodput (Gb/s)", rangemode="tozero"), name))
-    return _panels(runs, key, title, panels, len(names))
+    of_messages = what == "flow"
+    said = band_text_of_messages(runs.seeds) if of_messages else band_text(runs.seeds)
+    return _panels(runs, key, title, panels, len(names), said)
 
 
 def fairness(runs: Runs) -> Chart:
     """Jain's index over the watched messages."""
     title = "Fairness over time"
-    found, why = measured(runs, over_time.fairness_over_time)
+    found, why = measured(runs, over_time.fairness_curve)
     if not found:
         return Chart("fairness", title, None, why)
-    traces = [runs.steps(scheme, table, "jain", " Jain's index") for scheme, table in found.items()]
+    traces = [trace for scheme, table in found.items() for trace in runs.over_time(scheme, table, 1.0, " Jain's index")]
     made = figure([Panel(traces, axis("Jain's index", range=[0, 1.03]))], runs.time_axis())
     said = "Over the goodput of the watched messages: 1 where all are equal, 1/n where one of n has everything."
-    return Chart("fairness", title, made, runs.notes(said, of_one=True))
+    return Chart("fairness", title, made, runs.notes(said, seeds=band_text(runs.seeds)))
 
 
 def utilisation(runs: Runs) -> Chart:
@@ -319,33 +334,26 @@ def utilisation(runs: Runs) -> Chart:
     traces = []
     for scheme, table in found.items():
         mean, most = table["mean"].to_numpy() * 100, table["max"].to_numpy() * 100
-        traces.append(
-            bars(
-                scheme,
-                table["tier"].to_list(),
-                mean,
-                hover="%{x}: mean %{y:.3~r} %, busiest %{customdata[0]:.3~r} %, %{customdata[1]:,} ports",
-                customdata=[[float(f"{m:.6g}"), ports] for m, ports in zip(most, table["ports"], strict=True)],
-                error_y={
-                    "type": "data",
-                    "array": figures.numbers(most - mean),
-                    "arrayminus": [0] * mean.size,
-                    "thickness": 1,
-                    "width": 3,
-                    "color": "#59626d",
-                },
-            )
-        )
+        half = table["ci95"].cast(pl.Float64).to_numpy() * 100
+        tiers = figures.texts(table["tier"].to_list())
+        of = [[float(f"{m:.6g}"), ports] for m, ports in zip(most, table["ports"], strict=True)]
+        hover = "%{x}: mean %{y:.3~r} %, busiest %{customdata[0]:.3~r} %, %{customdata[1]:,} ports"
+        bar = bars(scheme, tiers, mean, hover=hover, customdata=of, offsetgroup=scheme)
+        if np.isfinite(half).any():
+            bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
+        busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
+        marker = {"symbol": "line-ew-open", "size": 9, "color": look(scheme).colour, "line": {"width": 2}}
+        traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
-    made = figure([Panel(traces, axis("utilisation (%)", rangemode="tozero"))], x, barmode="group", bargap=0.25)
-    said = "Of the whole run. Bars are means over ports, whiskers reach to the busiest port."
-    return Chart("utilisation", title, made, runs.notes(said, of_one=True))
+    panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
+    made = figure([panel], x, barmode="group", bargap=0.25, scattermode="group", scattergap=0.25)
+    said = "Bars: means over ports. Dashes: the busiest port."
+    return Chart("utilisation", title, made, runs.notes(said, seeds="means, with 95 % intervals"))
 
 
 def rates(runs: Runs, key: str, title: str, column: str, scale: float, y: str, of: str) -> Chart:
     """What senders were allowed, of each watched message."""
-    found, why = measured(runs, over_time.rates_over_time)
-    found = {scheme: table.drop_nulls(column) for scheme, table in found.items()}
+    found, why = measured(runs, lambda results: over_time.rates_curve(results, column))
     names = _in_order(found)
     if not names:
         return Chart(key, title, None, why or "no watched message had one")
@@ -355,10 +363,9 @@ def rates(runs: Runs, key: str, title: str, column: str, scale: float, y: str, o
         for scheme, table in found.items():
             part = table.filter(pl.col("where") == name).sort("time_us")
             if part.height:
-                values = part[column].to_numpy() / scale
-                traces.append(runs.over_time(scheme, part["time_us"].to_numpy(), values, of, "hv"))
+                traces += runs.over_time(scheme, part, scale, of, "hv")
         panels.append(Panel(traces, axis(y, rangemode="tozero", tickformat=",~r"), name))
-    return _panels(runs, key, title, panels, len(names))
+    return _panels(runs, key, title, panels, len(names), band_text_of_messages(runs.seeds))
 
 
 def _in_order(found: dict[str, pl.DataFrame]) -> list[str]:
@@ -368,10 +375,10 @@ def _in_order(found: dict[str, pl.DataFrame]) -> list[str]:
     )
 
 
-def _panels(runs: Runs, key: str, title: str, panels: list[Panel], of: int) -> Chart:
+def _panels(runs: Runs, key: str, title: str, panels: list[Panel], of: int, seeds: str) -> Chart:
     left_out = f"The first {len(panels)} of {of} that are watched." if of > len(panels) else ""
     columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
     rows = -(-len(panels) // columns)
     made = figure(panels, runs.time_axis(), columns=columns, share_y=True)
-    note = runs.notes(left_out, of_one=True)
+    note = runs.notes(left_out, seeds=seeds)
     return Chart(key, title, made, note, wide=True, height=110 + 270 * rows)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fanin.looks import look
+from fanin.looks import Look, look
+from fanin.quantities import spans_decades
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -50,10 +51,11 @@ def curve(
     hover: str,
     name: str | None = None,
     shape: str = "linear",
+    style: Look | None = None,
     more: Json | None = None,
 ) -> Json:
-    """One curve in the look of its scheme. Its texts are escaped: Plotly reads markup in them."""
-    style = look(scheme)
+    """One curve in the look of its scheme, or in another. Its texts are escaped: Plotly reads markup in them."""
+    style = style or look(scheme)
     return {
         "type": "scatter",
         "mode": "lines",
@@ -65,18 +67,81 @@ def curve(
     }
 
 
-def points(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, customdata: object) -> Json:
-    """A curve over named places, each of its points shown."""
-    style = look(scheme)
+def band(
+    scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: str = "linear", opacity: float = 0.2
+) -> Json | None:
+    """What lies between two curves, in the colour of the scheme; None where there is nothing. A gap in both stays open."""
+    across, below, above = (np.asarray(values, float) for values in (x, low, high))
+    known = np.isfinite(below) & np.isfinite(above)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+    xs: list[float] = []
+    ys: list[float] = []
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        one, upper, lower = across[begin:end], above[begin:end], below[begin:end]
+        if shape == "hv":
+            one, upper = _stairs(one, upper)
+            _, lower = _stairs(across[begin:end], lower)
+        xs += [*one, *one[::-1], math.nan]
+        ys += [*upper, *lower[::-1], math.nan]
+    if not xs:
+        return None
+    colour = look(scheme).colour
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": numbers(xs[:-1]),
+        "y": numbers(ys[:-1]),
+        "fill": "toself",
+        "fillcolor": f"rgba({red},{green},{blue},{opacity:g})",
+        "line": {"color": colour, "width": 0},
+        "hoverinfo": "skip",
+        "name": text(scheme),
+        "legendgroup": scheme,
+        "meta": {"scheme": scheme, "band": True},
+    }
+
+
+def _stairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The corners of a curve that holds each value until the next."""
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
+
+
+def points(
+    scheme: str,
+    x: Sequence[str] | ArrayLike,
+    y: ArrayLike,
+    half: ArrayLike | None = None,
+    *,
+    hover: str,
+    customdata: object = None,
+    style: Look | None = None,
+) -> Json:
+    """A curve over places or numbers, each of its points shown, with half the width of its interval where it has one."""
+    style = style or look(scheme)
     marker = {"symbol": style.marker, "size": 8, "color": style.colour}
-    more = {"mode": "lines+markers", "marker": marker, "x": texts(labels), "customdata": customdata}
-    return curve(scheme, [], y, hover=hover, more=more)
+    places = texts(x) if isinstance(x, list) and x and isinstance(x[0], str) else x
+    more: Json = {"mode": "lines+markers", "marker": marker, "x": places}
+    if customdata is not None:
+        more["customdata"] = customdata
+    if half is not None and np.nan_to_num(np.asarray(half, float)).any():
+        more["error_y"] = interval(y, half)
+    return curve(scheme, [], y, hover=hover, style=style, more=more)
+
+
+def interval(y: ArrayLike, half: ArrayLike) -> Json:
+    """Error bars of half these widths; no quantity here goes below zero, so neither do they."""
+    widths = np.nan_to_num(np.asarray(half, float))
+    below = np.minimum(widths, np.nan_to_num(np.asarray(y, float)))
+    ends: Json = {"array": numbers(widths), "arrayminus": numbers(below)}
+    return {"type": "data", "symmetric": False, **ends, "thickness": 1.2, "width": 4}
 
 
 def bars(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, **more: object) -> Json:
     """A bar per name."""
     style = look(scheme)
-    marker = {"color": style.colour, "pattern": {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6}}
+    pattern = {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6, "fillmode": "overlay"}
+    marker = {"color": style.colour, "pattern": pattern}
     return {"type": "bar", "x": texts(labels), "y": numbers(y), "marker": marker, **_of(scheme, None, hover), **more}
 
 
@@ -116,12 +181,17 @@ def axis(title: str, kind: str = "linear", **more: object) -> Json:
     }
 
 
-def log_axis(title: str, values: ArrayLike) -> Json:
-    """A logarithmic axis for these values, with numbers between powers of ten where there is room for them."""
+def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
+    """An axis for these values: logarithmic where they span decades, with numbers between powers of ten where there is room for
+    them, and else from zero."""
     known = np.asarray(values, float)
-    known = known[known > 0]
-    decades = math.log10(known.max() / known.min()) if known.size else 0.0
-    return axis(title, "log", tickformat=",~r", dtick="D2" if decades < 2.5 else 1)
+    known = known[np.isfinite(known)]
+    told = ", ".join(filter(None, [unit, "log scale" if spans_decades(known.tolist()) else ""]))
+    named = f"{title} ({told})" if told else title
+    if not spans_decades(known.tolist()):
+        return axis(named, rangemode="tozero", tickformat=",~r")
+    decades = math.log10(known.max() / known.min())
+    return axis(named, "log", tickformat=",~r", dtick="D2" if decades < 2.5 else 1)
 
 
 def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool = False, **more: object) -> Json:
@@ -154,8 +224,10 @@ def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool 
         axes[f"xaxis{number}"], axes[f"yaxis{number}"] = own_x, own_y
         for trace in panel.traces:
             # A scheme stands in the legend once, whatever it is drawn in.
-            first = trace["legendgroup"] not in named
-            named.add(trace["legendgroup"])
+            group, meta = trace["legendgroup"], trace["meta"]
+            first = group not in named and not (isinstance(meta, dict) and meta.get("band"))
+            if first:
+                named.add(group)
             data.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": first})
         if panel.title:
             notes.append(
@@ -225,18 +297,20 @@ def thin_series(y: NDArray[np.float64], most: int) -> NDArray[np.intp]:
 
 
 def steps(
-    begin: NDArray[np.float64], end: NDArray[np.float64], value: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values of intervals, rising in time, as the corners of a curve of shape `hv`; a gap where none adjoins."""
+    begin: NDArray[np.float64], end: NDArray[np.float64], *values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Values of intervals, rising in time, as the corners of curves of shape `hv`; a gap where none adjoins. First the times, then
+    the corners of each."""
     if begin.size == 0:
-        return begin, value
+        return (begin, *values)
     x: list[float] = []
-    y: list[float] = []
+    corners: list[list[float]] = [[] for _ in values]
     for index in range(begin.size):
         x.append(float(begin[index]))
-        y.append(float(value[index]))
         last = index + 1 == begin.size
-        if last or not math.isclose(float(begin[index + 1]), float(end[index]), rel_tol=1e-9, abs_tol=1e-6):
+        alone = last or not math.isclose(float(begin[index + 1]), float(end[index]), rel_tol=1e-9, abs_tol=1e-6)
+        if alone:
             x += [float(end[index]), float(end[index])]
-            y += [float(value[index]), math.nan]
-    return np.array(x[:-1]), np.array(y[:-1])
+        for y, value in zip(corners, values, strict=True):
+            y += [float(value[index])] * (2 if alone else 1) + ([math.nan] if alone else [])
+    return (np.array(x[:-1]), *(np.array(y[:-1]) for y in corners))

@@ -1,4 +1,4 @@
-"""What a report says in words and tables, as its template takes it."""
+"""What a report of runs says in words and tables, as its template takes it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import polars as pl
 
 import fanin
 from fanin import spec, table
-from fanin.comparison import Comparison
+from fanin.comparison import Comparison, mixed_transports
 from fanin.looks import look
-from fanin.measures import by_scheme, messages, scheme_name, size_text
+from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Machine, Result
 
 SLOWEST = 20
@@ -73,6 +73,8 @@ class Page:
     cautions: list[str]
     schemes: list[Scheme]
     sections: list[list[tuple[str, list[Cell]]]]
+    marked: bool
+    """Whether some value is marked as the best."""
     caption: list[str]
     slowest: list[Slowest]
     actions_head: list[tuple[str, str]]
@@ -90,15 +92,21 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
     first = compared.results[0]
     actions_head, actions = _actions(compared.results)
     several = len(compared.results) > 1
+    sections = [[(line.name, _cells(line, compared)) for line in section] for section in table.lines(compared)]
     return Page(
         title=first.name,
         kind="Comparison" if several else "Run",
         facts=_facts(compared, several),
         errors=compared.errors,
-        cautions=[*([table.cancelled_note(compared)] if compared.cancelled else []), *_warnings(compared.results)],
+        cautions=[
+            *([table.cancelled_note(compared)] if compared.cancelled else []),
+            *_warnings(compared.results),
+            *mixed_transports(compared.results),
+        ],
         schemes=[_scheme(name) for name in by_scheme(compared.results)],
-        sections=[[(line.name, _cells(line, compared)) for line in section] for section in table.lines(compared)],
-        caption=table.caption(compared).splitlines(),
+        sections=sections,
+        marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),
+        caption=[line for line in table.caption(compared).splitlines() if not line.startswith("bold")],
         slowest=[_slowest(result, places[index] if places else None) for index, result in enumerate(compared.results)],
         actions_head=actions_head,
         actions=actions,
@@ -165,27 +173,17 @@ def _speed(hops: int, wall_s: float) -> str:
 
 
 def _cells(line: table.Line, compared: Comparison) -> list[Cell]:
-    groups = by_scheme(compared.results)
-    lossless = [
-        sum(result.summary()["network"]["drops"]["lossless"] for result in groups[row.scheme]) for row in compared.rows
-    ]
-    fair = [
-        None if line.of_finished and row.unfinished else value
-        for value, row in zip(line.values, compared.rows, strict=True)
-    ]
-    known = {value for value in fair if value is not None}
-    best = None
-    # A value that all share tells nobody apart.
-    if line.better is not None and len(known) > 1:
-        best = min(known) if line.better == "low" else max(known)
+    lossless = dict.fromkeys((row.scheme for row in compared.rows), 0)
+    for name, result in zip(group_names(compared.results), compared.results, strict=True):
+        lossless[name] += result.summary()["network"]["drops"]["lossless"]
     cells = []
-    for index, (text, value) in enumerate(zip(line.cells, line.values, strict=True)):
+    for index, (text, value, row) in enumerate(zip(line.cells, line.values, compared.rows, strict=True)):
         mark: Literal["", "best", "unfinished", "lost"] = ""
-        if line.name == table.DROPS and lossless[index]:
+        if line.name == table.DROPS and lossless[row.scheme]:
             mark = "lost"
         elif line.name == table.UNFINISHED and value:
             mark = "unfinished"
-        elif best is not None and fair[index] == best:
+        elif line.best == index:
             mark = "best"
         cells.append(Cell(text, mark))
     return cells
@@ -200,7 +198,7 @@ def _slowest(result: Result, place: Path | None) -> Slowest:
         label=result.label,
         scheme=scheme_name(result),
         command=f"fanin why {folder} --flow {rows[0]['flow_id'] if rows else 'ID'}",
-        head=["flow", "traffic", "from", "to", "size", "completion", "slowdown", "timeouts", "resent"],
+        head=["flow", "traffic", "from", "to", "size", "FCT", "slowdown", "timeouts", "resent"],
         rows=[
             [
                 f"{row['flow_id']}",

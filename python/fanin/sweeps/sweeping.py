@@ -119,6 +119,25 @@ class Sweep:
         """Every run has a result."""
         return all(run.status in (DONE, UNTRUSTED) for run in self.runs)
 
+    @property
+    def results(self) -> list[Result]:
+        """The whole runs, for pictures of them. Raises `RunError` where one that has run was not kept."""
+        if any(run.numbers and run.folder is None for run in self.runs):
+            raise RunError(
+                f"{self.folder}: of its runs only the numbers were kept, which fanin plot sweep draws; for other pictures sweep "
+                "with --keep-runs (keep_runs=True)"
+            )
+        return [run.load() for run in self.runs if run.numbers]
+
+    def __repr__(self) -> str:
+        done = sum(bool(run.numbers) for run in self.runs)
+        return f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        from fanin import table
+
+        return table.html_of_sweep(self)
+
     def table(self) -> pl.DataFrame:
         """One row per run: the grid's columns, `status`, `errors`, the numbers (units are in their names), `seconds` of real time,
         `event_hash` and `run`, its key. A number that a run does not have is null."""
@@ -134,9 +153,10 @@ class Sweep:
 
         return table.swept(self)
 
-    def plot(self, x: str | None = None, y: str = "fct_p99_us", path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, x: str | None = None, y: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and per combination
-        of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies."""
+        of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies; without
+        `y`, the 99th percentile of the FCT, or its median where runs have too few messages for that."""
         from fanin.plot.sweeps import along
 
         return along(self, x, y, path)

@@ -1,0 +1,86 @@
+"""What the numbers of runs are called, and in which units they are drawn: one name for each in tables, pictures and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["us", "Gb/s", "share", "count", "ratio"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a run."""
+
+    row: str
+    """As a row or a column of a table is called."""
+    title: str
+    """As an axis is called."""
+    unit: Unit
+    better: Literal["low", "high"] | None = None
+    """Which values are good; None where neither is."""
+    of_finished: bool = False
+    """It is over finished messages only, so that it flatters a scheme that left messages unfinished."""
+
+
+LEVELS = {"p50": "Median", "p99": "99th percentile", "p999": "99.9th percentile"}
+
+
+def _percentiles(
+    of: str, title: str, unit: Unit, prefix: str, levels: Iterable[str] = tuple(LEVELS)
+) -> dict[str, Quantity]:
+    return {
+        f"{prefix}_{level}{'_us' if unit == 'us' else ''}": Quantity(
+            f"{of} {'p99.9' if level == 'p999' else level}", f"{LEVELS[level]} {title}", unit, "low", of_finished=True
+        )
+        for level in levels
+    }
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "started": Quantity("messages started", "Messages started", "count"),
+    "finished": Quantity("messages finished", "Messages finished", "count"),
+    "unfinished": Quantity("messages unfinished", "Messages unfinished", "count", "low"),
+    "reported": Quantity("finished", "Finished messages of the reported sizes", "count"),
+    **_percentiles("FCT", "FCT", "us", "fct"),
+    **_percentiles("slowdown", "slowdown", "ratio", "slowdown"),
+    "queries": Quantity("queries: finished", "Queries finished", "count"),
+    **_percentiles("queries: completion time", "query completion time", "us", "query", ("p50", "p99")),
+    "query_timeout_share": Quantity("queries: with a timeout", "Queries with a timeout", "share", "low"),
+    "endless": Quantity("long flows", "Long flows", "count"),
+    "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
+    "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
+    "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
+    "drops": Quantity("drops", "Dropped packets", "count", "low"),
+    "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
+    "cnps": Quantity("CNPs", "CNPs", "count"),
+    "simulated_us": Quantity("simulated time", "Simulated time", "us"),
+    "packet_hops": Quantity("packet-hops", "Packet-hops", "count"),
+    "seconds": Quantity("wall time (s)", "Wall time (s)", "ratio"),
+}
+"""By their keys in JSON and in the table of a sweep."""
+
+
+def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
+    """What a number is to be divided by where these values are drawn, and the title of their axis with its unit and what else is
+    to stand in the brackets."""
+    quantity = QUANTITIES[name]
+    largest = max((abs(value) for value in values), default=0.0)
+    scale, unit = 1.0, {"share": "%", "Gb/s": "Gb/s"}.get(quantity.unit, "")
+    if quantity.unit == "us":
+        unit, scale = next(((u, s) for u, s in (("s", 1e6), ("ms", 1e3)) if largest >= 10 * s), ("us", 1.0))
+    elif quantity.unit == "share":
+        scale = 0.01
+    told = ", ".join(filter(None, [unit, *also]))
+    return scale, f"{quantity.title} ({told})" if told else quantity.title
+
+
+DECADES = 20.0
+"""Values whose largest is so many times their smallest are drawn over a logarithmic axis."""
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Whether values are all above zero and so far apart that an axis for them is to be logarithmic."""
+    known = list(values)
+    return bool(known) and min(known) > 0 and max(known) >= DECADES * min(known)
