@@ -146,6 +146,24 @@ def test_a_paused_port_is_pfc(tmp_path: Path) -> None:
     assert held > 500 * TX
 
 
+def test_a_pause_counts_before_a_full_window(tmp_path: Path) -> None:
+    messages: list[Message] = [(1, 0, 1000, 1), (2, 0, 300, 1), (3, 0, 300, 1)]
+    changes = ("network.buffer.per_port='100 KB'", "measure.window='1 ms'")
+    run = star(tmp_path, messages, *changes, scheme=window(100))
+    pauses = run.events().filter(kind="pause", where="h1>sw0")["time_ps"].to_list()
+    left = run.hops().filter((pl.col("port") == "h1>sw0") & (pl.col("message") == "load:0"))["time_ps"].to_list()
+    assert len(pauses) > 3
+    assert max(pauses) < left[-1] - 100 * TX
+    # All the time of pauses but for what was on the wire as they began, although the window was full for some of it.
+    sending = sum(max(0, max(time for time in left if time <= pause) + TX - pause) for pause in pauses)
+    parts = host_parts(run)
+    assert parts["pfc"] == run.ports().filter(port="h1>sw0")["paused_ps"][0] - sending
+    assert parts["window"] > 0
+    held = run.host_waits().filter((pl.col("message") == "load:0") & (pl.col("cause") == "pfc"))
+    full = run.host_waits().filter((pl.col("message") == "load:0") & (pl.col("cause") == "window"))
+    assert set(full["end_ps"]) & set(held["begin_ps"]), "the window was full, and then there was a pause as well"
+
+
 def test_the_handshake_of_tcp(tmp_path: Path) -> None:
     run = star(tmp_path, [(1, 0, 5, 1)], scheme="newreno")
     # A SYN and its answer, over two links each; then the ACK of that leaves first.

@@ -121,13 +121,17 @@ fn a_connection_never_mixes_two_messages_in_a_packet_and_finds_its_way_back() {
     };
     let all =
         [(1, 0, 1000, true, false), (1, 1000, 500, false, true), (2, 1500, 1, true, true), (3, 1501, 1000, true, true)];
+    let later = |sender: &SendHalf| [1, 2, 3].map(|id| sender.comes_later(FlowId(id)));
+    assert_eq!(later(&sender), [false, true, true]);
     for expected in all {
         assert_eq!(take(&mut sender), expected);
     }
+    assert_eq!(later(&sender), [false; 3], "all are sent");
     let mut finished = Vec::new();
     sender.on_ack(1000, |id| finished.push(id.0));
     assert!(finished.is_empty());
     sender.go_back();
+    assert_eq!(later(&sender), [false, true, true]);
     for expected in &all[1..] {
         assert_eq!(take(&mut sender), *expected);
     }

@@ -360,6 +360,9 @@ pub(crate) struct Unpacked {
 impl<Q: EventQueue> Simulation<Q> {
     /// Packs the stretches of messages that are over: arrived, acknowledged, and with no end that goes on.
     pub(crate) fn pack_messages(&mut self) {
+        if self.watches.stepping {
+            return;
+        }
         let mut unpacked = std::mem::take(&mut self.unpacked);
         for stretch in self.records.forget().into_iter().chain(self.slots.forget()) {
             if unpacked.stretches.iter().all(|(known, _)| *known != stretch) {

@@ -486,10 +486,6 @@ impl<Q: EventQueue> Simulation<Q> {
             false => self.advance(until, budget),
             true => self.advance_and_look(until, budget),
         };
-        if !arrived {
-            // Not only as messages are loaded: the last of them may be loaded early.
-            self.pack_messages();
-        }
         self.all_catch_up();
         arrived
     }
@@ -508,6 +504,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.handle(event);
                 left -= 1;
                 if left == 0 {
+                    // Not only as messages are loaded: the last of them may be loaded early.
+                    self.pack_messages();
                     return false;
                 }
             }

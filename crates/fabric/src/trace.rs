@@ -28,6 +28,8 @@ pub(crate) struct Watches {
     streams: BTreeMap<(FlowId, NodeId), Vec<Stretch>>,
     waits: Vec<HostWait>,
     left_out: u64,
+    /// Whether the run stops after each event, which is too often for what else is done as it stops.
+    pub stepping: bool,
 }
 
 /// A traced message at its host.
@@ -149,31 +151,46 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// As [`Simulation::advance`], with a look at the senders of traced messages after each event.
     pub(crate) fn advance_and_look(&mut self, until: Time, budget: u64) -> bool {
+        self.watches.stepping = true;
+        let mut arrived = false;
         for _ in 0..budget.max(1) {
-            if self.advance(until, 1) {
-                return true;
+            arrived = self.advance(until, 1);
+            if arrived {
+                break;
             }
-            let number = self.cause & NUMBER;
-            match self.cause >> KIND_SHIFT {
-                kind::ARRIVE => self.look_at_host(self.far_ends[number as usize].node),
-                kind::PORT => self.look_at_host(self.ports[number as usize].node),
-                kind::HOST => self.look_at_host(NodeId(number)),
-                kind::RECEIVER => self.look_at_host(NodeId(number % self.hosts.len() as u32)),
-                kind::SWITCH => {}
-                kind::LINK => {
-                    let hosts: Vec<NodeId> = self.watches.open.keys().copied().collect();
-                    hosts.into_iter().for_each(|host| self.look_at_host(host));
-                }
-                // A message is posted, or one of its sender's timers is due, which may be at either end of a connection.
-                _ => {
-                    let record = &self.records[(number & MESSAGE) as usize];
-                    let (src, dst) = (NodeId(record.src), NodeId(record.dst));
-                    self.look_at_host(src);
-                    self.look_at_host(dst);
-                }
+            self.look();
+        }
+        self.watches.stepping = false;
+        if !arrived {
+            self.pack_messages();
+        }
+        arrived
+    }
+
+    /// Looks at the host of the event that ran last.
+    fn look(&mut self) {
+        if self.watches.open.is_empty() && self.watches.unknown.is_empty() {
+            return;
+        }
+        let number = self.cause & NUMBER;
+        match self.cause >> KIND_SHIFT {
+            kind::ARRIVE => self.look_at_host(self.far_ends[number as usize].node),
+            kind::PORT => self.look_at_host(self.ports[number as usize].node),
+            kind::HOST => self.look_at_host(NodeId(number)),
+            kind::RECEIVER => self.look_at_host(NodeId(number % self.hosts.len() as u32)),
+            kind::SWITCH => {}
+            kind::LINK => {
+                let hosts: Vec<NodeId> = self.watches.open.keys().copied().collect();
+                hosts.into_iter().for_each(|host| self.look_at_host(host));
+            }
+            // A message is posted, or one of its sender's timers is due, which may be at either end of a connection.
+            _ => {
+                let record = &self.records[(number & MESSAGE) as usize];
+                let (src, dst) = (NodeId(record.src), NodeId(record.dst));
+                self.look_at_host(src);
+                self.look_at_host(dst);
             }
         }
-        false
     }
 
     /// Messages that were asked for before they were loaded may be known by now.

@@ -135,7 +135,12 @@ proptest! {
                 3 => {
                     let window = if dice.percent(10) { u64::MAX } else { dice.roll() % 20_000 };
                     let can = end.can_transmit(now, window);
-                    prop_assert_eq!(can, end.transmit(now, window).is_some());
+                    let next = end.next_offset();
+                    let segment = end.transmit(now, window);
+                    prop_assert_eq!(can, segment.is_some());
+                    if let Some(data) = segment.filter(|segment| segment.len > 0) {
+                        prop_assert_eq!(next, Some(data.seq - 1));
+                    }
                 }
                 4 => drop(end.ack(now, if dice.percent(50) { Covers::All } else { Covers::AllButLast })),
                 5 => {

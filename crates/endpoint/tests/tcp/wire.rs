@@ -225,8 +225,12 @@ impl Wire {
         loop {
             let window = self.window[end].now();
             let can = self.ends[end].can_transmit(self.now, window);
+            let next = self.ends[end].next_offset();
             let segment = self.ends[end].transmit(self.now, window);
             assert_eq!(can, segment.is_some());
+            if let Some(data) = segment.filter(|segment| segment.len > 0) {
+                assert_eq!(next, Some(data.seq - 1), "the window says when, and not what");
+            }
             match segment {
                 Some(segment) => self.put(end, segment),
                 None => break,

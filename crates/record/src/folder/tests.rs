@@ -56,6 +56,7 @@ fn a_folder_holds_everything_and_reads_back() {
         "flows.arrow",
         "histograms.arrow",
         "hops.arrow",
+        "host_waits.arrow",
         "manifest.json",
         "ports.arrow",
         "series.arrow",
