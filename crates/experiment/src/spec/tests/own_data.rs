@@ -179,7 +179,7 @@ fn what_is_wrong_with_a_network_in_a_file_is_said_with_its_line() {
         assert!(shown.starts_with(says), "{shown}");
     }
     for (topology, says) in [
-        ("{ file = \"none.csv\" }", "x.toml:4: network.topology.file: none.csv cannot be read: No such file"),
+        ("{ file = \"none.csv\" }", "x.toml:4: network.topology.file: none.csv cannot be read: there is no such file"),
         (
             "{ file = \"x.bin\" }",
             "x.toml:4: network.topology.file: x.bin is no topology that is known; give a topology file",
