@@ -185,8 +185,8 @@ fn hosts_of_flows_have_their_names_beside_their_numbers() {
         let numbers = batch.column_by_name(numbers).unwrap().as_primitive::<UInt32Type>();
         let named: Vec<&str> = numbers.values().iter().map(|host| names[*host as usize]).collect();
         assert_eq!(label_column(&batch, column), named);
-        assert!(named.iter().any(|name| *name != named[0]), "{column} tells hosts apart");
     }
+    assert_ne!(label_column(&batch, "src_name")[0], label_column(&batch, "dst_name")[0]);
 }
 
 #[test]
