@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, which schedulers of clusters send when a job's time is up: both stop what runs, and what there is is kept.
+"""Ctrl-C and SIGTERM, which schedulers of clusters send: both stop what runs, and what there is of results is kept.
 
 The command line decides when which of these holds; a program that imports the package keeps Python's own behaviour.
 """
@@ -71,7 +71,7 @@ def held() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def for_others() -> Iterator[None]:
-    """Processes that begin within ignore both signals, which a terminal sends to all: what happens is decided in this one."""
+    """Processes that begin within are spared both signals, which a terminal sends to all: this one decides."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
     try:
         yield

@@ -74,7 +74,8 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer parts.
+/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer
+/// parts.
 fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);

@@ -70,7 +70,8 @@ impl Before {
                 "no message is posted in {window}: the only one is posted at {last}; lower measure.warm_up"
             )),
             _ => Some(format!(
-                "no message is posted in {window}: all {count} are posted before it, the last at {last}; lower measure.warm_up"
+                "no message is posted in {window}: all {count} are posted before it, the last at {last}; lower \
+                 measure.warm_up"
             )),
         }
     }

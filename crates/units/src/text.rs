@@ -28,7 +28,7 @@ struct Kind {
     units: Units,
     /// The size of a unit that has another name, where that can mean only one thing.
     other_name: fn(&str) -> Option<u64>,
-    /// What to write instead of a unit that is close to one, or that could mean two things; the number and the unit are given.
+    /// What to write instead of a unit that is close to one, or that could mean two things; given the number and the unit.
     instead: fn(&str, &str) -> Option<String>,
 }
 

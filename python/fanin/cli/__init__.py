@@ -1,4 +1,6 @@
-"""The command `fanin`. Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
+"""The command `fanin`.
+
+Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 
 With `--json` a command prints one document; where it fails, `{"ok": false, "exit_code": ..., "errors": [...]}`.
 """

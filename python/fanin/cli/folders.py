@@ -1,4 +1,4 @@
-"""Where results go when nobody says so: each run into a folder of its own, named after what it is, so that none is lost."""
+"""Where results go when nobody says so: each run into a folder of its own, named after what it is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def _name(job: Job) -> str:
 
 
 def changed(changes: Sequence[str]) -> str:
-    """What `--set` changed, as the end of a name: `-marking.above=50KB`. The last two words of a key say enough, unless two agree."""
+    """What `--set` changed, as the end of a name: `-marking.above=50KB`.
+
+    The last two words of a key say enough, unless two agree.
+    """
     values = {key.strip(): value for key, _, value in (change.partition("=") for change in changes)}
     values = {key: value for key, value in values.items() if key not in _NOT_TOLD}
     ends = {key: ".".join(key.split(".")[-2:]) for key in values}
@@ -79,7 +82,7 @@ class Place:
     """Where the results of a command go: where `--out` says, or into a folder that is free."""
 
     def __init__(self, out: Path | None, default: Path, *, force: bool, within: str = "") -> None:
-        """Raises what is wrong with it, before anything has run. `within` is a name of a folder that there will be in it."""
+        """Raises what is wrong with it, before anything has run. `within` is a folder that there will be in it."""
         from fanin.result import check_target
 
         self._folder = default if out is None else out
@@ -95,7 +98,7 @@ class Place:
             raise type(error)(error.errno, error.strerror, str(self._folder)) from None
 
     def keep(self, results: Results, *, parquet: bool) -> Path:
-        """Saves them and returns where. What has come into the way since is not replaced, and what has run is not lost."""
+        """Saves them and returns where. What came into the way since is not replaced, and what has run is not lost."""
         for folder in numbered(self._folder):
             try:
                 results.save(folder, parquet=parquet, force=self._force)

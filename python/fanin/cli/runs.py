@@ -271,7 +271,7 @@ def report(
     threads: int | None = None,
     lines: Sequence[str] | None = None,
 ) -> None:
-    """Prints what came out, or lines instead, and where it lies; exits as it went. `threads` are those that were asked for."""
+    """Prints what came out, or lines instead, and where it lies; exits as it went. `threads` are those asked for."""
     if as_json:
         emit(document(compared, folder))
     else:

@@ -82,7 +82,7 @@ def new(
 
 
 def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: AsJson = False) -> None:
-    """Check a spec without running it, and warn of what `run` would warn of. With --json, print it with every default shown.
+    """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
 
     \b
     Examples:

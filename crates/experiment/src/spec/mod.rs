@@ -148,7 +148,7 @@ impl Spec {
         Self::from_value(root, source).map_err(|problems| self.with_nearest_key(key.trim(), problems))
     }
 
-    /// The same problems; where there is no such key at all, with the keys elsewhere in the spec that end in its last word.
+    /// The same problems; where there is no such key, with the keys elsewhere in the spec that end in its last word.
     fn with_nearest_key(&self, key: &str, problems: Problems) -> Problems {
         let word = key.rsplit('.').next().unwrap_or(key);
         let mut known = Vec::new();
