@@ -63,7 +63,9 @@ def wrong(command: Command, *arguments: str | Path, code: int = 2) -> str:
 
 
 def test_a_missing_spec_is_named(command: Command) -> None:
-    assert wrong(command, "run", "absent.toml") == "error: absent.toml: No such file or directory\n"
+    assert wrong(command, "run", "absent.toml") == (
+        "error: absent.toml: there is no such file or folder; check its name\n"
+    )
 
 
 def test_a_spec_must_be_toml_or_json(command: Command, tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_a_picture_and_a_report_are_written(command: Command, compared: fanin.Co
         "none",
         "dcqcn",
     ]
-    assert "the pictures are" in wrong(command, "plot", "nonesuch", "both")
+    assert "known: comparison, completion" in wrong(command, "plot", "nonesuch", "both")
     assert "of which run?" in wrong(command, "plot", "queues")
     message = wrong(command, "plot", "goodput", "both", code=1)
     assert "add to measure.series" in message
@@ -169,6 +171,21 @@ def test_check_prints_every_default(command: Command, tiny: Path) -> None:
     assert resolved["name"] == "tiny incast"
     assert resolved["seed"] == 7
     assert "ok" in command("check", tiny).stdout
+
+
+def overload(name: str) -> tuple[str, str]:
+    return "--set", f"traffic.{name}.load.share=0.9"
+
+
+def test_check_warns_as_run_does(command: Command, tiny: Path) -> None:
+    warning = "the traffics offer 180 % of host-links: queues grow without end"
+    both = (*overload("queries"), *overload("updates"))
+    done = command("check", tiny, *both)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == f"warning: {warning}\n"
+    assert json.loads(command("check", tiny, *both, "--json").stdout)["warnings"] == [warning]
+    assert f"warning: {warning}\n" in command("run", tiny, *both, "--set", "measure.window=100 us").stderr
+    assert command("check", tiny).stderr == ""
 
 
 def test_version(command: Command) -> None:

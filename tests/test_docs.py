@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fanin
-from fanin import _core
+from fanin import _core, papers
 from pages import spec
 from pages.build import stale
 from pages.markdown import slug
@@ -19,8 +19,10 @@ TUTORIAL = ROOT / "docs" / "ns3-hpcc.md"
 """Its examples build on each other; `test_tutorial.py` runs them."""
 QUICK_START = ROOT / "docs" / "quick-start.md"
 """So do these; `test_quick_start.py` runs them."""
+FAQ = ROOT / "docs" / "faq.md"
+"""And these; `test_answers.py` runs them."""
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START)]
+DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ)]
 EXAMPLES = [
     pytest.param(code, id=f"{document.relative_to(ROOT)}-{number}")
     for document in DOCUMENTS
@@ -60,6 +62,17 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(aim), f"{page.name}: no heading for {target}"
 
 
+@pytest.mark.parametrize("page", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_there_is_one_name_for_completion_time(page: Path) -> None:
+    """FCT, which concepts.md defines; elsewhere the long form stands in brackets at most. Not in what is made from the code."""
+    text = page.read_text(encoding="utf-8")
+    if page.name == "CHANGELOG.md" or text.startswith("<!-- made by"):
+        return
+    text = without_code(re.sub(r"<!-- made by.*?<!-- end[^>]*-->", "", text, flags=re.DOTALL))
+    text = re.sub(r"FCTs?\*{0,2} \(flow completion times?\)", "", text)
+    assert not re.search(r"completion\s+times?", text, re.IGNORECASE)
+
+
 def without_code(text: str) -> str:
     """The text without blocks and spans of code, in which brackets mean something else."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
@@ -76,6 +89,49 @@ def test_every_page_is_in_the_index() -> None:
     for page in (ROOT / "docs").glob("*.*"):
         if page.suffix in (".md", ".ipynb") and page.name != "README.md":
             assert f"]({page.name})" in index, page.name
+
+
+ROW = r"[A-E]\d{1,2}\b"
+
+
+def test_rows_that_are_cited_are_defined() -> None:
+    """Decisions about Dart that code and pages cite by letter and number, as "row B9", are on a page."""
+    page = (ROOT / "docs" / "dart-rows.md").read_text(encoding="utf-8")
+    defined = re.findall(rf"^\| ({ROW}) \|", page, re.MULTILINE)
+    assert len(defined) == len(set(defined))
+    cited = set()
+    for path in sources(".rs", ".py", ".md", ".toml"):
+        text = path.read_text(encoding="utf-8")
+        for some in re.findall(rf"\b[Rr]ows? {ROW}(?:(?:,| and| to) {ROW})*", text):
+            cited |= {(row, path.relative_to(ROOT)) for row in re.findall(ROW, some)}
+        if path.name in ("dart.rs", "dart.md"):  # the scheme's manual names them without the word
+            cited |= {(row, path.relative_to(ROOT)) for row in re.findall(rf"\b{ROW}", text)}
+    assert {row[0] for row, _ in cited} == set("ABCDE")
+    unknown = sorted((row, str(path)) for row, path in cited if row not in defined)
+    assert not unknown, "define them in docs/dart-rows.md"
+
+
+def test_claims_that_are_cited_are_defined() -> None:
+    """Claims of papers that pages and results cite by an id are on a page."""
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    defined = re.findall(r"^(?:\| |### )([a-z]+-[\w-]+)(?: \||:)", page, re.MULTILINE)
+    assert len(defined) == len(set(defined))
+    others = {row["id"] for row in _core.schemes()} | set(papers.experiments())
+    others |= {path.stem for path in ROOT.glob("papers/*/*.toml")}
+    identifier = re.compile(r"\b(?:dart|dctcp|hpcc|rcc)(?:-[a-z0-9]+)+\b(?!\.md)")
+    texts = [(ROOT / "VALIDATION.md").read_text(encoding="utf-8")]
+    for path in ROOT.glob("docs/papers/*.json"):
+        texts += [row["claim"] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    cited = {name for text in texts for name in identifier.findall(text)}
+    assert len(cited) > 90
+    assert not cited - others - set(defined), "define them in docs/claims.md"
+
+
+def sources(*kinds: str) -> list[Path]:
+    """Files of these kinds."""
+    folders = ("crates", "docs", "examples", "papers", "python", "tests")
+    files = (path for folder in folders for path in (ROOT / folder).rglob("*.*"))
+    return [path for path in (*ALL, *files) if path.suffix in kinds]
 
 
 def test_references_in_the_schema_lead_somewhere() -> None:

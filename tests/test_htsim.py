@@ -123,7 +123,7 @@ def test_what_cannot_run_is_told_with_file_and_line(command: Command, chain: Pat
     assert "t.topo:2: " in wrong("--htsim", "t.topo", "--scheme", "dcqcn")
     assert "absent.cm: cannot be read" in wrong("--htsim", "absent.cm", "--scheme", "dcqcn")
     assert "add one, like --scheme dcqcn" in wrong("--htsim", chain)
-    assert '"dcqn" is not known' in wrong("--htsim", chain, "--scheme", "dcqn")
+    assert 'there is no scheme "dcqn"; did you mean "dcqcn"?' in wrong("--htsim", chain, "--scheme", "dcqn")
     assert "or a .cm file alone" in wrong("--htsim", "a", "b", "c", "--scheme", "dcqcn")
     assert "run takes one spec" in wrong("a.toml", "b.toml")
     assert "goes with --htsim" in wrong("a.toml", "--finished")

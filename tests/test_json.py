@@ -75,9 +75,9 @@ def test_a_new_spec_is_a_spec(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("run", "absent.toml"), 2, "absent.toml: No such file"),
+        (("run", "absent.toml"), 2, "absent.toml: there is no such file"),
         (("check", "bad.toml"), 2, "bad.toml:1: "),
-        (("explain", "nonesuch"), 2, "the schemes are"),
+        (("explain", "nonesuch"), 2, "known: dart"),
         (("bench", "--case", "z"), 2, "the cases are"),
         (("show", "."), 1, "not a run folder"),
         (("run", "--no-such-option"), 2, "--no-such-option"),

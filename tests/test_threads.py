@@ -44,15 +44,15 @@ def test_tables_are_equal_for_any_number_of_threads(spec: Path, tmp_path: Path, 
         done = command("run", spec, "--threads", str(threads), "--out", folder)
         assert done.returncode == 0, done.stderr
     one, two = (fanin.load(folder) for folder in folders)
-    assert (one.manifest["threads"], one.manifest["one_thread"]) == (1, None)
-    assert (two.manifest["threads"], two.manifest["one_thread"]) == (2, None)
+    assert (one.manifest["threads"], one.manifest["threads_reason"]) == (1, None)
+    assert (two.manifest["threads"], two.manifest["threads_reason"]) == (2, None)
     assert one.manifest["event_hash"] == two.manifest["event_hash"]
     assert one.manifest["events"] == two.manifest["events"] > 300_000
     tables = sorted(path.name for path in folders[0].glob("*.arrow"))
     assert {"flows.arrow", "ports.arrow", "series.arrow"} <= set(tables)
     for table in tables:
         frames = [pl.read_ipc(folder / table) for folder in folders]
-        assert frames[0].height > 0 or table in ("events.arrow", "hops.arrow", "watch.arrow")
+        assert frames[0].height > 0 or table in ("events.arrow", "hops.arrow", "host_waits.arrow", "watch.arrow")
         assert frames[0].equals(frames[1]), table
     summaries = [json.loads((folder / "summary.json").read_text(encoding="utf-8")) for folder in folders]
     assert summaries[0] == summaries[1]
@@ -61,10 +61,32 @@ def test_tables_are_equal_for_any_number_of_threads(spec: Path, tmp_path: Path, 
 def test_the_manifest_says_why_there_is_one_thread(tiny: Path, spec: Path) -> None:
     small = fanin.run(tiny, threads=2, progress=False)
     assert small.manifest["threads"] == 1
-    assert small.manifest["one_thread"] == "all hosts are at one switch"
+    assert small.manifest["threads_reason"] == "all hosts are at one switch"
     drawn = fanin.run(spec, set=["measure.perfetto = {}"], threads=2, progress=False)
     assert drawn.manifest["threads"] == 1
-    assert "drawn over time" in str(drawn.manifest["one_thread"])
+    assert "drawn over time" in str(drawn.manifest["threads_reason"])
+
+
+LEAF_SPINE = 'kind = "leaf-spine", leaves = 2, hosts = 64, spines = 2, fabric_link = "400 Gbps"'
+TWO_RACKS = (
+    "--set",
+    f'network.topology={{ {LEAF_SPINE}, link = "10 Gbps", delay = "5 us" }}',
+    "--set",
+    "network.buffer.per_port=4 MB",
+)
+
+
+def test_fewer_threads_than_asked_for_are_told(spec: Path, command: Command, tmp_path: Path) -> None:
+    done = command("run", spec, "--threads", "4", *TWO_RACKS, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    reason = "its network is cut between racks, of which it has 2"
+    manifest = fanin.load(tmp_path / "run").manifest
+    assert (manifest["threads"], manifest["threads_reason"]) == (2, reason)
+    assert f"warning: --threads 4: it ran on 2, since {reason}\n" in done.stderr
+    # Nobody asked: the default is what there is.
+    assert "threads" not in command("run", spec, *TWO_RACKS).stderr
+    one = command("compare", spec, "--schemes", "dcqcn,none", "--threads", "4", "--set", "measure.perfetto={}")
+    assert one.stderr.count("warning: --threads 4: it ran on 1, since what is captured, traced or drawn") == 1
 
 
 def test_runs_at_once_share_the_cores() -> None:

@@ -152,7 +152,7 @@ class PanicException(BaseException):
         (PanicException("index out of bounds"), 1, "a fault in the simulator: index out of bounds"),
         (MemoryError(), 1, "not enough memory"),
         (OSError(28, "No space left on device", "x/flows.arrow"), 1, "x/flows.arrow"),
-        (PermissionError(13, "Permission denied", "sealed"), 2, "sealed: Permission denied"),
+        (PermissionError(13, "Permission denied", "sealed"), 2, "sealed: you may not read or write it"),
     ],
 )
 def test_every_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, fault: BaseException, code: int, says: str) -> None:

@@ -10,15 +10,15 @@ import pytest
 from conftest import ROOT
 
 TUTORIAL = ROOT / "docs" / "ns3-hpcc.md"
-THEIRS = ROOT / "tests" / "data" / "hpcc" / "theirs.txt"
+KEPT = ROOT / "tests" / "data" / "hpcc" / "theirs.txt"
+"""What exact mode wrote for these files when the page was made."""
 BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tutorial has run."""
+    """Where the tutorial has run: an empty folder before, as the page says."""
     folder = tmp_path_factory.mktemp("tutorial")
-    (folder / "theirs.txt").write_bytes(THEIRS.read_bytes())
     # `fanin` is this one, wherever it is installed.
     prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\n'
     for language, code in BLOCKS:
@@ -42,3 +42,15 @@ def test_each_run_has_all_flows(folder: Path) -> None:
     assert flows > 500
     for run in ("config", "config-dcqcn", "config-dart"):
         assert len((folder / "runs" / run / "fct.txt").read_text().splitlines()) == flows
+
+
+def test_exact_mode_writes_what_it_wrote_before(folder: Path) -> None:
+    assert (folder / "runs" / "config" / "fct.txt").read_bytes() == KEPT.read_bytes()
+
+
+def test_results_of_ns3_that_are_there_stay(folder: Path) -> None:
+    """The step that makes a file to compare with where there is none leaves the reader's own alone."""
+    (line,) = (line for _, code in BLOCKS for line in code.splitlines() if line.startswith("test -e theirs.txt"))
+    (folder / "theirs.txt").write_text("mine\n")
+    subprocess.run(["sh", "-c", line], cwd=folder, check=True)
+    assert (folder / "theirs.txt").read_text() == "mine\n"

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import fanin
 from fanin import plot
-from fanin.waits import STEPS, Link, account, by_port, follow, headline, overhead_ps, traced, waits
+from fanin.waits import STEPS, Link, account, by_port, follow, headline, traced, waits
 
 LONE = """
 spec_version = 1
@@ -134,7 +134,7 @@ def test_lost_packets_and_those_sent_again_are_told_apart(tmp_path: Path) -> Non
         assert one.total_ps == one.completion_ps
         # What still came when the message was complete is no part of it.
         assert all(part.ps >= 0 and part.what != "after" for part in one.parts)
-        assert ("resend" in {part.what for part in one.parts}) == bool(one.resent)
+        assert ("retransmission" in {part.what for part in one.parts}) == bool(one.resent)
         # What was lost was lost at the one full queue.
         table = waits(run, one.message)
         gone = table.filter(pl.col("end_ps").is_null())
@@ -149,7 +149,6 @@ def test_what_hosts_take_before_they_send_is_a_part_of_its_own(tmp_path: Path) -
     for scheme, expected_ps in (("dctcp", 7_000_000), ("dcqcn", 0)):
         run = fanin.run(tmp_path / "lone.toml", scheme=scheme, set=changes, progress=False)
         known = account(run)
-        assert overhead_ps(run, "queries") == overhead_ps(run, str(known.flow["traffic"])) == expected_ps
         assert sum(part.ps for part in known.parts if part.what == "overhead") == expected_ps
         assert known.total_ps == known.completion_ps
 
@@ -212,7 +211,7 @@ def test_the_timeline_has_a_row_per_packet(tmp_path: Path) -> None:
     widths = [bar.get_width() for bar in top.patches if isinstance(bar, Rectangle)]
     assert sum(widths) == pytest.approx(run.flows()["completion_ps"][0] / 1e6)
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown[:4] == ["before it leaves h3", "waits at sw0>h0", "being sent", "travelling"]
+    assert shown[:3] == ["waiting at sw0>h0", "sending", "on the way"], "at line rate nothing waits at the host"
     paths = [path for bars in below.collections for path in bars.get_paths()]
     assert {round(float(np.mean(np.asarray(path.vertices)[:4, 1]))) for path in paths} == set(range(40))
     # The third packet leaves 1.7 us after the post, and before 2 us no other one does.

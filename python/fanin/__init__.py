@@ -9,10 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fanin._core import LimitError, SpecError, __version__
-
 if TYPE_CHECKING:
     from fanin import plot
+    from fanin._core import LimitError, SpecError, __version__
     from fanin.causes import Why, why
     from fanin.comparison import Comparison, compare, load_comparison
     from fanin.explanation import explain
@@ -50,12 +49,15 @@ __all__ = [
 # No module has the name of what is in it: importing the one would put it in the place of the other.
 _HOME = {
     "Comparison": "comparison",
+    "LimitError": "_core",
     "Result": "result",
     "RunError": "result",
+    "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",
     "SweepState": "sweeps.display",
     "Why": "causes",
+    "__version__": "_core",
     "compare": "comparison",
     "explain": "explanation",
     "load": "result",
@@ -71,8 +73,8 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Imports what is asked for when it is: `fanin --help` need not wait for libraries of data frames and pictures."""
-    if name == "plot":
-        return import_module("fanin.plot")
+    if name in ("plot", "_core"):
+        return import_module(f"fanin.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found: object = getattr(import_module(f"fanin.{_HOME[name]}"), name)

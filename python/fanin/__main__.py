@@ -1,5 +1,15 @@
-"""`python -m fanin` is the command `fanin`."""
+"""The command `fanin`, also as `python -m fanin`."""
 
-from fanin.cli import main
+from fanin import stopping
 
-main()
+
+def main() -> None:
+    """Runs the command line. Modules take a while to load, in which Ctrl-C is to end it without a traceback."""
+    stopping.leave_at_once()
+    from fanin import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -61,6 +61,7 @@ class RunResult:
     def events(self) -> ArrowTable: ...
     def watch(self) -> ArrowTable: ...
     def hops(self) -> ArrowTable: ...
+    def host_waits(self) -> ArrowTable: ...
     def write(self, folder: str, overwrite: bool) -> None:
         """Writes the run folder whole or not at all; raises `OSError`."""
 
@@ -85,6 +86,17 @@ def resolve(
     seed: int | None,
 ) -> str:
     """The checked spec with every default shown, as JSON; raises `SpecError`."""
+
+def warnings(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+) -> list[str]:
+    """What a reader of a spec's results should know, as far as it is known before it runs. Raises `SpecError`."""
 
 def explain(
     text: str,

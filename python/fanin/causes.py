@@ -15,7 +15,7 @@ from fanin.over_time import message_number
 from fanin.result import Result, RunError, load
 from fanin.runs import Watcher, run
 from fanin.spec import section
-from fanin.waits import Account, account, by_port, headline, waits
+from fanin.waits import AT_HOST, SAID, Account, account, by_cause, by_port, headline, waits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,17 +114,20 @@ class Why:
 
 @dataclass(frozen=True)
 class Row:
-    """A place on the way of a message."""
+    """A place on the way of a message, or what it waited for at its host."""
 
+    what: str
+    """As in `fanin.waits.Part`."""
     where: str
+    """In words."""
     packets: int | None
-    """Packets of the message that left there; None where none did."""
+    """Packets of the message that left there, at the host those that waited for this; None where nothing waits."""
     mean_wait_us: float | None
-    """Over those packets: at the host, since the packet before had left."""
+    """Over those packets."""
     max_wait_us: float | None
     took_us: float
-    """What it took of the completion time: all packets' share at the host, then that of the packet that arrived last. All
-    rows add up to the completion time."""
+    """What it took of the completion time: of all packets at the host, then of the packet that arrived last. All rows add up
+    to the completion time."""
     share: float
     """That, as a share."""
 
@@ -220,26 +223,23 @@ def until(stop_s: float | None, progress: bool | Watcher) -> bool | Watcher:
 def rows_of(known: Account, ports: pl.DataFrame) -> list[Row]:
     """See `Why.rows`."""
     total = max(1, known.total_ps)
-    taken = {(part.what, part.where): part.ps for part in known.parts if part.what != "wait"}
-    on_way = [part for part in known.parts if part.what == "wait"]
     rows: list[Row] = []
 
-    def add(where: str, ps: int, seen: Mapping[str, object] | None = None) -> None:
+    def add(what: str, place: str, ps: int, seen: Mapping[str, object] | None) -> None:
         waited = (None, None, None) if seen is None else (seen["packets"], seen["mean_wait_us"], seen["max_wait_us"])
-        rows.append(Row(where, *cast("tuple[int | None, float | None, float | None]", waited), ps / 1e6, ps / total))
+        where = SAID[what].format(where=place)
+        rows.append(
+            Row(what, where, *cast("tuple[int | None, float | None, float | None]", waited), ps / 1e6, ps / total)
+        )
 
-    for seen in ports.iter_rows(named=True):
-        node, port = str(seen["node"]), str(seen["port"])
-        if seen["hop"] == 0:
-            if overhead_ps := taken.pop(("overhead", node), 0):
-                add(f"overhead of {node}", overhead_ps)
-            add(f"before leaving {node}", taken.pop(("host", node), 0), seen)
-            add("sending", taken.pop(("send", node), 0))
-            if again_ps := taken.pop(("resend", node), 0):
-                add("sending again", again_ps)
-        else:
-            here = [part for part in on_way if part.where == port]
-            add(f"waiting at {port}", sum(part.ps for part in here), seen)
-    for (what, _), ps in taken.items():
-        add({"wire": "on the way", "after": "after the last arrival"}.get(what, what), ps)
+    at_host = {str(seen["what"]): seen for seen in by_cause(known.pieces).iter_rows(named=True)}
+    for part in known.parts:
+        if part.what in AT_HOST or part.what == "send":
+            add(part.what, part.where, part.ps, at_host.get(part.what))
+    for seen in ports.filter(pl.col("hop") > 0).iter_rows(named=True):
+        port = str(seen["port"])
+        add("wait", port, sum(part.ps for part in known.parts if (part.what, part.where) == ("wait", port)), seen)
+    for part in known.parts:
+        if part.what in ("wire", "after"):
+            add(part.what, part.where, part.ps, None)
     return rows

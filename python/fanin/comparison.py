@@ -16,7 +16,7 @@ from fanin import limits
 from fanin._core import LimitError
 from fanin.measures import completion_us, group_names, messages, percentile, queries, reported, scheme_name
 from fanin.over_seeds import Estimate, estimate
-from fanin.result import Result, RunError, check_target, load
+from fanin.result import Result, RunError, check_target, is_run_folder, load, read_document
 from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
 from fanin.spec import schemes_to_compare, traffics_with
 from fanin.spec import traffics as traffics_of
@@ -154,11 +154,20 @@ class Comparison:
         return plot.comparison(self, path)
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
-        """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path."""
+        """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path.
+
+        Raises `FileExistsError` where that would replace results, unless `force` is set.
+        """
         root = Path(folder)
+        record = root / "compare.json"
+        if is_run_folder(root):
+            raise FileExistsError(f"{root}: holds a run; choose another folder with --out")
+        if record.exists() and not force:
+            raise FileExistsError(
+                f"{root}: holds a comparison; choose another folder or allow replacing it with --force"
+            )
         for result in self.results:
             check_target(root / result.label, force=force)
-        record = root / "compare.json"
         record.unlink(missing_ok=True)  # until all is written again, this is no comparison
         for result in self.results:
             result.save(root / result.label, parquet=parquet, force=force)
@@ -222,16 +231,17 @@ def compare(
 def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
     """Reads a folder that `Comparison.save` wrote; raises `RunError` if it is none."""
     root = Path(folder)
-    try:
-        record = json.loads((root / "compare.json").read_text(encoding="utf-8"))
-        labels = cast("list[str]", record["runs"])
-        return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
-    except FileNotFoundError:
+    if not (root / "compare.json").is_file():
         below = [path.parent.name for path in sorted(root.glob("*/manifest.json"))] if root.is_dir() else []
         hint = f"; the runs in it are {', '.join(below)}" if below else ""
-        raise RunError(f"{root}: not a run folder and not a comparison{hint}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{root}: damaged compare.json: {error}") from None
+        if (root / "sweep.json").is_file():
+            hint = "; it is a sweep, which fanin show prints and fanin.load_sweep reads"
+        elif not os.path.lexists(root):
+            hint = "; there is nothing of this name"
+        raise RunError(f"{root}: not a run folder and not a comparison{hint}")
+    record = read_document(root / "compare.json", ("runs", "cancelled"))
+    labels = cast("list[str]", record["runs"])
+    return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
 
 
 def mixed_transports(results: Sequence[Result]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -84,7 +85,7 @@ def poisson(
         typer.Option(
             "--cdf",
             metavar="FILE|NAME",
-            help='Sizes: a file with "bytes percent" in each line, or websearch, fbhadoop, alistorage.',
+            help='Sizes: a file with "bytes percent" in each line, or WebSearch, FB_Hadoop, AliStorage, in capitals or not.',
             show_default=False,
         ),
     ],
@@ -113,6 +114,10 @@ def poisson(
     """
     text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
     write(out, text, force=force)
+    if load > 1:
+        from fanin.cli.common import warn
+
+        warn(f"--load {load:g} is {load * 100:.0f} % of the hosts' links: queues grow without end; 0.3 is 30 %")
 
 
 @app.command()
@@ -194,5 +199,8 @@ def write(out: Path, text: str, *, force: bool) -> None:
     try:
         beside.write_text(text, encoding="utf-8")
         beside.replace(out)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(out)) from None
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()

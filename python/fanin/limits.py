@@ -27,27 +27,29 @@ _SIZES = {
     "TiB": 2**40,
 }
 _TIMES = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+_OTHER_NAMES = {"kB": "KB", "kiB": "KiB", "sec": "s", "hour": "h", "hours": "h", "day": "d", "days": "d"}
 _QUANTITY = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]+)\s*", re.ASCII)
 
 
 def memory(text: str) -> int:
     """Bytes of a text like "16 GB" or "512MiB". Raises `SpecError` for any other text."""
-    return int(_quantity(text, _SIZES, "a size", "16 GB"))
+    return int(_quantity("--max-memory", text, _SIZES, "a size", "16 GB"))
 
 
 def time(text: str) -> float:
     """Seconds of a text like "90 s", "30min", "2 h" or "1 d". Raises `SpecError` for any other text."""
-    return float(_quantity(text, _TIMES, "a time", "2 h"))
+    return float(_quantity("--max-time", text, _TIMES, "a time", "2 h"))
 
 
-def _quantity(text: str, units: dict[str, int], what: str, example: str) -> Decimal:
+def _quantity(option: str, text: str, units: dict[str, int], what: str, example: str) -> Decimal:
     found = _QUANTITY.fullmatch(text)
-    if found is None or found[2] not in units:
+    unit = _OTHER_NAMES.get(found[2], found[2]) if found is not None else ""
+    if found is None or unit not in units:
         known = ", ".join(units)
-        raise _core.SpecError(f'"{text}" is not {what}: write a number and a unit ({known}), like "{example}"')
-    value = Decimal(found[1].replace("_", "")) * units[found[2]]
+        raise _core.SpecError(f'{option} "{text}": not {what}; write a number and a unit ({known}), like "{example}"')
+    value = Decimal(found[1].replace("_", "")) * units[unit]
     if value <= 0 or value >= 2**63:
-        raise _core.SpecError(f'"{text}" is no limit: write {what} above zero, like "{example}"')
+        raise _core.SpecError(f'{option} "{text}": no limit; write {what} above zero, like "{example}"')
     return value
 
 

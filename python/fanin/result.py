@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
@@ -20,10 +20,10 @@ from fanin.spec import section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops"]
+TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
 
 
 class Percentiles(TypedDict):
@@ -160,8 +160,8 @@ class Manifest(TypedDict):
     name: str
     seed: int
     threads: int
-    one_thread: str | None
-    """Why it had one where it might have had more."""
+    threads_reason: str | None
+    """Why these are fewer than it was given; None where it used them all."""
     machine: Machine
     cancelled: bool
     complete: bool
@@ -308,6 +308,15 @@ class Result:
         """
         return self._table("hops")
 
+    def host_waits(self) -> pl.DataFrame:
+        """What the messages that `measure.trace` names waited for at the hosts that send them.
+
+        One row per stretch of time, from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
+        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the stretches the
+        message was sending. Empty for a folder that an earlier version wrote.
+        """
+        return self._table("host_waits")
+
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes the run folder, whole or not at all, and returns its path.
 
@@ -396,29 +405,57 @@ def load(folder: str | os.PathLike[str]) -> Result:
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
-    try:
-        manifest = cast("Manifest", json.loads((root / "manifest.json").read_text(encoding="utf-8")))
-        summary = cast("Summary", json.loads((root / "summary.json").read_text(encoding="utf-8")))
-        spec = tomllib.loads((root / "spec.resolved.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{root}: damaged run folder: {error}") from None
+    manifest = cast("Manifest", read_document(root / "manifest.json", _OF_MANIFEST))
+    summary = cast("Summary", read_document(root / "summary.json", tuple(Summary.__annotations__)))
+    spec = read_document(root / "spec.resolved.toml")
 
     def table(name: TableName) -> pl.DataFrame:
-        if (root / f"{name}.parquet").exists():
-            return pl.read_parquet(root / f"{name}.parquet")
+        parquet, arrow = root / f"{name}.parquet", root / f"{name}.arrow"
+        if name == "host_waits" and not parquet.exists() and not arrow.exists():
+            # Earlier versions wrote none.
+            text = dict.fromkeys(("message", "cause"), pl.String)
+            return pl.DataFrame(schema={"flow_id": pl.UInt64, **text, "begin_ps": pl.UInt64, "end_ps": pl.UInt64})
+        if not parquet.exists() and not arrow.exists():
+            raise RunError(f"{root}: damaged run folder: there is no {name}.arrow in it")
         try:
-            return pl.read_ipc(root / f"{name}.arrow")
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{root}: no readable table {name}: {error}") from None
+            return pl.read_parquet(parquet) if parquet.exists() else pl.read_ipc(arrow)
+        except (OSError, pl.exceptions.PolarsError):
+            file = parquet if parquet.exists() else arrow
+            raise RunError(f"{root}: damaged run folder: {file.name} is no table that can be read") from None
 
     return Result(
-        label=root.name,
+        label=root.name or root.resolve().name,
         manifest=manifest,
         spec=spec,
         _summary=summary,
         _arrow=table,
         _core_result=None,
     )
+
+
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # which older versions lack
+
+
+def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
+    """A JSON or TOML file of results, which has these keys; raises `RunError` that says what is damaged."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: damaged: it is no text") from None
+    except json.JSONDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no JSON from line {error.lineno} on") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    except OSError as error:
+        said = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        raise RunError(f"{path}: damaged run folder: {said}") from None
+    if not isinstance(document, dict):
+        raise RunError(f"{path}: damaged: it holds no table of keys")
+    for key in keys:
+        if key not in document:
+            raise RunError(f'{path}: damaged: it has no key "{key}"')
+    return document
 
 
 def is_run_folder(folder: Path) -> bool:
@@ -431,7 +468,7 @@ def check_target(folder: Path, *, force: bool) -> None:
     if not os.path.lexists(folder):
         above = next(path for path in folder.absolute().parents if os.path.lexists(path))
         if not above.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is none", str(folder))
+            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is a file", str(folder))
         if not os.access(above, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
         return

@@ -116,6 +116,12 @@ class Job:
         )
         return resolved
 
+    def warnings(self) -> list[str]:
+        """What a reader of its results should know, as far as it is known before it runs; raises `SpecError`."""
+        return _core.warnings(
+            self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed
+        )
+
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
         return Result.of(
@@ -166,15 +172,15 @@ def run(
     """Runs one spec and returns what it left, in memory.
 
     `scheme` and `seed` replace the spec's own. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
-    messages from any table with columns src, dst (host numbers), bytes and start_us (microseconds), such as a Polars
-    frame. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
+    messages from any table with columns src, dst (names or numbers of hosts), bytes, start_us (microseconds), and group if
+    wanted, such as a Polars frame; a warning names other columns, which are not used. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
     by returning False.
 
     `max_memory` (bytes) and `max_time` (real seconds) refuse a run that would take more by its estimate, before anything is
     built; without them it may take 80 % of the memory that is free now, and a day. See `fanin.limits`.
 
     The run has at most so many `threads`, by default as many as there are cores, and fewer where more would not pay: its
-    manifest has the number, and why it is one. The result is the same for any number.
+    manifest has the number, and why it is fewer. The result is the same for any number.
 
     Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
 

@@ -67,10 +67,12 @@ SHOWN_OF_TOPOLOGY = ("k", "pods", "tors", "leaves", "spines", "switches", "left"
 
 
 def describe_topology(topology: object) -> str:
-    """For example `clos (pods 16, tors 4, hosts 16, uplinks 4, link 10 Gbps)`."""
+    """For example `clos (pods 16, tors 4, hosts 16, uplinks 4, link 10 Gbps)`, or `graph (8 hosts, 5 switches)`."""
     if not isinstance(topology, dict):
         return str(topology)
     parts = [f"{key} {topology[key]}" for key in SHOWN_OF_TOPOLOGY if isinstance(topology.get(key), str | int)]
+    listed = {key: topology.get(key) for key in ("hosts", "switches")}
+    parts.extend(f"{len(names)} {key}" for key, names in listed.items() if isinstance(names, list))
     return f"{kind(topology)} ({', '.join(parts)})" if parts else kind(topology)
 
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from fanin.measures import size_text
 from fanin.result import RunError
-from fanin.spec import section, time_ps, traffics
 
 if TYPE_CHECKING:
     from fanin.result import Result
@@ -30,6 +29,32 @@ STEPS = {
     "end_ps": pl.Int64,
 }
 """The columns of `waits`."""
+
+
+PIECES = {"packet": pl.Int64, "what": pl.String, "begin_ps": pl.Int64, "end_ps": pl.Int64}
+"""The columns of `at_host`."""
+
+SAID = {
+    "overhead": "overhead of {where}",
+    "handshake": "handshake",
+    "earlier": "earlier messages of its connection",
+    "link": "link of {where} down",
+    "pfc": "{where} paused by PFC",
+    "window": "window full",
+    "pacing": "pacing",
+    "nic": "other flows of {where}'s NIC",
+    "acks": "waiting for ACKs",
+    "host": "before leaving {where}",
+    "retransmission": "retransmission",
+    "send": "sending",
+    "wait": "waiting at {where}",
+    "wire": "on the way",
+    "after": "after the last arrival",
+}
+"""What a part of a completion time is called in pictures and tables, in the order in which parts are shown: see `Part.what`."""
+
+AT_HOST = tuple(SAID)[:11]
+"""The parts that a packet waits for at its host."""
 
 
 class Link(NamedTuple):
@@ -110,7 +135,7 @@ def waits(result: Result, message: str | None = None) -> pl.DataFrame:
     before), `hop` (0 is the host), `node`, `port`, `wire_bytes`, and picoseconds: `begin_ps` when it was there, `wait_ps` until
     its first bit left, `serialisation_ps` until its last bit had left, `propagation_ps` along the link, `end_ps` when it was at
     the next node. At a switch it is there with its last bit. At its host it waits from when the message was posted, or from when
-    the message's packet before had left, so that all this is the host's: pacing, window, other messages, timeouts.
+    the message's packet before had left, so that all this is the host's: `at_host` takes it apart.
 
     `wait_ps` (at switches) and `end_ps` are null where a packet was lost, or under way as the run stopped. Raises `RunError` where the message was not traced.
     """
@@ -164,6 +189,53 @@ def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[S
     return steps
 
 
+def at_host(result: Result, message: str, steps: pl.DataFrame) -> pl.DataFrame:
+    """What each packet of a traced message waited for at its host: its wait in `steps`, in pieces that add up to it.
+
+    Columns: `packet`, `what` (as in `Part`), `begin_ps`, `end_ps`. Whatever a packet waits for whose bytes had been sent before
+    is "retransmission". Where the table of waits says nothing, in the folder of an earlier version, it is "host".
+    """
+    table = result.host_waits().filter(pl.col("message").cast(pl.String) == message)
+    known = table.select(pl.col("cause").cast(pl.String), "begin_ps", "end_ps").rows()
+    pieces: list[tuple[int, str, int, int]] = []
+    at = 0
+    for packet, copy, begin, wait in steps.filter(hop=0).select("packet", "copy", "begin_ps", "wait_ps").iter_rows():
+        end = begin + wait
+        if copy > 0:
+            pieces.append((packet, "retransmission", begin, end))
+            continue
+        while at < len(known) and known[at][2] <= begin:
+            at += 1
+        here = at
+        while begin < end:
+            what, since, until = known[here] if here < len(known) else ("host", end, end)
+            if since > begin:
+                pieces.append((packet, "host", begin, min(since, end)))
+                begin = min(since, end)
+            if since < end:
+                pieces.append((packet, what, begin, min(until, end)))
+                begin = min(until, end)
+            here += 1
+    frame = pl.DataFrame(pieces, schema=PIECES, orient="row")
+    return frame.filter(pl.col("begin_ps") < pl.col("end_ps"))
+
+
+def by_cause(pieces: pl.DataFrame) -> pl.DataFrame:
+    """The waits of a message's packets at their host by what they waited for, in the order of `SAID`.
+
+    Columns: `what`, `packets` (that waited for it), `mean_wait_us`, `max_wait_us`, `total_wait_us` over these.
+    """
+    took = (pl.col("end_ps") - pl.col("begin_ps")).sum() / 1e6
+    waited = pieces.group_by("packet", "what").agg(took.alias("wait"))
+    grouped = waited.group_by("what").agg(
+        pl.len().alias("packets"),
+        pl.col("wait").mean().alias("mean_wait_us"),
+        pl.col("wait").max().alias("max_wait_us"),
+        pl.col("wait").sum().alias("total_wait_us"),
+    )
+    return grouped.sort(pl.col("what").replace_strict({what: number for number, what in enumerate(SAID)}))
+
+
 def by_port(steps: pl.DataFrame) -> pl.DataFrame:
     """The waits of a message's packets by the port that they waited for, in the order of their way.
 
@@ -185,9 +257,14 @@ class Part:
     """A piece of a completion time."""
 
     what: str
-    """One of "overhead" (of the hosts, as the spec has it for TCP), "host" (waiting there), "resend" (waiting there with bytes that had been sent before, and sending them again), "send"
-    (sending each byte once), "wait" (at a switch), "wire" (serialisation and propagation on the way), "after" (between the
-    last arrival and the completion)."""
+    """At its host, where several hold at once the first of: "overhead" (of the host, as the spec has it for TCP), "handshake"
+    (the TCP connection was not open yet), "earlier" (messages of its connection), "link" (it was down), "pfc" (the port was
+    paused), "window" (it was full: that of the congestion control, or the receiver's), "pacing" (the rate of its scheme), "nic"
+    (the port sent other packets). "retransmission" is all that bytes took there which had been sent before: waiting for a NACK
+    or a timeout, waiting like any other, and sending them again; "send" is to send each byte once.
+
+    Then "wait" (at a switch), "wire" (serialisation and propagation on the way), "after" (between the last arrival and the
+    completion). "host" is what the folder of an earlier version does not take apart."""
     where: str
     """The host, or the port of a switch; empty where it is of the whole way."""
     ps: int
@@ -204,6 +281,8 @@ class Account:
     message: str
     flow: dict[str, object]
     """Its row in the table of flows."""
+    host: str
+    """The host that sends it."""
     last: int
     """The last packet, by its number in `waits`."""
     packets: int
@@ -216,6 +295,8 @@ class Account:
     ideal_ps: int | None
     """What its slowdown is a multiple of."""
     parts: list[Part]
+    pieces: pl.DataFrame
+    """What its packets waited for at their host: see `at_host`."""
 
     @property
     def total_ps(self) -> int:
@@ -245,38 +326,28 @@ def account(result: Result, message: str | None = None, steps: pl.DataFrame | No
     resent = ends.filter(pl.col("copy") > 0).height
     lost = ends["end_ps"].null_count()
     counts = (ends.height, resent, lost, completion, ideal)
+    host = str(table["node"][0])
+    pieces = at_host(result, name, table)
     if arrived.is_empty():
-        return Account(name, flow, -1, *counts, [])
+        return Account(name, flow, host, -1, *counts, [], pieces)
     last = arrived.row(int(arrived["end_ps"].arg_max() or 0), named=True)
-    return Account(
-        name,
-        flow,
-        int(last["packet"]),
-        *counts,
-        parts_of(table, last, completion, overhead_ps(result, str(flow["traffic"]))),
-    )
+    parts = parts_of(table, pieces, last, completion)
+    return Account(name, flow, host, int(last["packet"]), *counts, parts, pieces)
 
 
-def overhead_ps(result: Result, traffic: str) -> int:
-    """What the spec has hosts take for each message of a traffic before it is sent."""
-    spec = next((one for one in traffics(result.spec) if one.get("name") == traffic), {})
-    return time_ps(str(section(spec, "tcp")["overhead"])) if spec.get("transport") == "tcp" else 0
-
-
-def parts_of(table: pl.DataFrame, last: dict[str, int], completion: int | None, overhead: int) -> list[Part]:
+def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], completion: int | None) -> list[Part]:
     """See `Account`."""
-    at_host = table.filter((pl.col("hop") == 0) & (pl.col("packet") <= last["packet"]))
-    again = pl.col("copy") > 0
-    first, second = at_host.filter(~again), at_host.filter(again)
-    host = str(at_host["node"][0])
+    left = table.filter((pl.col("hop") == 0) & (pl.col("packet") <= last["packet"]))
+    host = str(left["node"][0])
     way = table.filter(pl.col("packet") == last["packet"])
-    overhead = min(overhead, int(at_host["wait_ps"][0]))
-    parts = [
-        Part("overhead", host, overhead),
-        Part("host", host, int(first["wait_ps"].sum()) - overhead),
-        Part("resend", host, int(second["wait_ps"].sum()) + int(second["serialisation_ps"].sum())),
-        Part("send", host, int(first["serialisation_ps"].sum())),
-    ]
+    took = dict.fromkeys((*AT_HOST, "send"), 0)
+    for what, begin, end in (
+        pieces.filter(pl.col("packet") <= last["packet"]).select("what", "begin_ps", "end_ps").rows()
+    ):
+        took[what] += end - begin
+    for copy, tx in left.select("copy", "serialisation_ps").iter_rows():
+        took["retransmission" if copy > 0 else "send"] += tx
+    parts = [Part(what, host, ps) for what, ps in took.items()]
     beyond = way.filter(pl.col("hop") > 0)
     parts += [Part("wait", str(port), int(wait)) for port, wait in beyond.select("port", "wait_ps").iter_rows()]
     parts.append(Part("wire", "", int(way["propagation_ps"].sum()) + int(beyond["serialisation_ps"].sum())))
@@ -318,8 +389,16 @@ def verdict(parts: Account) -> str:
     share = f"{time(worst.ps / 1e6)} ({worst.ps / max(1, parts.total_ps):.0%})"
     return {
         "overhead": f"Most is the overhead of its host {worst.where} that the spec has: {share}.",
+        "handshake": f"Most was lost to the handshake of its TCP connection: {share}.",
+        "earlier": f"Most was lost behind earlier messages of its connection: {share}.",
+        "link": f"Most was lost while the link of its host {worst.where} was down: {share}.",
+        "pfc": f"Most was lost while PFC paused the port of its host {worst.where}: {share}.",
+        "window": f"Most was lost with its window full, waiting for ACKs: {share}.",
+        "pacing": f"Most was lost to pacing by its scheme at {worst.where}: {share}.",
+        "nic": f"Most was lost behind other flows of {worst.where}'s NIC: {share}.",
+        "acks": f"Most was lost by waiting for ACKs: {share}.",
         "host": f"Most was lost at its host {worst.where}, before packets left: {share}.",
-        "resend": f"Most was lost by sending again at {worst.where}: {share}.",
+        "retransmission": f"Most was lost to retransmission by {worst.where}: {share}.",
         "wait": f"Most was lost by waiting at {worst.where}: {share}.",
         "after": f"Most was lost after its last packet had arrived: {share}.",
     }[worst.what]

@@ -183,6 +183,10 @@ impl<S: Scheme> Pool<S> {
     pub fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timeout(loss, cx))
     }
+    /// See [`Sender::on_idle`].
+    pub fn on_idle(&mut self, slot: u32, now: Time) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_idle(cx))
+    }
     /// See [`Sender::on_timer`].
     pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timer(cx))

@@ -79,9 +79,10 @@ macro_rules! schemes {
                 match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::lanes(params),)* }
             }
             /// See [`Scheme::launch`].
-            pub fn launch(&self, bytes: u64, senders: usize) -> Launch {
+            pub fn launch(&self, bytes: u64, senders: usize, connection: bool) -> Launch {
                 match self {
-                    $(Self::$variant(_, params) => <$file::$variant as Scheme>::launch(params, bytes, senders),)*
+                    $(Self::$variant(_, params) =>
+                        <$file::$variant as Scheme>::launch(params, bytes, senders, connection),)*
                 }
             }
             /// See [`Scheme::extra`].
@@ -165,6 +166,8 @@ macro_rules! schemes {
             fn on_loss(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
             /// See [`Sender::on_timeout`].
             fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
+            /// See [`Sender::on_idle`].
+            fn on_idle(&mut self, slot: u32, now: Time) -> Control;
             /// See [`Sender::on_timer`].
             fn on_timer(&mut self, slot: u32, now: Time) -> Control;
             /// See [`Receiver::on_open`].

@@ -33,8 +33,9 @@ pub trait Scheme: 'static {
         Lanes::One
     }
 
-    /// How a message of so many bytes sets out. `senders` is the size of the incast that it belongs to, 0 for none.
-    fn launch(_params: &Self::Params, _bytes: u64, _senders: usize) -> Launch {
+    /// How a message of so many bytes sets out. `senders` is the size of the incast that it belongs to, 0 for none;
+    /// `connection` whether it shares a connection, and with it one order of packets, with other messages.
+    fn launch(_params: &Self::Params, _bytes: u64, _senders: usize, _connection: bool) -> Launch {
         Launch::default()
     }
 
@@ -244,6 +245,9 @@ pub trait Sender: Sized {
     fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The retransmission timer ran out.
     fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// All that was posted on a connection that stays open is acknowledged. The next message that is posted finds it idle.
+    /// RDMA only; comes after the `on_ack` of the last ACK.
+    fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time asked for in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// When the timer behind [`Control::wake_at`] was started. Only a network in which events of one instant run in the

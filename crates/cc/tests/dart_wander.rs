@@ -153,7 +153,7 @@ impl Net {
 
     /// The host sends the next packet of a message, if there is one.
     fn send(&mut self, message: usize) {
-        let launch = Dart::launch(&self.switches[0].params, 1000, 0);
+        let launch = Dart::launch(&self.switches[0].params, 1000, 0, false);
         let m = &mut self.messages[message];
         let attempt = m.attempts.len() as u16 - 1;
         let last = m.attempts.last_mut().expect("one at least");
@@ -211,7 +211,7 @@ impl Net {
         assert_eq!(at, t.header.dst.ix());
         let m = &mut self.messages[t.header.flow.ix()];
         // each misroute costs a hop and at most one more to undo it, where the recovery is by shortest ways
-        let most = Dart::launch(&self.switches[0].params, 1000, 0).tokens as usize;
+        let most = Dart::launch(&self.switches[0].params, 1000, 0, false).tokens as usize;
         assert!(t.misroutes <= most, "{t:?}");
         assert!(t.trace.len() - 1 <= self.links.distance[m.src][m.dst] + 2 * t.misroutes, "{t:?}");
         let attempt = &mut m.attempts[t.header.attempt as usize];

@@ -154,6 +154,11 @@ impl SendHalf {
         self.current.id
     }
 
+    /// Whether a message waits behind the one that the next packet belongs to.
+    pub fn comes_later(&self, id: FlowId) -> bool {
+        self.messages.iter().any(|m| m.id == id && m.start > self.next)
+    }
+
     /// Whether the next packet is the first of its message.
     #[inline(always)]
     pub fn at_start(&self) -> bool {

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file as it was named, or the change that brought the value in.
+    /// The file as it was named, or the option that brought the value in.
     pub file: String,
     /// The line, from 1, where the file has lines that mean something (TOML, not JSON).
     pub line: Option<u32>,
@@ -58,6 +59,20 @@ fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
+/// Why a file cannot be read, in words and without the system's number.
+pub(crate) fn why_unread(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".into(),
+        io::ErrorKind::PermissionDenied => "you may not read it".into(),
+        io::ErrorKind::IsADirectory => "it is a folder".into(),
+        io::ErrorKind::InvalidData => "it is not UTF-8 text".into(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_string()
+        }
+    }
+}
+
 /// Everything found wrong with a spec, in the order of its lines; never empty. Shown as one line per problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
@@ -67,6 +82,11 @@ impl Problems {
     pub(crate) fn new(mut problems: Vec<Problem>) -> Option<Self> {
         problems.sort_by_key(|p| p.line);
         (!problems.is_empty()).then_some(Self(problems))
+    }
+
+    /// The same problems, each told by `tell`.
+    pub(crate) fn map(self, tell: impl FnMut(Problem) -> Problem) -> Self {
+        Self(self.0.into_iter().map(tell).collect())
     }
 
     /// The problems.

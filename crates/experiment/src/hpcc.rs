@@ -6,6 +6,7 @@ pub mod ordinary;
 #[cfg(test)]
 mod tests;
 
+use crate::error::why_unread;
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, PortCounters, Totals, TrafficCounters};
@@ -51,7 +52,7 @@ fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error
     std::fs::read(base.join(file)).map_err(|e| Error {
         file: from.to_string(),
         line: 0,
-        what: format!("{key} names {file}, which cannot be read from {}: {e}", base.display()),
+        what: format!("{key} names {file}, which cannot be read from {}: {}", base.display(), why_unread(&e)),
     })
 }
 
@@ -81,7 +82,7 @@ impl Setup {
     /// The same, for any network.
     fn files(file: &str, base: &Path) -> Result<Self, Error> {
         let fail = |what: String| Error { file: file.to_string(), line: 0, what };
-        let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {e}")))?;
+        let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {}", why_unread(&e))))?;
         let (config, mut warnings) = Config::read(file, &text)?;
         let (topology, more) =
             Topology::read(&config.topology_file, &read(base, &config.topology_file, file, "TOPOLOGY_FILE")?)?;
@@ -283,7 +284,7 @@ fn run_within(
         cancelled,
         wall: begin.elapsed(),
         threads: 1,
-        one_thread: None,
+        threads_reason: Some("that simulator's own network has one order of events, and so one thread".into()),
     })
 }
 
@@ -425,6 +426,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         stopped: Time::from_ns(network.now()),
         numbers: fanin_record::numbers(run_flows.iter().copied()).collect(),
         flows: run_flows.into(),
+        sent_in_window: ports.iter().map(|port| port.bytes).collect(),
         ports,
         classes: vec![class("control", false), class("data", true)],
         class_counters,
@@ -435,6 +437,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         watch: Vec::new(),
         traced: Vec::new(),
         hops: Vec::new(),
+        host_waits: Vec::new(),
         events,
         files: spools,
     }

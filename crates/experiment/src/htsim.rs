@@ -1,11 +1,13 @@
 //! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says what
 //! becomes of each word.
 
+use crate::error::why_unread;
+use crate::spec::document::{GraphLink, Topology};
 use crate::{Problem, Problems};
 use fanin_cc::{Settings, Transport};
 use fanin_fabric::Message;
 use fanin_formats::Error;
-use fanin_formats::htsim::{Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
+use fanin_formats::htsim::{Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
 use fanin_units::{Bytes, Rate, Time};
 use fanin_workload::{Chain, FlowList, ListedFlow};
 use serde_json::{Value, json};
@@ -66,44 +68,24 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
             (made, matrix_name.clone())
         }
     };
-    if topo.nodes > MOST_HOSTS || topo.link_count() > MOST_LINKS {
-        let what = format!("it asks for {} hosts and {} links; at most", topo.nodes, topo.link_count());
-        return Err(Problem::from(Error {
-            file: topo_name,
-            line: 0,
-            what: format!("{what} {MOST_HOSTS} and {MOST_LINKS} are possible"),
-        })
-        .into());
-    }
+    check_size(&topo, &topo_name)?;
     if topo.nodes != connections.nodes {
         let what = format!("it is about {} hosts and the tree has {}; make them equal", connections.nodes, topo.nodes);
         return Err(matrix_error(0, what).into());
     }
     let mut warnings = Vec::new();
-    let links = links(&topo, &connections).map_err(|(line, what)| matrix_error(line, what))?;
+    let links = links(&topo, &connections.failures).map_err(|(line, what)| matrix_error(line, what))?;
     let lossless = Settings::preset(scheme).is_none_or(|scheme| scheme.transport() == Transport::Rdma);
     let queue = queue(&topo, lossless, &mut warnings);
     let stem = matrix.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let absolute = std::path::absolute(matrix).ok().and_then(|path| path.into_os_string().into_string().ok());
-    let counts = topo.counts();
-    let names = |of: fn(u32) -> Node, count: u32| (0..count).map(move |n| name(of(n)));
-    let switches = names(Node::Tor, counts.pods * counts.tors)
-        .chain(names(Node::Agg, counts.pods * counts.aggs))
-        .chain(names(Node::Core, counts.cores));
     let endless = connections.connections.iter().all(|c| c.bytes == 0);
-    if topo.tiers.last().is_some_and(|tier| tier.radix_up > 0) {
-        warnings.push(format!("{topo_name}: Radix_Up of the top tier is not used: nothing is above it"));
-    }
+    warnings.extend(above_the_top(&topo, &topo_name));
     let spec = json!({
         "spec_version": 1,
         "name": format!("htsim {stem}"),
         "network": {
-            "topology": {
-                "kind": "graph",
-                "hosts": names(Node::Host, topo.nodes).collect::<Vec<_>>(),
-                "switches": switches.collect::<Vec<_>>(),
-                "links": links,
-            },
+            "topology": graph(&topo, links),
             "packet": { "payload": Bytes(PACKET).to_string() },
             "buffer": {
                 "per_port": Bytes(queue).to_string(),
@@ -124,9 +106,47 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
     Ok(Made { spec, warnings })
 }
 
+/// The network of a tree alone, and what the tree says that has no counterpart.
+pub(crate) fn topology(text: &str, file: &str) -> Result<(Topology, Vec<String>), Problem> {
+    let topo = Topo::read(text.as_bytes(), file)?;
+    check_size(&topo, file)?;
+    let links =
+        links(&topo, &[]).map_err(|(line, what)| Problem::from(Error { file: file.to_string(), line, what }))?;
+    let mut warnings = Vec::from_iter(above_the_top(&topo, file));
+    if topo.tiers.iter().any(|tier| tier.queue_down.or(tier.queue_up).is_some()) {
+        let said = "Queue_Down and Queue_Up are not used";
+        warnings.push(format!("{file}: {said}: network.buffer of the spec says what a port holds"));
+    }
+    Ok((graph(&topo, links), warnings))
+}
+
+fn check_size(topo: &Topo, file: &str) -> Result<(), Problem> {
+    if topo.nodes > MOST_HOSTS || topo.link_count() > MOST_LINKS {
+        let what = format!("it asks for {} hosts and {} links; at most", topo.nodes, topo.link_count());
+        let what = format!("{what} {MOST_HOSTS} and {MOST_LINKS} are possible");
+        return Err(Error { file: file.to_string(), line: 0, what }.into());
+    }
+    Ok(())
+}
+
+fn above_the_top(topo: &Topo, file: &str) -> Option<String> {
+    let given = topo.tiers.last().is_some_and(|tier| tier.radix_up > 0);
+    given.then(|| format!("{file}: Radix_Up of the top tier is not used: nothing is above it"))
+}
+
+/// A tree with these links as a topology of a spec.
+fn graph(topo: &Topo, links: Vec<GraphLink>) -> Topology {
+    let counts = topo.counts();
+    let names = |of: fn(u32) -> Node, count: u32| (0..count).map(move |n| name(of(n)));
+    let switches = names(Node::Tor, counts.pods * counts.tors)
+        .chain(names(Node::Agg, counts.pods * counts.aggs))
+        .chain(names(Node::Core, counts.cores));
+    Topology::Graph { hosts: names(Node::Host, topo.nodes).collect(), switches: switches.collect(), links }
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     std::fs::read(path).map_err(|error| {
-        let what = format!("cannot be read: {error}");
+        let what = format!("cannot be read: {}", why_unread(&error));
         Problem::from(Error { file: path.display().to_string(), line: 0, what })
     })
 }
@@ -141,10 +161,10 @@ fn name(node: Node) -> String {
 }
 
 /// The links of a spec's graph, without those that failed; otherwise the line of the failure that is none.
-fn links(topo: &Topo, matrix: &Matrix) -> Result<Vec<Value>, (u32, String)> {
+fn links(topo: &Topo, failures: &[Failure]) -> Result<Vec<GraphLink>, (u32, String)> {
     let counts = topo.counts();
-    let mut failed = Vec::with_capacity(matrix.failures.len());
-    for failure in &matrix.failures {
+    let mut failed = Vec::with_capacity(failures.len());
+    for failure in failures {
         let place = failure.switch % counts.aggs;
         // htsim's number of the core, which is not always one that the switch is joined to; it stops then.
         let core = u64::from(place) * u64::from(counts.aggs) + u64::from(failure.link);
@@ -170,8 +190,7 @@ fn links(topo: &Topo, matrix: &Matrix) -> Result<Vec<Value>, (u32, String)> {
         // Half of what a switch takes stands on each link: every way enters it by one and leaves it by another.
         let inside = |tier: Option<&Tier>| tier.map_or(0, |tier| u64::from(tier.switch_latency_ns) * 1000 / 2);
         let delay = Time::from_ps(u64::from(latency_ns) * 1000 + inside(below) + inside(above));
-        let rate = Rate::from_gbps(speed_gbps.into());
-        Some(json!({ "between": link.between.map(name), "rate": rate.to_string(), "delay": delay.to_string() }))
+        Some(GraphLink { between: link.between.map(name), rate: Rate::from_gbps(speed_gbps.into()), delay })
     };
     Ok(topo.links().filter(|link| !failed.contains(link)).filter_map(link).collect())
 }

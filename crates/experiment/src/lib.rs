@@ -14,6 +14,7 @@ pub mod htsim;
 mod limits;
 mod run;
 mod spec;
+mod unmeasured;
 
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
@@ -21,4 +22,4 @@ pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use run::{Outcome, Progress, ports_of, run};
-pub use spec::{CheckedSpec, Spec, built, document, schema};
+pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema};

@@ -2,10 +2,11 @@
 
 use crate::built::{Built, Measure, Sampled, Series};
 use crate::capture::Traces;
-use crate::explain::bytes_of_a_part;
+use crate::explain::{bytes_of_a_part, bytes_text};
+use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, Parts, What};
+use fanin_fabric::{DropCause, Flows, Hop, HostWait, Parts, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -42,8 +43,8 @@ pub struct Outcome {
     pub wall: Duration,
     /// Threads that ran it.
     pub threads: usize,
-    /// Why one did, where it might have had more.
-    pub one_thread: Option<String>,
+    /// Why these are fewer than it was given.
+    pub threads_reason: Option<String>,
 }
 
 /// Events between two looks at the clock: some ten milliseconds. All threads meet for each.
@@ -62,10 +63,10 @@ pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 /// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     let graph = built.network.graph.clone();
-    let (sim, traffics, one_thread) = network(&mut built);
+    let (sim, traffics, reason) = network(&mut built);
     let Built { measure, warnings, .. } = built;
     let mut runner = Runner::new(sim, traffics, measure, progress);
-    runner.one_thread = one_thread;
+    runner.threads_reason = reason;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
@@ -73,27 +74,38 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in one part.
+/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer parts.
 fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
     let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
+    // Each part has tables of the whole network.
+    let bytes_of_each = bytes_of_a_part(&network, traffics.len());
+    let most_parts = 2 + (BYTES_FOR_PARTS / bytes_of_each) as usize;
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
         None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
-        None => {
-            // Each part has tables of the whole network.
-            let more = BYTES_FOR_PARTS / bytes_of_a_part(&network, traffics.len());
-            plan(&network, &traffics, built.threads.min(2 + more as usize))
-        }
+        None => plan(&network, &traffics, built.threads.min(most_parts)),
     };
     let (sim, reason) = match planned {
-        Ok(parts) => (Parts::cut(network, traffics, messages, &parts), None),
-        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason)),
+        Ok(parts) => {
+            let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
+            let reason = if count < most_parts {
+                format!("its network is cut between racks, of which it has {count}")
+            } else {
+                format!(
+                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} together",
+                    bytes_text(bytes_of_each),
+                    bytes_text(BYTES_FOR_PARTS)
+                )
+            };
+            (Parts::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
+        }
+        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason.to_string())),
     };
-    (sim, names, reason.filter(|_| built.threads > 1).map(str::to_string))
+    (sim, names, reason.filter(|_| built.threads > 1))
 }
 
 /// What a series samples.
@@ -132,8 +144,8 @@ const BIN: u64 = 1000;
 
 struct Runner<'a> {
     sim: Parts,
-    /// Why it is in one part, where it might be in more.
-    one_thread: Option<String>,
+    /// Why it is in fewer parts than there are threads for it.
+    threads_reason: Option<String>,
     measure: Measure,
     /// When the measured window ends.
     window_end: Time,
@@ -150,6 +162,9 @@ struct Runner<'a> {
     cancelled: bool,
     delivered_before: Vec<u64>,
     delivered_in_window: Vec<u64>,
+    /// Bytes on the wire that each port had sent when the window began, and sent in it.
+    sent_before: Vec<u64>,
+    sent_in_window: Vec<u64>,
 }
 
 impl<'a> Runner<'a> {
@@ -177,10 +192,12 @@ impl<'a> Runner<'a> {
         Self {
             delivered_before: sim.endless_delivered(),
             delivered_in_window: sim.endless_delivered(),
+            sent_before: Vec::new(),
+            sent_in_window: Vec::new(),
             sim,
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
-            one_thread: None,
+            threads_reason: None,
             traffics,
             samplers,
             samples: Kept::new(MOST_SAMPLES),
@@ -199,9 +216,11 @@ impl<'a> Runner<'a> {
             return;
         }
         self.delivered_before = self.sim.endless_delivered();
+        self.sent_before = sent(&self.sim);
         let arrived = self.pass_window();
         self.delivered_in_window =
             self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
+        self.sent_in_window = sent(&self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
         }
@@ -354,7 +373,7 @@ impl<'a> Runner<'a> {
                 table_peak: table_peak(&self.sim, number, switches),
             })
             .collect();
-        let (traced, hops) = self.traces(&flows);
+        let (traced, hops, host_waits) = self.traces(&flows);
         let control = ClassInfo { name: "control".into(), lossless: false };
         let data = self.sim.config().classes.iter();
         let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
@@ -362,7 +381,7 @@ impl<'a> Runner<'a> {
         let measured_from = self.measure.warm_up;
         let numbers = numbers(flows.iter()).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some());
         let numbers = numbers.map(|(number, _)| number).collect();
-        let run = Run {
+        let mut run = Run {
             graph,
             traffics,
             measured_from,
@@ -372,6 +391,7 @@ impl<'a> Runner<'a> {
             flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
             ports: self.sim.port_counters(),
+            sent_in_window: std::mem::take(&mut self.sent_in_window),
             classes,
             class_counters: self.sim.class_counters(),
             totals: self.sim.totals(),
@@ -381,14 +401,21 @@ impl<'a> Runner<'a> {
             watch: self.seen.values,
             traced,
             hops,
+            host_waits,
             events: self.log,
             files,
         };
+        if !self.cancelled
+            && let Some(detail) = unmeasured::seen(&run)
+        {
+            // The same under every scheme, as warnings of the spec are.
+            run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
+        }
         let threads = self.sim.threads();
         let idle =
             (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
-        let one_thread = self.one_thread.or(idle.map(str::to_string));
-        Outcome { run, cancelled: self.cancelled, wall, threads, one_thread }
+        let threads_reason = idle.map(str::to_string).or(self.threads_reason);
+        Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
     }
 
     /// The number of a message that was asked for, if it was posted.
@@ -397,8 +424,8 @@ impl<'a> Runner<'a> {
         flows.get(message as usize).filter(|flow| flow.start.is_some()).map(|_| message)
     }
 
-    /// The traced messages that were posted, in the order of their numbers, and the hops of these.
-    fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>) {
+    /// The traced messages that were posted, in the order of their numbers, their hops, and their waits at their hosts.
+    fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>, Vec<HostWait>) {
         let wanted = self.measure.trace.iter().filter_map(|wanted| Some((self.posted(wanted, flows)?, wanted)));
         let wanted: BTreeMap<u32, &Watched> = wanted.collect();
         // The flow table leaves out what was never posted.
@@ -409,7 +436,11 @@ impl<'a> Runner<'a> {
         let place_of: BTreeMap<u32, u32> = wanted.keys().copied().zip(0..).collect();
         let hops = self.sim.hops().iter();
         let hops = hops.filter_map(|hop| Some(Hop { message: *place_of.get(&hop.message)?, ..*hop }));
-        (traced.collect(), hops.collect())
+        let waits = self.sim.host_waits().iter();
+        let waits = waits.filter_map(|wait| Some(HostWait { message: *place_of.get(&wait.message)?, ..*wait }));
+        let mut waits: Vec<HostWait> = waits.collect();
+        waits.sort_by_key(|wait| (wait.message, wait.begin));
+        (traced.collect(), hops.collect(), waits)
     }
 
     fn tell_incidents(&mut self, graph: &Graph, flows: &Flows) {
@@ -463,6 +494,10 @@ impl<'a> Runner<'a> {
         }
         if self.sim.hops_left_out() > 0 {
             warn(format!("{} hops above the {} kept were left out", self.sim.hops_left_out(), Hop::KEPT));
+        }
+        if self.sim.host_waits_left_out() > 0 {
+            let (left_out, kept) = (self.sim.host_waits_left_out(), HostWait::KEPT);
+            warn(format!("{left_out} waits of traced messages at their hosts above the {kept} kept were left out"));
         }
         for name in missing {
             warn(format!("there was no message \"{name}\", which measure asks for"));
@@ -525,6 +560,11 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
 
 /// What a switch program calls the most entries that its deflected flow table ever had.
 const TABLE_PEAK: &str = "table_peak";
+
+/// Bytes on the wire that each port has sent.
+fn sent(sim: &Parts) -> Vec<u64> {
+    sim.port_counters().iter().map(|port| port.bytes).collect()
+}
 
 /// The largest of all switches' tables.
 fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {

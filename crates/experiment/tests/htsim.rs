@@ -109,12 +109,12 @@ fn triggers_act_between_hosts_at_once_so_such_a_run_has_one_thread() {
     };
     let free = outcome("Nodes 16\nConnections 1\n0->9 start 0 size 5000000\n");
     let triggers = Some("htsim's triggers act between hosts at once");
-    assert_ne!(free.one_thread.as_deref(), triggers);
+    assert_ne!(free.threads_reason.as_deref(), triggers);
     let bound = outcome(
         "Nodes 16\nConnections 2\nTriggers 1\n0->9 id 1 start 0 size 5000000 recv_done_trigger 1\n1->3 id 2 trigger 1 size \
          9000\ntrigger id 1 oneshot\n",
     );
-    assert_eq!((bound.threads, bound.one_thread.as_deref()), (1, triggers));
+    assert_eq!((bound.threads, bound.threads_reason.as_deref()), (1, triggers));
 }
 
 #[test]

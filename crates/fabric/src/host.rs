@@ -48,7 +48,7 @@ pub struct SendFlow {
     pub launch: Launch,
     /// The class of its packets.
     pub class: u8,
-    /// Dense number of the (host, receiver) pair.
+    /// Dense number of the (host, receiver) pair, or [`NO_SLOT`] where its scheme shares nothing within a pair.
     pub pair: u32,
     /// Its place with the NIC.
     pub turn: Turn,
@@ -210,8 +210,8 @@ pub struct Nic {
     pub ready_mask: u8,
     /// Flows that may send now, per data class from 1 (index 0 is not used).
     pub ready: [Ring; 8],
-    /// Flows that wait for their time. The flow's number breaks ties, so that the order is the model's own.
-    paced: BinaryHeap<Reverse<(Time, FlowId, u32)>>,
+    /// Flows that wait for their time: when it comes, [`Pacer::turn`], number and slot.
+    paced: BinaryHeap<Reverse<(Time, Time, FlowId, u32)>>,
 }
 
 impl Nic {
@@ -227,11 +227,11 @@ impl Nic {
         self.due
     }
 
-    /// Lets a flow wait until `at`.
+    /// Lets a flow wait until `at`; `turn` and its number decide between flows that are due at the same time.
     #[inline(always)]
-    pub fn pace(&mut self, at: Time, flow: FlowId, slot: u32) {
+    pub fn pace(&mut self, at: Time, turn: Time, flow: FlowId, slot: u32) {
         self.due = self.due.min(at);
-        self.paced.push(Reverse((at, flow, slot)));
+        self.paced.push(Reverse((at, turn, flow, slot)));
     }
 
     /// Takes the first flow whose time has come: since when, which, and its slot.
@@ -240,9 +240,9 @@ impl Nic {
         if self.due > now {
             return None;
         }
-        let Reverse(first) = self.paced.pop()?;
+        let Reverse((at, _, flow, slot)) = self.paced.pop()?;
         self.due = self.paced.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
-        Some(first)
+        Some((at, flow, slot))
     }
 
     /// No flow stands with it any more.
@@ -273,11 +273,16 @@ mod tests {
         assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));
         let at = |us, flow| (Time::from_us(us), FlowId(flow), flow + 10);
         for (time, flow, slot) in [at(5, 1), at(3, 4), at(3, 3), at(7, 2)] {
-            nic.pace(time, flow, slot);
+            nic.pace(time, Time::ZERO, flow, slot);
         }
         assert_eq!((nic.due(), nic.take_due(Time::from_us(2))), (Time::from_us(3), None));
         let taken = |nic: &mut Nic, now| std::iter::from_fn(|| nic.take_due(Time::from_us(now))).collect::<Vec<_>>();
         assert_eq!(taken(&mut nic, 5), [at(3, 3), at(3, 4), at(5, 1)]);
+        assert_eq!(nic.due(), Time::from_us(7));
+        // Due at the same time: first the one whose turn it is.
+        nic.pace(Time::from_us(6), Time::from_us(4), FlowId(1), 11);
+        nic.pace(Time::from_us(6), Time::from_us(2), FlowId(9), 19);
+        assert_eq!(taken(&mut nic, 6), [at(6, 9), at(6, 1)]);
         assert_eq!(nic.due(), Time::from_us(7));
         nic.forget_paced();
         assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
 //! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events), `query.rs` (what can be asked of it). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. `late.rs`: how ports do without events. [`tap`]: what others may see while it runs. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
+//! [`pfc`], [`shared_buffer`], [`failure`]. `late.rs`: how ports do without events. [`tap`]: what others may see while it runs. `trace.rs`: messages followed packet by packet. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -32,6 +32,7 @@ mod switch;
 pub mod tap;
 mod tcp;
 pub mod topology;
+mod trace;
 
 pub use config::{
     BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
@@ -40,8 +41,8 @@ pub use config::{
 pub use flows::Flows;
 pub use parallel::Parts;
 pub use results::{
-    BufferUse, ClassCounters, DropCause, Drops, FlowRecord, Hop, Incident, Incidents, Ledger, PortCounters, Totals,
-    TrafficCounters, What,
+    BufferUse, Cause, ClassCounters, DropCause, Drops, FlowRecord, Hop, HostWait, Incident, Incidents, Ledger,
+    PortCounters, Totals, TrafficCounters, What,
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;

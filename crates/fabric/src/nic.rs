@@ -43,7 +43,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether a flow has something that its window lets go.
     #[inline(always)]
-    fn can_send(&self, flow: &SendFlow) -> bool {
+    pub(crate) fn can_send(&self, flow: &SendFlow) -> bool {
         if flow.tcp == NO_SLOT {
             flow.half.has_data() && flow.pacer.open(flow.half.in_flight())
         } else {
@@ -68,7 +68,7 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.paced_at = flow.pacer.next_at();
         if flow.paced_at != Time::NEVER {
             let nic = self.ports[flow.port.ix()].nic as usize;
-            self.nics[nic].pace(flow.paced_at, flow.flow, slot);
+            self.nics[nic].pace(flow.paced_at, flow.pacer.turn(), flow.flow, slot);
         }
     }
 
@@ -208,8 +208,15 @@ impl<Q: EventQueue> Simulation<Q> {
         let launch = flow.launch;
         let segment = flow.half.take((sizes.payload as u32).saturating_sub(list).max(1));
         let wire = segment.len + list + sizes.header as u32 + self.extra[flow.traffic as usize].data as u32;
-        flow.sent += 1;
-        flow.resent += segment.again as u32;
+        if self.traffics[flow.traffic as usize].config.endpoint.connection {
+            let record = &mut self.records[segment.message.ix()];
+            record.packets_sent += 1;
+            record.packets_resent += segment.again as u32;
+            record.attempts = record.attempts.max(1);
+        } else {
+            flow.sent += 1;
+            flow.resent += segment.again as u32;
+        }
         let port = &self.ports[flow.port.ix()];
         let line_time = port.tx_time(wire);
         flow.pacer.sent(now, wire, port.rate, line_time);
@@ -293,32 +300,30 @@ impl<Q: EventQueue> Simulation<Q> {
         self.arm_flow(slot, control.wake_at);
         let scheme = self.senders[slot as usize].scheme as usize;
         if self.schemes[scheme].take_shared_changed() {
-            self.tell_pair(slot).into_iter().for_each(|other| self.activate(other));
+            self.tell_pair(slot);
+            let pair = self.senders[slot as usize].pair as usize;
+            for at in 0..self.pair_flows[pair].len() {
+                let other = self.pair_flows[pair][at];
+                if other != slot {
+                    self.activate(other);
+                }
+            }
         }
         self.activate(slot);
     }
 
-    /// What a pair of hosts shares has changed: asks the control of its other flows again, and returns those.
-    fn tell_pair(&mut self, changed: u32) -> Vec<u32> {
-        let mut told = Vec::new();
-        let (pair, host) = {
-            let flow = &self.senders[changed as usize];
-            (flow.pair, self.ports[flow.port.ix()].node.ix())
-        };
-        for at in 0..self.hosts[host].flows.len() {
-            let slot = self.hosts[host].flows[at];
-            let flow = &self.senders[slot as usize];
-            if slot != changed && flow.pair == pair {
+    /// What a pair of hosts shares has changed: asks the control of its other flows again.
+    fn tell_pair(&mut self, changed: u32) {
+        let pair = self.senders[changed as usize].pair as usize;
+        for at in 0..self.pair_flows[pair].len() {
+            let slot = self.pair_flows[pair][at];
+            if slot != changed {
+                let flow = &self.senders[slot as usize];
                 let control = self.schemes[flow.scheme as usize].control(flow.cc, self.now);
                 self.senders[slot as usize].pacer.set(&control);
                 self.arm_flow(slot, control.wake_at);
-                told.push(slot);
             }
         }
-        // By number, because the list of a host also holds ends of connections that were opened elsewhere: its order is
-        // that of a cut into partitions.
-        told.sort_unstable_by_key(|slot| self.senders[*slot as usize].flow);
-        told
     }
 
     /// Sets when a flow's scheme wants to be woken.
@@ -436,6 +441,10 @@ impl<Q: EventQueue> Simulation<Q> {
             if flow.launch.whole {
                 flow.half.restart();
             }
+            if self.traffics[flow.traffic as usize].config.endpoint.connection {
+                let record = &mut self.records[flow.message.ix()];
+                record.attempts = record.attempts.saturating_add(1);
+            }
         }
         went_back
     }
@@ -539,9 +548,14 @@ impl<Q: EventQueue> Simulation<Q> {
                     }
                 }
                 let flow = &self.senders[slot as usize];
-                if flow.half.done() && !self.traffics[flow.traffic as usize].config.endpoint.connection {
-                    self.close_sender(slot);
-                    return;
+                if flow.half.done() {
+                    if !self.traffics[flow.traffic as usize].config.endpoint.connection {
+                        self.close_sender(slot);
+                        return;
+                    }
+                    if newly_acked > 0 {
+                        control = self.schemes[flow.scheme as usize].on_idle(flow.cc, now);
+                    }
                 }
                 control
             }
@@ -577,6 +591,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let (scheme, cc, host, at) = (flow.scheme as usize, flow.cc, self.ports[flow.port.ix()].node, flow.at_host);
         let in_ring = flow.turn == Turn::Ready;
         flow.dead = in_ring;
+        if flow.pair != NO_SLOT {
+            self.pair_flows[flow.pair as usize].retain(|other| *other != slot);
+        }
         self.schemes[scheme].close(cc, self.now);
         let flows = &mut self.hosts[host.ix()].flows;
         flows.swap_remove(at as usize);
@@ -617,7 +634,7 @@ impl SendFlow {
             message: FlowId::NONE,
             launch: Launch::default(),
             class: 0,
-            pair: 0,
+            pair: NO_SLOT,
             turn: Turn::Idle,
             dead: false,
             next_ready: NO_SLOT,

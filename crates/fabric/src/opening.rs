@@ -67,7 +67,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let flow = &mut self.senders[slot as usize];
             let flow_key = flow.course.key;
             self.find_way(from, to, flow_key);
-            let (ideal, hops) = self.lone(record.bytes, self.extra[traffic].data);
+            let (ideal, hops) = self.lone(record.bytes);
             self.records[number as usize].ideal = ideal;
             self.records[number as usize].hops = hops;
             self.tell_receiver(number, Some(first));
@@ -88,7 +88,7 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         let extra = self.extra[traffic];
         let path = self.path(extra);
-        let (ideal, hops) = self.lone(record.bytes, extra.data);
+        let (ideal, hops) = self.lone(record.bytes);
         self.records[number as usize].ideal = ideal;
         self.records[number as usize].hops = hops;
         let slot = self.open_sender(id, record.traffic, from, to, port, &path);
@@ -117,7 +117,8 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.message = message;
         let traffic = &self.traffics[flow.traffic as usize].config;
         let senders = self.slots[message.ix()].senders.as_ref().map_or(0, |s| s.len());
-        flow.launch = traffic.scheme.launch(self.records[message.ix()].bytes, senders);
+        let bytes = self.records[message.ix()].bytes;
+        flow.launch = traffic.scheme.launch(bytes, senders, traffic.endpoint.connection);
         let class = match (flow.launch.lane, traffic.lane_class) {
             (0, _) | (_, 0) => traffic.class,
             (_, lane_class) => lane_class,
@@ -149,9 +150,13 @@ impl<Q: EventQueue> Simulation<Q> {
         let scheme = self.traffics[traffic as usize].scheme;
         let pair = if self.schemes[scheme as usize].shares() {
             let pairs = self.pairs.len() as u32;
-            *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs)
+            let pair = *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs);
+            if pair == pairs {
+                self.pair_flows.push(Vec::new());
+            }
+            pair
         } else {
-            0
+            NO_SLOT
         };
         let opened = self.schemes[scheme as usize].open(pair, path, self.now);
         let slot = match self.free_senders.pop() {
@@ -180,6 +185,11 @@ impl<Q: EventQueue> Simulation<Q> {
             at_host,
             ..SendFlow::free()
         };
+        if pair != NO_SLOT {
+            let flows = &mut self.pair_flows[pair as usize];
+            let at = flows.partition_point(|other| self.senders[*other as usize].flow < flow);
+            flows.insert(at, slot);
+        }
         self.arm_flow(slot, opened.control.wake_at);
         slot
     }
@@ -218,14 +228,15 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Completion time of a message alone on its path, store-and-forward, and the number of links.
-    pub(crate) fn lone(&self, bytes: u64, extra: u16) -> (Time, u16) {
+    /// Completion time of a message alone on its path, store-and-forward, and the number of links. It is the same under every
+    /// scheme: what a scheme adds to its packets is its cost and no part of the ideal.
+    pub(crate) fn lone(&self, bytes: u64) -> (Time, u16) {
         let hops = self.way.len() as u16;
         if bytes >= Message::ENDLESS || hops == 0 {
             return (Time::NEVER, hops);
         }
         let payload = self.config.packet.payload as u64;
-        let header = self.config.packet.header as u64 + extra as u64;
+        let header = self.config.packet.header as u64;
         let full = (payload + header) as u32;
         let before_last = (bytes - 1) / payload;
         let last = (bytes - before_last * payload + header) as u32;

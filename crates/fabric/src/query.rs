@@ -3,8 +3,7 @@
 use crate::config::{Message, NetworkConfig};
 use crate::flows::Flows;
 use crate::host::{NO_SLOT, RecvFlow};
-use crate::packet::PacketIx;
-use crate::results::{BufferUse, ClassCounters, FlowRecord, Hop, Incidents, PortCounters, Totals, TrafficCounters};
+use crate::results::{BufferUse, ClassCounters, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters};
 use crate::shared_buffer::Limit;
 use crate::sim::{Followed, Simulation};
 use crate::tcp::TcpEnd;
@@ -59,7 +58,9 @@ impl<Q: EventQueue> Simulation<Q> {
         flows: &mut impl IndexMut<usize, Output = FlowRecord>,
         with: impl Fn(u32) -> &'a Self,
     ) {
-        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT) {
+        // Messages on connections that stay open are counted one by one.
+        let own = |traffic: u16| !self.traffics[traffic as usize].config.endpoint.connection;
+        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT && own(s.traffic)) {
             let record = &mut flows[sender.flow.ix()];
             record.packets_sent = sender.sent;
             record.packets_resent = sender.resent;
@@ -69,10 +70,12 @@ impl<Q: EventQueue> Simulation<Q> {
             flows[message as usize].delivered = delivered;
         }
         for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
-            let record = &mut flows[receiver.flow.ix()];
-            record.packets_arrived = receiver.arrived;
-            record.packets_marked = receiver.marked;
-            record.reordered = receiver.reordered;
+            if own(receiver.traffic) {
+                let record = &mut flows[receiver.flow.ix()];
+                record.packets_arrived = receiver.arrived;
+                record.packets_marked = receiver.marked;
+                record.reordered = receiver.reordered;
+            }
             if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver) {
                 flows[message as usize].delivered = delivered;
             }
@@ -295,14 +298,6 @@ impl<Q: EventQueue> Simulation<Q> {
         seen
     }
 
-    /// Writes down each hop of a message's data packets from now on.
-    pub fn trace(&mut self, message: u32) {
-        self.watches_links = true;
-        if let Err(at) = self.traced.binary_search(&FlowId(message)) {
-            self.traced.insert(at, FlowId(message));
-        }
-    }
-
     /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start. With
     /// `trace` its hops are written down.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
@@ -313,53 +308,6 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The number of a message that was asked for; `None` before it is loaded.
     pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
         self.followed.get(&((traffic as u64) << 32 | number as u64)).and_then(|followed| followed.message)
-    }
-
-    /// What was written down, in order of time: the first [`Hop::KEPT`].
-    pub fn hops(&self) -> &[Hop] {
-        &self.hops
-    }
-
-    /// How many more there were.
-    pub fn hops_left_out(&self) -> u64 {
-        self.hops_left_out
-    }
-
-    /// A host starts to send a packet.
-    #[cold]
-    pub(crate) fn note_departure(&mut self, port: PortId, ix: PacketIx) {
-        let host = self.ports[port.ix()].node;
-        let before = self.hops.len();
-        self.note_hop(Some(port), host, ix);
-        // What waits there now waits behind it.
-        self.hops[before..].iter_mut().for_each(|hop| hop.queued = 0);
-    }
-
-    #[cold]
-    pub(crate) fn note_hop(&mut self, at: Option<PortId>, node: NodeId, ix: PacketIx) {
-        let packet = &self.packets[ix];
-        let head = &packet.head;
-        if head.kind == fanin_cc::Kind::Data && self.traced.binary_search(&head.flow).is_ok() {
-            if self.hops.len() >= Hop::KEPT {
-                self.hops_left_out += 1;
-                return;
-            }
-            let queued = at.map_or(0, |port| self.queues[port.ix() * self.classes + head.class as usize].bytes);
-            let hop = Hop {
-                time: self.now,
-                message: head.flow.0,
-                seq: head.seq,
-                attempt: head.attempt,
-                wire: head.wire,
-                node,
-                port: at,
-                queued,
-                tokens: head.tokens,
-                lane: head.lane,
-                deflected: packet.onward.deflections(),
-            };
-            self.hops.push(hop);
-        }
     }
 
     /// The ports, with who sends and who receives.

@@ -64,6 +64,14 @@ impl<Q: EventQueue> Simulation<Q> {
             flow.attempt = head.attempt;
             flow.furthest = 0;
         }
+        // On a connection that stays open each message has counts of its own.
+        let shared = self.traffics[flow.traffic as usize].config.endpoint.connection;
+        if shared {
+            let record = &mut self.records[message.ix()];
+            record.packets_arrived += 1;
+            record.packets_marked += ce as u32;
+            record.reordered += (head.attempt == flow.attempt && head.seq < flow.furthest) as u32;
+        }
         if head.attempt == flow.attempt {
             if head.seq < flow.furthest {
                 flow.reordered += 1;

@@ -298,6 +298,77 @@ impl Hop {
     pub const KEPT: usize = 1_000_000;
 }
 
+/// What keeps a traced message at its host. Where several hold at once, the first of them counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The host's overhead, before its endpoint has the message.
+    Overhead,
+    /// The TCP connection is not open yet.
+    Handshake,
+    /// Earlier messages of its connection.
+    Earlier,
+    /// All of it was sent: ACKs, a NACK or a timeout.
+    Acks,
+    /// No link of its host is up, or the one that it leaves by is down.
+    Link,
+    /// PFC paused its class at the port.
+    Pfc,
+    /// The window is full: that of the congestion control, or the receiver's.
+    Window,
+    /// Its rate, or another bound of the scheme on when its next packet leaves.
+    Pacing,
+    /// Other packets leave by the port: those of other messages and control.
+    Nic,
+}
+
+impl Cause {
+    /// All of them, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Overhead,
+        Self::Handshake,
+        Self::Earlier,
+        Self::Acks,
+        Self::Link,
+        Self::Pfc,
+        Self::Window,
+        Self::Pacing,
+        Self::Nic,
+    ];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overhead => "overhead",
+            Self::Handshake => "handshake",
+            Self::Earlier => "earlier",
+            Self::Acks => "acks",
+            Self::Link => "link",
+            Self::Pfc => "pfc",
+            Self::Window => "window",
+            Self::Pacing => "pacing",
+            Self::Nic => "nic",
+        }
+    }
+}
+
+/// A stretch of time in which a traced message waited at its host. Between its stretches it was sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostWait {
+    /// The message.
+    pub message: u32,
+    /// What for.
+    pub cause: Cause,
+    /// From when ...
+    pub begin: Time,
+    /// ... until when.
+    pub end: Time,
+}
+
+impl HostWait {
+    /// How many a run keeps.
+    pub const KEPT: usize = 1_000_000;
+}
+
 /// What an account of a switch's buffer says, and what the queues that it is kept for hold. The two are always equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferUse {

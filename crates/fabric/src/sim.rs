@@ -17,6 +17,7 @@ use crate::routing::{Course, Routes};
 use crate::shared_buffer::{Plan, Pool};
 use crate::tap::Tap;
 use crate::tcp::TcpEnd;
+use crate::trace::Watches;
 use fanin_cc::{Extra, Header, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Order, Streams, mix, prefetch};
 use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
@@ -35,9 +36,11 @@ pub(crate) mod kind {
     pub const LINK: u32 = 6;
     pub const SWITCH: u32 = 7;
 }
-const KIND_SHIFT: u32 = 29;
+pub(crate) const KIND_SHIFT: u32 = 29;
 /// What the others say of which.
-const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+/// What of them is the number of a message: the bit above says which end of a connection.
+pub(crate) const MESSAGE: u32 = NUMBER >> 1;
 
 /// The source of an event.
 #[inline(always)]
@@ -166,6 +169,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) hops: Vec<Hop>,
     /// Hops above [`Hop::KEPT`].
     pub(crate) hops_left_out: u64,
+    /// What is known of the same messages at their hosts.
+    pub(crate) watches: Watches,
     /// Messages that were asked for before they were loaded, by [`Slots::name`].
     pub(crate) followed: BTreeMap<u64, Followed>,
     /// Whether a switch program watches all queues.
@@ -200,6 +205,8 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     pub(crate) unpacked: Unpacked,
     /// Dense numbers of (host, receiver, scheme), made when a flow opens.
     pub(crate) pairs: BTreeMap<(u32, u32, u16), u32>,
+    /// The sending flows that are open of each pair, in the order of their numbers.
+    pub(crate) pair_flows: Vec<Vec<u32>>,
     /// The first message of each connection, where traffics use connections.
     pub(crate) connections: BTreeMap<(u16, u32, u32), u32>,
     /// Gates by traffic and number.
@@ -416,6 +423,7 @@ impl<Q: EventQueue> Simulation<Q> {
             traced: Vec::new(),
             hops: Vec::new(),
             hops_left_out: 0,
+            watches: Watches::default(),
             followed: BTreeMap::new(),
             watching,
             lossless,
@@ -439,6 +447,7 @@ impl<Q: EventQueue> Simulation<Q> {
             records: Table::default(),
             unpacked: Unpacked::default(),
             pairs: BTreeMap::new(),
+            pair_flows: Vec::new(),
             connections: BTreeMap::new(),
             gates: vec![Vec::new(); traffics.len()],
             acked_now: Vec::new(),
@@ -473,7 +482,14 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Runs all events before `until`, at most about `budget` of them. Returns whether it got there.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        let arrived = self.advance(until, budget);
+        let arrived = match self.traces() {
+            false => self.advance(until, budget),
+            true => self.advance_and_look(until, budget),
+        };
+        if !arrived {
+            // Not only as messages are loaded: the last of them may be loaded early.
+            self.pack_messages();
+        }
         self.all_catch_up();
         arrived
     }
@@ -492,8 +508,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.handle(event);
                 left -= 1;
                 if left == 0 {
-                    // Not only as messages are loaded: the last of them may be loaded early.
-                    self.pack_messages();
                     return false;
                 }
             }

@@ -193,8 +193,8 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn announced(&self, message: u32) -> Option<(u32, Arc<[u32]>)> {
         let record = &self.records[message as usize];
         let senders = self.slots[message as usize].senders.as_ref()?;
-        let scheme = &self.traffics[record.traffic as usize].config.scheme;
-        let listed = scheme.launch(record.bytes, senders.len()).list > 0;
+        let traffic = &self.traffics[record.traffic as usize].config;
+        let listed = traffic.scheme.launch(record.bytes, senders.len(), traffic.endpoint.connection).list > 0;
         // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
         listed.then(|| ((record.traffic as u32) << 24 ^ record.group, senders.clone()))
     }

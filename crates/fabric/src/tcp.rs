@@ -82,6 +82,11 @@ impl TcpEnd {
         self.outgoing.messages.iter().any(|m| m.0 == message)
     }
 
+    /// Where a message that it sends begins and ends in the stream, until it is acknowledged.
+    pub fn bounds(&self, message: u32) -> Option<(u64, u64)> {
+        self.outgoing.messages.iter().find(|m| m.0 == message).map(|m| (m.1, m.2))
+    }
+
     /// The message that arrives now, and how much of it has.
     pub fn under_way(&self) -> Option<(u32, u64)> {
         let (message, from, _) = *self.incoming.messages.front()?;
@@ -204,7 +209,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let (from_tcp, key) = (sender.tcp as usize, sender.course.key);
         let first = sender.flow.0;
         self.find_way(NodeId(record.src), NodeId(record.dst), key);
-        let (ideal, hops) = self.lone(record.bytes, 0);
+        let (ideal, hops) = self.lone(record.bytes);
         let row = &mut self.records[number as usize];
         (row.ideal, row.hops) = (ideal, hops);
         self.slots[number as usize].send = from;

@@ -181,3 +181,24 @@ proptest! {
         prop_assert_eq!(flow.finished - flow.start, expected);
     }
 }
+
+/// What a scheme adds to its packets is its cost: the ideal that completion times are held against is the same for all of a
+/// comparison, and a message alone takes longer than it by what its scheme's bytes need.
+#[test]
+fn the_ideal_is_the_same_under_every_scheme() {
+    let run = |scheme: &'static str| {
+        let messages = (0..).zip(SIZES).map(|(i, bytes)| message(Time::from_ms(20 * i), 1, 0, bytes)).collect();
+        let mut sim = simulation(network(star(3, us(5))), vec![traffic(scheme)], messages);
+        finish(&mut sim);
+        sim.flows().iter().map(|f| (f.ideal, f.finished - f.start)).collect::<Vec<_>>()
+    };
+    let plain = run("none");
+    assert!(plain.iter().all(|(ideal, took)| ideal == took), "{plain:?}");
+    for scheme in ["hpcc", "dart", "dcqcn"] {
+        let own = run(scheme);
+        assert!(own.iter().zip(&plain).all(|(own, plain)| own.0 == plain.0), "{scheme}: {own:?} {plain:?}");
+        // HPCC's telemetry and Dart's header are longer than nothing.
+        let slower = own.iter().all(|(ideal, took)| took > ideal);
+        assert!(slower == matches!(scheme, "hpcc" | "dart"), "{scheme}: {own:?}");
+    }
+}

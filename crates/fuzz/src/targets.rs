@@ -30,6 +30,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hpcc-tr", run: hpcc_tr, seeds: trace_seeds },
     Target { name: "htsim-matrix", run: fanin_formats::htsim::fuzz_matrix, seeds: || texts(&[MATRIX]) },
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
+    Target { name: "flow-table", run: fanin_formats::tables::fuzz_flows, seeds: || texts(&[FLOW_TABLE]) },
+    Target { name: "link-table", run: fanin_formats::tables::fuzz_links, seeds: || texts(&[LINK_TABLE, WITH_NODES]) },
     Target { name: "pcapng", run: pcapng, seeds: captures },
 ];
 
@@ -63,6 +65,31 @@ Triggers 1
 2->3 id 2 trigger 1 size 5000
 4->5 id 3 start 67000 size 544
 trigger id 1 oneshot
+";
+
+const FLOW_TABLE: &str = "\
+src,dst,bytes,start_us,group,note
+web-1,0,8000,0,,first
+\"db\",web-1,5000,2.5,3,
+";
+
+const LINK_TABLE: &str = "\
+a,b,rate,delay,cable
+web-1,leaf0,100 Gbps,1 us,c1
+web-2,leaf0,25 Gbps,500 ns,c2
+leaf0,web-1,100 Gbps,1 us,c3
+leaf0,leaf1,400 Gbps,1 us,c4
+";
+
+/// A table of links, and behind the null byte one of nodes.
+const WITH_NODES: &str = "\
+b,a,delay,rate
+s0,h0,1 us,100 Gbps
+s0,h1,1 us,100 Gbps
+\0name,kind
+h1,host
+h0,host
+s0,switch
 ";
 
 const TREE: &str = "\

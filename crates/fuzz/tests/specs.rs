@@ -39,7 +39,7 @@ fn shortened(text: &str) -> String {
 fn what_is_broken_was_good() {
     let folder = Folder::new().unwrap();
     let files = Case::new(0).files.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-    assert_eq!(files.len(), 4);
+    assert_eq!(files.len(), 8);
     for (text, _) in corpus() {
         let good = fanin_fuzz::specs::files().iter().map(|(name, text)| (*name, text.as_bytes().to_vec())).collect();
         let case = Case { text: text.clone(), files: good };
@@ -73,6 +73,9 @@ fn what_is_broken_was_good() {
     ] {
         let kind = format!("kind = \"{kind}\"");
         assert!(all.contains(&kind), "no {kind} among {} specs", corpus().len());
+    }
+    for file in ["links.csv", "nodes.csv", "topology.txt", "tree.topo"] {
+        assert!(all.contains(&format!("= \"{file}\"")), "no spec names {file}");
     }
 }
 

@@ -2,10 +2,10 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::DataType;
-use fanin_experiment::ListedFlow;
+use arrow_schema::{DataType, FieldRef, SchemaRef};
+use fanin_experiment::{HostNames, ListedFlow};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -37,52 +37,131 @@ impl ArrowTable {
     }
 }
 
-/// Flows from a table with the columns src, dst, bytes and start_us.
-pub fn listed_flows(table: &Bound<'_, PyAny>) -> PyResult<Vec<ListedFlow>> {
-    let capsule = table
-        .call_method0("__arrow_c_stream__")
-        .map_err(|_| PyTypeError::new_err("flows must be a table with __arrow_c_stream__ (polars, pyarrow, pandas)"))?
-        .cast_into::<PyCapsule>()?;
-    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: the PyCapsule interface guarantees that a capsule of this name holds an ArrowArrayStream; `from_raw` moves
-    // it out and leaves a released one behind, as the interface asks of a consumer.
-    let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast()) };
-    let reader = reader.map_err(|e| PyValueError::new_err(format!("flows: {e}")))?;
-    let schema = reader.schema();
-    let column = |name: &str| {
-        schema.index_of(name).map_err(|_| {
-            let have: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-            PyValueError::new_err(format!(
-                "flows has no column \"{name}\"; it needs src, dst, bytes and start_us, and has {}",
-                have.join(", ")
-            ))
-        })
-    };
-    let (src, dst, bytes, start) = (column("src")?, column("dst")?, column("bytes")?, column("start_us")?);
-    let mut flows = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|e| PyValueError::new_err(format!("flows: {e}")))?;
-        let whole = |at: usize, name: &str| whole_numbers(batch.column(at), name);
-        let (src, dst, bytes) = (whole(src, "src")?, whole(dst, "dst")?, whole(bytes, "bytes")?);
-        let start = real_numbers(batch.column(start), "start_us")?;
-        for row in 0..batch.num_rows() {
-            let host = |value: u64, name: &str| {
-                u32::try_from(value).map_err(|_| PyValueError::new_err(format!("flows.{name}: {value} is no host")))
-            };
-            let us = start[row];
-            if !(0.0..=1e12).contains(&us) {
-                return Err(PyValueError::new_err(format!("flows.start_us: {us} is no time from 0 to 10^12 us")));
-            }
-            flows.push(ListedFlow {
-                src: host(src[row], "src")?,
-                dst: host(dst[row], "dst")?,
-                bytes: bytes[row],
-                start: fanin_experiment::Time::from_ps((us * 1e6) as u64),
-                group: u32::MAX,
-            });
-        }
+/// A table of flows as it was given.
+pub struct FlowTable {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+/// Its columns; all but `group` have to be there.
+const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "start_us", "group"];
+
+impl FlowTable {
+    /// From any table of the Arrow PyCapsule interface.
+    pub fn read(table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let capsule = table
+            .call_method0("__arrow_c_stream__")
+            .map_err(|_| {
+                PyTypeError::new_err("flows must be a table with __arrow_c_stream__ (polars, pyarrow, pandas)")
+            })?
+            .cast_into::<PyCapsule>()?;
+        let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+        // SAFETY: the PyCapsule interface guarantees that a capsule of this name holds an ArrowArrayStream; `from_raw`
+        // moves it out and leaves a released one behind, as the interface asks of a consumer.
+        let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast()) };
+        let reader = reader.map_err(|e| PyValueError::new_err(format!("flows: {e}")))?;
+        let schema = reader.schema();
+        // Polars and arrow-rs do not agree on how a column without any values is handed over.
+        let empty = |field: &&FieldRef| *field.data_type() == DataType::Null;
+        let empty: Vec<&str> = schema.fields().iter().filter(empty).map(|field| field.name().as_str()).collect();
+        let batches = reader.collect::<Result<_, _>>().map_err(|error| {
+            PyValueError::new_err(match empty[..] {
+                [] => format!("flows: {error}"),
+                _ => format!("flows: no value at all is in {}; leave that out of the table", empty.join(", ")),
+            })
+        })?;
+        Ok(Self { schema, batches })
     }
-    Ok(flows)
+
+    /// The flows on a network with these hosts, and what to say about columns that are not read.
+    pub fn flows(&self, hosts: &HostNames) -> PyResult<(Vec<ListedFlow>, Option<String>)> {
+        let have: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
+        let find = |name: &str| have.iter().position(|column| *column == name);
+        let missing: Vec<&str> = COLUMNS[..4].iter().copied().filter(|name| find(name).is_none()).collect();
+        if !missing.is_empty() {
+            let (missing, have) = (missing.join(", "), have.join(", "));
+            return Err(PyValueError::new_err(format!(
+                "flows: no column {missing}: the table has {have}; it needs src, dst (names or numbers of hosts), \
+                 bytes and start_us, and may have group"
+            )));
+        }
+        let mut flows = Vec::with_capacity(self.batches.iter().map(RecordBatch::num_rows).sum());
+        for batch in &self.batches {
+            let column = |name: &str| batch.column(find(name).unwrap_or(0));
+            let src = host_column(column("src"), "src", hosts, flows.len())?;
+            let dst = host_column(column("dst"), "dst", hosts, flows.len())?;
+            let bytes = whole_numbers(column("bytes"), "bytes")?;
+            let start = real_numbers(column("start_us"), "start_us")?;
+            let group = find("group").map(|_| groups(column("group"))).transpose()?;
+            for row in 0..batch.num_rows() {
+                let us = start[row];
+                if !(0.0..=1e12).contains(&us) {
+                    return Err(PyValueError::new_err(format!("flows.start_us: {us} is no time from 0 to 10^12 us")));
+                }
+                flows.push(ListedFlow {
+                    src: src[row],
+                    dst: dst[row],
+                    bytes: bytes[row],
+                    start: fanin_experiment::Time::from_ps((us * 1e6) as u64),
+                    group: group.as_ref().map_or(u32::MAX, |group| group[row]),
+                });
+            }
+        }
+        let others: Vec<&str> = have.iter().copied().filter(|name| !COLUMNS.contains(name)).collect();
+        let shown = others[..others.len().min(20)].join(", ") + if others.len() > 20 { ", ..." } else { "" };
+        let warning = match others.len() {
+            0 => None,
+            1 => Some(format!("flows: column {shown} is not used")),
+            _ => Some(format!("flows: columns {shown} are not used")),
+        };
+        Ok((flows, warning))
+    }
+}
+
+/// The numbers of the hosts in a column of names or numbers. `before` is how many rows came before it.
+fn host_column(column: &dyn Array, name: &str, hosts: &HostNames, before: usize) -> PyResult<Vec<u32>> {
+    let numbers = |found: Vec<Result<u32, (String, String)>>| {
+        let with_row = found.into_iter().enumerate().map(|(row, found)| {
+            let at = before + row;
+            found.map_err(|(problem, right)| {
+                PyValueError::new_err(format!("flows.{name}, row {at}: {problem}; {right}"))
+            })
+        });
+        with_row.collect::<PyResult<Vec<u32>>>()
+    };
+    let texts = |texts: &mut dyn Iterator<Item = Option<&str>>| {
+        let find = |text: Option<&str>| match text {
+            Some(text) => hosts.find(text),
+            None => Err(("no host is given".to_string(), "write its name or its number".to_string())),
+        };
+        numbers(texts.map(find).collect())
+    };
+    match column.data_type() {
+        DataType::Utf8 => texts(&mut column.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => texts(&mut column.as_string::<i64>().iter()),
+        DataType::Utf8View => texts(&mut column.as_string_view().iter()),
+        kind if kind.is_integer() => {
+            let of = whole_numbers(column, name)?.into_iter().map(|number| hosts.find_number(number));
+            numbers(of.collect())
+        }
+        _ => Err(PyValueError::new_err(format!("flows.{name} must be names of hosts, or their numbers from 0"))),
+    }
+}
+
+/// A column of groups, where missing values are of none.
+fn groups(column: &dyn Array) -> PyResult<Vec<u32>> {
+    let wrong = || PyValueError::new_err("flows.group must be whole numbers from 0 to 2^32 - 2, or missing");
+    let none = u32::MAX;
+    let known = |value: u64| u32::try_from(value).ok().filter(|group| *group != none).ok_or_else(wrong);
+    match column.data_type() {
+        DataType::UInt32 => Ok(column.as_primitive::<UInt32Type>().iter().map(|v| v.unwrap_or(none)).collect()),
+        DataType::Int64 => {
+            let values = column.as_primitive::<Int64Type>().iter();
+            values.map(|v| v.map_or(Ok(none), |v| u64::try_from(v).map_err(|_| wrong()).and_then(known))).collect()
+        }
+        DataType::Null => Ok(vec![none; column.len()]),
+        _ => whole_numbers(column, "group")?.into_iter().map(known).collect(),
+    }
 }
 
 fn whole_numbers(column: &dyn Array, name: &str) -> PyResult<Vec<u64>> {
@@ -91,7 +170,6 @@ fn whole_numbers(column: &dyn Array, name: &str) -> PyResult<Vec<u64>> {
     }
     let wrong = || PyValueError::new_err(format!("flows.{name} must be whole numbers from 0"));
     let cast = |v: i64| u64::try_from(v).map_err(|_| wrong());
-    use arrow_array::types::{Int32Type, UInt32Type};
     match column.data_type() {
         DataType::UInt64 => Ok(column.as_primitive::<UInt64Type>().values().to_vec()),
         DataType::Int64 => column.as_primitive::<Int64Type>().values().iter().map(|v| cast(*v)).collect(),

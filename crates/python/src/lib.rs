@@ -3,9 +3,9 @@
 
 mod arrow;
 
-use arrow::ArrowTable;
+use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
-use fanin_experiment::{Exceeded, Limits, ListedFlow, Outcome, Problems, Spec, bench, hpcc};
+use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ fn read(
 
 fn split_change(change: &str) -> PyResult<(&str, &str)> {
     let (key, value) = change.split_once('=').ok_or_else(|| {
-        SpecError::new_err(format!("--set {change}: no \"=\"; write it like network.topology.pods=4"))
+        SpecError::new_err(format!("--set \"{change}\": no \"=\"; write it like --set \"measure.window=10 ms\""))
     })?;
     Ok((key.trim(), value.trim()))
 }
@@ -125,6 +125,9 @@ impl RunResult {
     fn hops(&self) -> PyResult<ArrowTable> {
         tables::hops(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
+    fn host_waits(&self) -> PyResult<ArrowTable> {
+        tables::host_waits(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
             spec_toml: &self.spec_toml,
@@ -153,6 +156,25 @@ fn resolve(
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
         Ok(checked.to_json().to_string())
+    })
+}
+
+/// What a reader of a spec's results should know, as far as it is known before it runs.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn warnings(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+) -> PyResult<Vec<String>> {
+    py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        Ok(spec.check().map_err(refused)?.foreseen())
     })
 }
 
@@ -195,13 +217,16 @@ fn run(
     max_wall_s: Option<f64>,
     threads: usize,
 ) -> PyResult<RunResult> {
-    let listed: Vec<ListedFlow> = flows.map(arrow::listed_flows).transpose()?.unwrap_or_default();
+    let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, outcome) = py.detach(|| {
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
+        let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
+        let (listed, ignored) = given.unwrap_or_default();
         limits.check(&checked, &listed).map_err(too_much)?;
-        let built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
+        let mut built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
+        built.warnings.extend(ignored);
         let outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
         Ok::<_, PyErr>((checked, outcome))
     })?;
@@ -352,7 +377,7 @@ fn left_by(
     let wall_s = outcome.wall.as_secs_f64();
     let manifest = Manifest {
         threads: outcome.threads,
-        one_thread: outcome.one_thread.clone(),
+        threads_reason: outcome.threads_reason.clone(),
         ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
     };
     RunResult { outcome, summary, manifest, spec_toml }
@@ -437,6 +462,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;

@@ -43,7 +43,7 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 }
 
 /// Every table, in the order in which it is shown.
-pub static TABLES: [Table; 8] = [
+pub static TABLES: [Table; 9] = [
     Table {
         name: "flows",
         meaning: "One row per message, in the order of their numbers.",
@@ -59,6 +59,8 @@ pub static TABLES: [Table; 8] = [
             ),
             column("src", "", "Number of the host that sends it."),
             column("dst", "", "Number of the host that receives it."),
+            column("src_name", "", "Name of the host that sends it."),
+            column("dst_name", "", "Name of the host that receives it."),
             column("bytes", "B", "Payload that was asked for; 2^60 for a message without end."),
             column("start_ps", "ps", "When it was posted."),
             column(
@@ -74,8 +76,9 @@ pub static TABLES: [Table; 8] = [
             column(
                 "ideal_ps",
                 "ps",
-                "The completion time that its slowdown is a multiple of: that of the same message alone on the same way, \
-                 or what `slowdown_ideal` in summary.json says; null for a message without end.",
+                "The completion time that its slowdown is a multiple of: that of the same message alone on the same way with the \
+                 network's headers, the same under every scheme, or what `slowdown_ideal` in summary.json says; null for a \
+                 message without end.",
             ),
             column("slowdown", "", "`completion_ps` / `ideal_ps`; null where one of them is."),
             column("delivered_bytes", "B", "Payload that arrived in order."),
@@ -136,7 +139,8 @@ pub static TABLES: [Table; 8] = [
             column(
                 "utilisation",
                 "",
-                "`bytes` as a share of what the link could send in the whole run; null for a run without time.",
+                "Bytes on the wire in the measured window as a share of what the link could send in it; null for a run that \
+                 stopped before it.",
             ),
             column("marked_packets", "packets", "Packets that its queues marked."),
             column(
@@ -261,6 +265,26 @@ pub static TABLES: [Table; 8] = [
             column("tokens", "", "Deflections left to it when it leaves."),
             column("lane", "", "The lane that it leaves in."),
             column("deflections", "", "Deflections so far, this node's included."),
+        ],
+    },
+    Table {
+        name: "host_waits",
+        meaning: "One row per stretch of time in which a message that `measure.trace` names waited at the host that sends it, \
+                  message by message, in order of time. Between them it was sending; they end when it is acknowledged.",
+        columns: &[
+            column("flow_id", "", "The message's row in `flows`."),
+            column("message", "", "Its name in the spec: \"queries:17\"."),
+            column(
+                "cause",
+                "",
+                "What it waited for. Where several hold at once, the first of these: \"overhead\" (of its host), \"handshake\" \
+                 (its TCP connection was not open yet), \"earlier\" (earlier messages of its connection), \"acks\" (all of it had \
+                 been sent), \"link\" (its host's link was down), \"pfc\" (the port was paused), \"window\" (it was full: that of \
+                 the congestion control, or the receiver's), \"pacing\" (the rate of its scheme), \"nic\" (the port sent packets of \
+                 other messages, or control).",
+            ),
+            column("begin_ps", "ps", "From when ..."),
+            column("end_ps", "ps", "... until when."),
         ],
     },
 ];

@@ -60,7 +60,11 @@ impl fmt::Display for RecordError {
                 "{} exists and is not a run folder (it has no manifest.json), so it is not overwritten; give another place",
                 path.display()
             ),
-            Self::Io { doing, path, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Self::Io { doing, path, source } => {
+                // Without the system's number, which tells nobody anything.
+                let why = source.to_string();
+                write!(f, "cannot {doing} {}: {}", path.display(), why.split(" (os error").next().unwrap_or(&why))
+            }
             Self::Table { table, source } => write!(f, "cannot make the {table} table: {source}"),
             Self::Inconsistent(problem) => write!(f, "the run's record is inconsistent: {problem}"),
         }

@@ -40,8 +40,8 @@ pub struct Manifest {
     pub seed: u64,
     /// Threads the run used. The result does not depend on it.
     pub threads: usize,
-    /// Why it used one where it might have had more.
-    pub one_thread: Option<String>,
+    /// Why these are fewer than it was given; null where it used them all.
+    pub threads_reason: Option<String>,
     /// The machine.
     pub machine: Machine,
     /// Whether the run was stopped before its end.
@@ -71,7 +71,7 @@ impl Manifest {
             name: name.to_string(),
             seed,
             threads: 1,
-            one_thread: None,
+            threads_reason: None,
             machine: Machine::here(),
             cancelled,
             complete: !cancelled,

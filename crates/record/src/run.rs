@@ -2,7 +2,7 @@
 
 use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{ClassCounters, FlowRecord, Flows, Hop, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Flows, Hop, HostWait, Message, PortCounters, Totals, TrafficCounters};
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, HashMap};
 
@@ -146,6 +146,8 @@ pub struct Run {
     pub numbers: Vec<u32>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
+    /// Bytes on the wire that each port sent in the measured window; empty where the run stopped before it.
+    pub sent_in_window: Vec<u64>,
     /// The classes, control first.
     pub classes: Vec<ClassInfo>,
     /// Counters per port and class: port by port, in the order of the classes.
@@ -164,6 +166,8 @@ pub struct Run {
     pub traced: Vec<Traced>,
     /// Hops of their packets in order of time; [`Hop::message`] is the place in [`Run::traced`].
     pub hops: Vec<Hop>,
+    /// What they waited for at their hosts, message by message, each in order of time; [`HostWait::message`] likewise.
+    pub host_waits: Vec<HostWait>,
     /// Drops, pauses, warnings.
     pub events: EventLog,
     /// Files that were written meanwhile: traces for other tools.
@@ -222,6 +226,10 @@ impl Run {
         }
         if let Some(traced) = self.traced.iter().find(|t| t.flow as usize >= self.flows.len()) {
             return fail(format!("{} is flow {} of {}", traced.name, traced.flow, self.flows.len()));
+        }
+        let waits = self.host_waits.iter().map(|wait| wait.message);
+        if let Some(message) = waits.max().filter(|message| *message as usize >= self.traced.len()) {
+            return fail(format!("a wait of traced message {message} of {}", self.traced.len()));
         }
         let nodes = self.graph.names.len();
         for hop in &self.hops {

@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, Field, Schema};
 use fanin_fabric::topology::Link;
-use fanin_fabric::{ClassCounters, FlowRecord, PortCounters};
+use fanin_fabric::{Cause, ClassCounters, FlowRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub const UNIT: &str = "unit";
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 8] = [
+pub const ALL: [(&str, Make); 9] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -36,6 +36,7 @@ pub const ALL: [(&str, Make); 8] = [
     ("events", events),
     ("watch", watch),
     ("hops", hops),
+    ("host_waits", host_waits),
 ];
 
 fn batch(
@@ -93,6 +94,15 @@ fn labels_or_null(
         .map_err(|source| RecordError::Table { table, source })
 }
 
+/// A column of hosts by name. All names are of different hosts, so the dictionary has all of them in their order.
+fn host_names(run: &Run, hosts: impl Iterator<Item = u32>) -> Result<ArrayRef, RecordError> {
+    let names = StringArray::from_iter_values(&run.graph.names[..run.graph.hosts as usize]);
+    let keys = Int32Array::from_iter_values(hosts.map(|host| host as i32));
+    DictionaryArray::<Int32Type>::try_new(keys, Arc::new(names))
+        .map(|column| Arc::new(column) as ArrayRef)
+        .map_err(|source| RecordError::Table { table: "flows", source })
+}
+
 fn u64s(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
 }
@@ -144,6 +154,8 @@ fn flows_of(run: &Run, rows: Range<usize>) -> Result<RecordBatch, RecordError> {
         ("number", false, u32s(run.numbers[rows.clone()].iter().copied())),
         ("src", false, u32s(all().map(|f| f.src))),
         ("dst", false, u32s(all().map(|f| f.dst))),
+        ("src_name", false, host_names(run, all().map(|f| f.src))?),
+        ("dst_name", false, host_names(run, all().map(|f| f.dst))?),
         ("bytes", false, u64s(all().map(|f| f.bytes))),
         ("start_ps", false, u64s(all().map(|f| f.start.as_ps()))),
         ("completion_ps", true, Arc::new(all().map(|f| until(f, f.finished)).collect::<UInt64Array>())),
@@ -184,9 +196,10 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     let links = || run.graph.links.iter().flat_map(|link| [link; 2]);
     let (tiers, tier) = few(run.graph.tiers().into_iter(), |tier| tier.to_string());
     // A packet that has begun to leave counts whole, so that a busy link may seem to have sent more than it can.
-    let time = run.stopped.as_secs_f64();
-    let used = |(link, port): (&Link, &PortCounters)| {
-        (time > 0.0).then(|| (port.bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
+    let time = run.measured_to.min(run.stopped).saturating_sub(run.measured_from).as_secs_f64();
+    let used = |(number, link): (usize, &Link)| {
+        let bytes = *run.sent_in_window.get(number)?;
+        (time > 0.0).then(|| (bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
     };
     let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
     let columns: Vec<Column> = vec![
@@ -198,7 +211,7 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("delay_ps", false, u64s(links().map(|link| link.delay.as_ps()))),
         ("packets", false, count(|p| p.packets)),
         ("bytes", false, count(|p| p.bytes)),
-        ("utilisation", true, Arc::new(links().zip(&run.ports).map(used).collect::<Float64Array>())),
+        ("utilisation", true, Arc::new(links().enumerate().map(used).collect::<Float64Array>())),
         ("marked_packets", false, count(|p| p.marked)),
         ("dropped_packets", false, count(|p| p.dropped)),
         ("peak_queue_bytes", false, count(|p| p.peak_queue)),
@@ -340,6 +353,26 @@ pub fn hops(run: &Run) -> Result<RecordBatch, RecordError> {
         ("deflections", false, Arc::new(UInt8Array::from_iter_values(all().map(|hop| hop.deflected)))),
     ];
     batch("hops", columns, HashMap::new())
+}
+
+/// One row per stretch of time in which a traced message waited at its host.
+///
+/// # Errors
+/// When a wait is of no traced message.
+pub fn host_waits(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let all = || run.host_waits.iter();
+    let message = || all().map(|wait| wait.message as usize);
+    let messages: Vec<&str> = run.traced.iter().map(|traced| traced.name.as_str()).collect();
+    let causes = Cause::ALL.map(Cause::name);
+    let columns: Vec<Column> = vec![
+        ("flow_id", false, u64s(message().map(|message| u64::from(run.traced[message].flow)))),
+        ("message", false, labels("host_waits", &messages, message())?),
+        ("cause", false, labels("host_waits", &causes, all().map(|wait| wait.cause as usize))?),
+        ("begin_ps", false, u64s(all().map(|wait| wait.begin.as_ps()))),
+        ("end_ps", false, u64s(all().map(|wait| wait.end.as_ps()))),
+    ];
+    batch("host_waits", columns, HashMap::new())
 }
 
 /// One row per event that was kept.

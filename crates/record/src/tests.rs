@@ -6,7 +6,9 @@ use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Ty
 use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
-use fanin_fabric::{ClassCounters, Drops, FlowRecord, Hop, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{
+    Cause, ClassCounters, Drops, FlowRecord, Hop, HostWait, Message, PortCounters, Totals, TrafficCounters,
+};
 use fanin_units::{NodeId, PortId, Rate, Time};
 
 /// How many random cases a property test runs.
@@ -102,6 +104,7 @@ pub fn example() -> Run {
         // A query that was never posted is no row.
         numbers: vec![0, 1, 2, 3, 5, 6, 0],
         ports,
+        sent_in_window: Vec::new(),
         classes: [("control", false), ("data", true)]
             .map(|(name, lossless)| ClassInfo { name: name.into(), lossless })
             .to_vec(),
@@ -132,6 +135,9 @@ pub fn example() -> Run {
             .to_vec(),
         traced: vec![Traced { flow: 3, name: "queries:3".into() }],
         hops: vec![hop(1, 3, Some(3)), hop(3, 1, None)],
+        host_waits: [(Cause::Overhead, 0, 1), (Cause::Nic, 1, 4)]
+            .map(|(cause, from, to)| HostWait { message: 0, cause, begin: Time::from_us(from), end: Time::from_us(to) })
+            .to_vec(),
         events,
         files: Vec::new(),
     }
@@ -170,6 +176,20 @@ fn the_flow_table_has_nulls_for_what_did_not_happen() {
 }
 
 #[test]
+fn hosts_of_flows_have_their_names_beside_their_numbers() {
+    let mut run = example();
+    let names = ["web-1", "web-2", "db"];
+    run.graph.names[..3].clone_from_slice(&names.map(String::from));
+    let batch = tables::flows(&run).unwrap();
+    for (numbers, column) in [("src", "src_name"), ("dst", "dst_name")] {
+        let numbers = batch.column_by_name(numbers).unwrap().as_primitive::<UInt32Type>();
+        let named: Vec<&str> = numbers.values().iter().map(|host| names[*host as usize]).collect();
+        assert_eq!(label_column(&batch, column), named);
+        assert!(named.iter().any(|name| *name != named[0]), "{column} tells hosts apart");
+    }
+}
+
+#[test]
 fn ports_have_names_and_ends() {
     let batch = tables::ports(&example()).unwrap();
     let text = |name, row| batch.column_by_name(name).unwrap().as_string::<i32>().value(row).to_string();
@@ -185,8 +205,13 @@ fn ports_have_names_and_ends() {
 #[test]
 fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     let mut run = detoured();
-    // 10 Gb/s carry 625,000 B in 500 us. The last packet may have more to go than is left.
-    run.ports[2].bytes = 625_001;
+    // What was sent before the window and behind it does not count. 10 Gb/s carry 500,000 B in a window of 400 us; its last
+    // packet may have more to go than is left.
+    run.measured_from = Time::from_us(100);
+    run.measured_to = Time::from_us(500);
+    run.stopped = Time::from_us(2_000);
+    run.ports.iter_mut().for_each(|port| port.bytes = 2_500_000);
+    run.sent_in_window = vec![10_000, 0, 500_001, 32_000, 0, 0];
     let utilisation = |run: &Run| {
         let batch = tables::ports(run).unwrap();
         let column = batch.column_by_name("utilisation").unwrap().as_primitive::<Float64Type>();
@@ -194,7 +219,11 @@ fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     };
     let expected = [0.02, 0.0, 1.0, 0.064, 0.0, 0.0];
     assert_eq!(utilisation(&run), expected.map(Some));
-    run.stopped = Time::ZERO;
+    // Stopped in the window, it is over what there was of it.
+    run.stopped = Time::from_us(300);
+    assert_eq!(utilisation(&run), [0.04, 0.0, 1.0, 0.128, 0.0, 0.0].map(Some));
+    // Stopped before it, nothing is known.
+    (run.stopped, run.sent_in_window) = (Time::from_us(50), Vec::new());
     assert_eq!(utilisation(&run), [None; 6]);
 }
 
@@ -283,6 +312,16 @@ fn hops_name_where_a_packet_was_and_have_no_port_at_its_host() {
     assert_eq!([small("tokens"), small("lane"), small("deflections")], [3, 1, 2]);
 }
 
+#[test]
+fn waits_at_hosts_name_their_cause() {
+    let batch = tables::host_waits(&example()).unwrap();
+    assert_eq!(u64_column(&batch, "flow_id"), [Some(3); 2]);
+    assert_eq!(label_column(&batch, "message"), ["queries:3"; 2]);
+    assert_eq!(label_column(&batch, "cause"), ["overhead", "nic"]);
+    assert_eq!(u64_column(&batch, "begin_ps"), [Some(0), Some(1_000_000)]);
+    assert_eq!(u64_column(&batch, "end_ps"), [Some(1_000_000), Some(4_000_000)]);
+}
+
 /// The example with two messages that came by longer ways, in other order and again, and one that never arrived.
 fn detoured() -> Run {
     let mut run = example();
@@ -366,6 +405,7 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(watched(|run| run.watch[3].of = 3).contains("a value of watched part 3 of 3"));
     assert!(watched(|run| run.traced[0].flow = 7).contains("queries:3 is flow 7 of 7"));
     assert!(watched(|run| run.hops[1].message = 1).contains("a hop of traced message 1 of 1"));
+    assert!(watched(|run| run.host_waits[1].message = 1).contains("a wait of traced message 1 of 1"));
     assert!(watched(|run| run.hops[1].node = NodeId(4)).contains("beyond the 4 nodes and 6 ports"));
     assert!(watched(|run| run.hops[0].port = Some(PortId(6))).contains("beyond the 4 nodes and 6 ports"));
     let mut run = example();

@@ -20,30 +20,118 @@ impl core::error::Error for UnitError {}
 /// Unit names with their size in the base unit; the first that divides a value is used to show it.
 type Units = &'static [(&'static str, u64)];
 
-const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
-const RATE: Units = &[
-    ("Tbps", 1_000_000_000_000),
-    ("Gbps", 1_000_000_000),
-    ("Mbps", 1_000_000),
-    ("Kbps", 1_000),
-    ("bps", 1),
-    ("Tb/s", 1_000_000_000_000),
-    ("Gb/s", 1_000_000_000),
-    ("Mb/s", 1_000_000),
-    ("Kb/s", 1_000),
-    ("b/s", 1),
-];
-const SIZE: Units = &[
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("KB", 1_000),
-    ("B", 1),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-];
+/// One of the three quantities, as text has it.
+struct Kind {
+    what: &'static str,
+    example: &'static str,
+    /// The names in which values are shown, and which errors tell.
+    units: Units,
+    /// The size of a unit that has another name, where that can mean only one thing.
+    other_name: fn(&str) -> Option<u64>,
+    /// What to write instead of a unit that is close to one, or that could mean two things; the number and the unit are given.
+    instead: fn(&str, &str) -> Option<String>,
+}
 
-fn parse(text: &str, units: Units, what: &str, example: &str) -> Result<u64, UnitError> {
+const TIME: Kind = Kind {
+    what: "a time",
+    example: "5 us",
+    units: &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
+    other_name: |unit| match unit {
+        "sec" => Some(1_000_000_000_000),
+        "msec" => Some(1_000_000_000),
+        // The micro sign, and the Greek letter that looks the same.
+        "usec" | "\u{b5}s" | "\u{3bc}s" => Some(1_000_000),
+        "nsec" => Some(1_000),
+        "psec" => Some(1),
+        _ => None,
+    },
+    instead: |number, unit| {
+        let small = unit.to_ascii_lowercase();
+        match small.as_str() {
+            "m" => Some(format!("m could be minutes or milliseconds; write \"{number} ms\" for the latter")),
+            "min" | "h" => Some("simulated times are short; write it in s, ms or us".into()),
+            "s" | "ms" | "us" | "ns" | "ps" => Some(format!("write \"{number} {small}\"")),
+            _ => None,
+        }
+    },
+};
+
+const RATE: Kind = Kind {
+    what: "a rate",
+    example: "10 Gbps",
+    units: &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("Kbps", 1_000), ("bps", 1)],
+    other_name: |unit| {
+        let per_second = ["bps", "b/s", "bit/s"].iter().find_map(|end| unit.strip_suffix(end))?;
+        // No rate is counted in thousandths of a bit, so a small m is as good as a large one.
+        thousands(per_second).or_else(|| thousands(&per_second.to_ascii_uppercase()))
+    },
+    instead: |number, unit| {
+        let amount = unit.trim_end_matches("bit").trim_end_matches('b').to_ascii_uppercase();
+        if thousands(&amount).is_some() {
+            return Some(format!("write \"{number} {amount}bps\""));
+        }
+        let prefix = ["Bps", "B/s", "BPS", "byte/s", "bytes/s"].iter().find_map(|end| unit.strip_suffix(end))?;
+        let prefix = prefix.to_ascii_uppercase();
+        thousands(&prefix)?;
+        Some(match number.parse::<u32>() {
+            Ok(number) => format!(
+                "a large B is a byte and rates are in bits; write \"{} {prefix}bps\" for {number} {prefix}B a second, or \
+                 \"{number} {prefix}bps\" if you meant bits",
+                u64::from(number) * 8
+            ),
+            Err(_) => format!("a large B is a byte and rates are in bits; write it in {prefix}bps"),
+        })
+    },
+};
+
+const SIZE: Kind = Kind {
+    what: "a size",
+    example: "225 KB",
+    units: &[
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("KB", 1_000),
+        ("B", 1),
+        ("TiB", 1 << 40),
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+    ],
+    other_name: |unit| match unit {
+        "kB" => Some(1_000),
+        "kiB" => Some(1 << 10),
+        "byte" | "bytes" => Some(1),
+        _ => None,
+    },
+    instead: |number, unit| {
+        let prefix = unit.to_ascii_uppercase();
+        let prefix = ["IBIT", "BIT", "IB", "B"].iter().find_map(|end| prefix.strip_suffix(end)).unwrap_or(&prefix);
+        thousands(prefix)?;
+        if unit.ends_with(['b', 't']) {
+            return Some(format!("a small b is a bit and sizes are in bytes; write \"{number} {prefix}B\""));
+        }
+        // A prefix alone.
+        (!unit.ends_with('B') && !prefix.is_empty()).then(|| {
+            format!("write \"{number} {prefix}B\" for powers of 1000 or \"{number} {prefix}iB\" for powers of 1024")
+        })
+    },
+};
+
+/// What a prefix stands for; none stands for one.
+fn thousands(prefix: &str) -> Option<u64> {
+    match prefix {
+        "" => Some(1),
+        "k" | "K" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        "T" => Some(1_000_000_000_000),
+        _ => None,
+    }
+}
+
+fn parse(text: &str, kind: &Kind) -> Result<u64, UnitError> {
+    let Kind { what, example, units, .. } = kind;
     let fail = |why: &str| Err(UnitError(format!("\"{text}\" is not {what}: {why}; write it like \"{example}\"")));
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
@@ -54,7 +142,11 @@ fn parse(text: &str, units: Units, what: &str, example: &str) -> Result<u64, Uni
     if unit.is_empty() {
         return fail("the unit is missing");
     }
-    let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
+    let named = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+    let Some(scale) = named.or_else(|| (kind.other_name)(unit)) else {
+        if let Some(instead) = (kind.instead)(number, unit) {
+            return Err(UnitError(format!("\"{text}\" is not {what}: unknown unit \"{unit}\"; {instead}")));
+        }
         let names: alloc::vec::Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit \"{unit}\" (known: {})", names.join(", ")));
     };
@@ -113,17 +205,17 @@ fn show(value: u64, units: Units, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 macro_rules! text {
-    ($type:ty, $units:expr, $what:literal, $example:literal, $get:expr, $make:expr) => {
+    ($type:ty, $kind:expr, $what:literal, $example:literal, $get:expr, $make:expr) => {
         impl FromStr for $type {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<Self, UnitError> {
-                parse(text, $units, $what, $example).map($make)
+                parse(text, &$kind).map($make)
             }
         }
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let get: fn(&$type) -> u64 = $get;
-                show(get(self), $units, f)
+                show(get(self), $kind.units, f)
             }
         }
         impl fmt::Debug for $type {
@@ -162,7 +254,7 @@ macro_rules! text {
                 schemars::json_schema!({
                     "type": "string",
                     "description": concat!($what, " with its unit, like \"", $example, "\""),
-                    "pattern": r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*[A-Za-z/]+\s*$",
+                    "pattern": r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*[A-Za-z/\u00b5\u03bc]+\s*$",
                 })
             }
         }
@@ -209,6 +301,65 @@ mod tests {
             "1e3 us",
         ] {
             assert!(bad.parse::<Time>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn units_have_the_names_that_people_give_them() {
+        for us in
+            ["5us", "5 \u{b5}s", "5 \u{3bc}s", "5 usec", "5000 nsec", "5_000_000 psec", "0.005 msec", "0.000005 sec"]
+        {
+            assert_eq!(us.parse(), Ok(Time::from_us(5)), "{us}");
+        }
+        for gbps in ["10Gbps", "10 Gb/s", "10 Gbit/s", "10 gbps", "10 gb/s", "10000 mbps", "10000 Mbit/s", "0.01 Tb/s"]
+        {
+            assert_eq!(gbps.parse(), Ok(Rate::from_gbps(10)), "{gbps}");
+        }
+        for bps in ["2000 bit/s", "2 kbps", "2 Kbps", "2 kb/s", "2 kbit/s"] {
+            assert_eq!(bps.parse(), Ok(Rate::from_bps(2000)), "{bps}");
+        }
+        for bytes in ["64 kB", "64KB", "64000 bytes", "0.064 MB"] {
+            assert_eq!(bytes.parse(), Ok(Bytes(64_000)), "{bytes}");
+        }
+        assert_eq!("64 kiB".parse(), Ok(Bytes(65_536)));
+        assert_eq!("1 TiB".parse(), Ok(Bytes(1 << 40)));
+    }
+
+    #[test]
+    fn units_that_could_mean_two_things_are_refused_with_what_would_be_right() {
+        for (text, right) in [
+            ("64 kb", "write \"64 KB\""),
+            ("64 Mbit", "write \"64 MB\""),
+            ("64 KIb", "write \"64 KB\""),
+            ("64 K", "write \"64 KB\" for powers of 1000 or \"64 KiB\" for powers of 1024"),
+            ("64 M", "write \"64 MB\" for powers of 1000"),
+            ("64 m", "for powers of 1000"),
+            ("64 Gbps", "known: TB, GB"),
+        ] {
+            let error = text.parse::<Bytes>().unwrap_err().to_string();
+            assert!(error.contains(right), "{error}");
+        }
+        for (text, right) in [
+            ("10 GB/s", "write \"80 Gbps\" for 10 GB a second, or \"10 Gbps\" if you meant bits"),
+            ("10 GBps", "write \"80 Gbps\""),
+            ("1.5 MB/s", "write it in Mbps"),
+            ("10 GB", "known: Tbps"),
+            ("10 G", "write \"10 Gbps\""),
+            ("10 Gbit", "write \"10 Gbps\""),
+            ("10 gb", "write \"10 Gbps\""),
+        ] {
+            let error = text.parse::<Rate>().unwrap_err().to_string();
+            assert!(error.contains(right), "{error}");
+        }
+        for (text, right) in [
+            ("5 m", "write \"5 ms\""),
+            ("5 US", "write \"5 us\""),
+            ("5 mS", "write \"5 ms\""),
+            ("5 min", "in s, ms or us"),
+            ("5 KB", "known: s, ms"),
+        ] {
+            let error = text.parse::<Time>().unwrap_err().to_string();
+            assert!(error.contains(right), "{error}");
         }
     }
 

@@ -40,15 +40,22 @@ impl Cdf {
     /// Names of the built-in distributions.
     pub const BUILT_IN: [&str; 3] = ["WebSearch", "FB_Hadoop", "AliStorage"];
 
-    /// A distribution by its name, one of [`Cdf::BUILT_IN`].
+    /// The name of [`Cdf::BUILT_IN`] that is written so, where capitals, `_` and `-` do not matter.
+    pub fn name(written: &str) -> Option<&'static str> {
+        let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+        let written = plain(written);
+        Self::BUILT_IN.into_iter().find(|name| plain(name) == written)
+    }
+
+    /// A distribution by its name, as [`Cdf::name`] finds it.
     ///
     /// # Errors
     /// An unknown name.
     pub fn built_in(name: &str) -> Result<Self, WorkloadError> {
-        let points = match name {
-            "WebSearch" => WEB_SEARCH,
-            "FB_Hadoop" => FB_HADOOP,
-            "AliStorage" => ALI_STORAGE,
+        let points = match Self::name(name) {
+            Some("WebSearch") => WEB_SEARCH,
+            Some("FB_Hadoop") => FB_HADOOP,
+            Some("AliStorage") => ALI_STORAGE,
             _ => {
                 let problem = format!("there is no distribution {}", quote(name));
                 return Err(WorkloadError::key(
@@ -204,6 +211,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn names_are_found_however_they_are_written() {
+        for written in ["WebSearch", "websearch", "WEB_SEARCH", "web-search"] {
+            assert_eq!(Cdf::name(written), Some("WebSearch"));
+            assert_eq!(Cdf::built_in(written).unwrap(), Cdf::built_in("WebSearch").unwrap());
+        }
+        assert_eq!(Cdf::name("fbhadoop"), Some("FB_Hadoop"));
+        assert_eq!(Cdf::name("web search"), None);
+    }
+
+    #[test]
     fn quantiles_are_linear_in_size_between_the_points() {
         let cdf = Cdf::built_in("WebSearch").unwrap();
         for (u, bytes) in [(0.0, 0.0), (0.075, 5e3), (0.15, 10e3), (0.2, 20e3), (0.25, 25e3), (0.985, 20e6)] {
@@ -269,7 +286,7 @@ mod tests {
         let long = "0 0\n".repeat(MAX_CDF_POINTS + 1);
         let error = Cdf::from_text(&long, "f.txt").unwrap_err().to_string();
         assert!(error.starts_with("f.txt:100001:"), "{error}");
-        assert!(Cdf::built_in("Websearch").unwrap_err().to_string().contains("FB_Hadoop"));
+        assert!(Cdf::built_in("Searches").unwrap_err().to_string().contains("FB_Hadoop"));
     }
 
     proptest! {

@@ -136,6 +136,27 @@ impl Traffic {
         Ok(Box::new(flows.map(move |flow| Flow { start: flow.start + start, traffic: number, ..flow })))
     }
 
+    /// Between which times all its flows start, as far as that is known before a run: of lists, and of patterns that
+    /// happen once. Flows that never end do not count. `None` where it goes on, depends on the run, or has no such
+    /// flow.
+    pub fn starts(&self) -> Option<(Time, Time)> {
+        let (first, last) = match &self.pattern {
+            Pattern::Incast(Incast { arrivals: Arrivals::Once, jitter, size, .. })
+            | Pattern::Permutation(Permutation { every: None, jitter, size, .. })
+            | Pattern::Long(Long { spread: jitter, size, .. })
+                if *size != SizeDistribution::Fixed(ENDLESS) =>
+            {
+                (Time::ZERO, *jitter)
+            }
+            Pattern::AllToAll(AllToAll { size, .. }) if *size != SizeDistribution::Fixed(ENDLESS) => {
+                (Time::ZERO, Time::ZERO)
+            }
+            Pattern::List(list) => list.starts()?,
+            _ => return None,
+        };
+        Some((self.start.saturating_add(first), self.start.saturating_add(last)))
+    }
+
     /// What this traffic is expected to bring before `until`.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-"""The command `fanin`. Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C.
+"""The command `fanin`. Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 
 With `--json` a command prints one document; where it fails, `{"ok": false, "exit_code": ..., "errors": [...]}`.
 """
@@ -8,20 +8,38 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from typing import Annotated
 
 import typer
 
-from fanin import _core, gen
-from fanin.cli import results, runs, specs, studies, sweeps
+from fanin import _core, gen, stopping
+from fanin.cli import errors, results, runs, specs, studies, sweeps
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
     help="Packet-level simulation of datacenter congestion control.",
     epilog="Begin with: fanin new my.toml, fanin explain my.toml, fanin compare my.toml, fanin report runs/my",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"fanin {_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print name and version.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None: ...
+
 
 for module in (runs, sweeps, specs, results, studies):
     module.add_to(app)
@@ -33,6 +51,8 @@ def main() -> None:
     failure = _failure()
     if failure is None:
         return
+    if failure.code == INTERRUPTED:
+        failure.code = stopping.exit_code()
     tell(failure, as_json="--json" in sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
@@ -48,19 +68,20 @@ def _failure() -> CommandError | None:
     except CommandError as failure:
         return failure
     except typer.TyperException as error:
-        return CommandError(str(error), WRONG_SPEC, usage=error)
+        if type(error).__name__ == "NoArgsIsHelpError":  # whose words are the help
+            print(error, file=sys.stderr)
+            return CommandError("", WRONG_SPEC)
+        return CommandError(errors.of_command_line(error, sys.argv[1:]), WRONG_SPEC)
     except _core.SpecError as error:
         return CommandError(str(error), WRONG_SPEC)
     except BrokenPipeError:
         # Who read our output has seen enough; the interpreter's own flush at the end must not complain about it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CommandError("", FAILED)
-    except FileExistsError as error:
-        return CommandError(str(error), WRONG_SPEC)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        return CommandError(f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_SPEC)
+    except (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        return CommandError(errors.of_system(error), WRONG_SPEC)
     except OSError as error:
-        return CommandError(str(error), FAILED)
+        return CommandError(errors.of_system(error), FAILED)
     except MemoryError:
         return CommandError("there was not enough memory; fanin explain SPEC shows what a spec needs", FAILED)
     except Exception as error:
@@ -68,7 +89,9 @@ def _failure() -> CommandError | None:
 
         if isinstance(error, RunError):
             return CommandError(str(error), FAILED)
-        raise
+        if stopping.received():  # what was being loaded or drawn may have made another error of it
+            return CommandError("interrupted", INTERRUPTED)
+        return CommandError(errors.of_ourselves(error), FAILED)
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what the native module raises where it finds itself wrong
             raise

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,11 +24,9 @@ INTERRUPTED = 130
 class CommandError(Exception):
     """A command that ends with an exit code, and with an error where there is something left to say."""
 
-    def __init__(self, message: str, code: int, *, usage: typer.TyperException | None = None) -> None:
+    def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.code = code
-        self.usage = usage
-        """What was wrong with the command line; it knows how to show itself."""
 
 
 def complete_scheme(incomplete: str) -> list[str]:
@@ -43,15 +42,20 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help='Change one key of the spec, as "measure.window=10 ms"; repeatable.'
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of runs/NAME.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of a new folder in runs.")
+]
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in --out DIR.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs that are in the way.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once; one per processor by default.")]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once; one per processor by default.")]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, help="Most threads of a run; by default the processors there are. The result is the same."
+        "--threads",
+        min=1,
+        metavar="N",
+        help="Most threads of a run; by default the processors there are. The result is the same.",
     ),
 ]
 OneScheme = Annotated[
@@ -124,12 +128,8 @@ def _line(word: str, style: str, text: str) -> None:
 def tell(failure: CommandError, *, as_json: bool) -> None:
     """Says why a command failed: lines on stderr, and the document that was asked for."""
     lines = str(failure).splitlines()
-    if failure.usage is not None:
-        usage: Any = failure.usage
-        usage.show()
-    else:
-        for line in lines:
-            error(line)
+    for line in lines:
+        error(line)
     if as_json and lines:
         emit({"ok": False, "exit_code": failure.code, "errors": lines})
 
@@ -139,7 +139,23 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
+    for name in found:
+        known_scheme(name, f"--schemes {text}")
     return found
+
+
+def known_scheme(name: str | None, option: str | None = None) -> str | None:
+    """The scheme of `--scheme a`, if it is one."""
+    known = [row["id"] for row in _core.schemes()]
+    if name is not None and name not in known:
+        raise _core.SpecError(f'{option or f"--scheme {name}"}: there is no scheme "{name}"{meant(name, known)}')
+    return name
+
+
+def meant(word: str, known: list[str]) -> str:
+    """The end of a sentence about a word that is not known: what comes close, or all that are known."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
+    return f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(sorted(known))}"
 
 
 def seeds(text: str) -> int | list[int]:

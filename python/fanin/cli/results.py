@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin.cli.common import FAILED, WRONG_SPEC, AsJson, CommandError, emit, need, show, stdout
+from fanin import stopping
+from fanin.cli.common import FAILED, WRONG_SPEC, AsJson, CommandError, emit, meant, need, show, stdout
 from fanin.cli.runs import read
 from fanin.cli.sweeps import SWEEP as SWEEP_FILE
 
@@ -43,6 +44,7 @@ def report(
     """
     from fanin import report as written
 
+    need(out is None or not out.is_dir(), f"{out}: it is a folder; name a file in it, like {out}/report.html")
     path = written(folder, out)
     if as_json:
         emit({"ok": True, "report": str(path), "bytes": path.stat().st_size})
@@ -102,7 +104,7 @@ def plot(
             show(table.plain(["picture", "what it shows"], rows))
         return
     kind = OLD_NAMES.get(kind, kind)
-    need(kind in _kinds(), f"no picture {kind}; the pictures are {', '.join(_kinds())}")
+    need(kind in _kinds(), f"no picture {kind}{meant(kind, _kinds())}")
     need(bool(folders), f"of which run? Write it like fanin plot {kind} runs/incast")
     need(kind == SWEEP or (x is None and y is None), f"--x and --y: they are of fanin plot {SWEEP}, not of {kind}")
     path = out or (folders or [])[0] / f"{kind}.png"
@@ -163,7 +165,8 @@ def why(
         runs = [result.label for result in read(folder).results]
         raise CommandError(f"{folder}: a comparison; choose one of its runs: {', '.join(runs)}", WRONG_SPEC)
     result = load(folder)
-    answer = asked(result, flow)
+    with stopping.stoppable():
+        answer = asked(result, flow)
     path = out or folder / f"why-{answer.message.replace(':', '-').replace('/', '-')}.png"
     answer.plot(path)
     if as_json:
@@ -178,6 +181,7 @@ def why(
 def _check_image(path: Path) -> None:
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise CommandError(f"{path}: a picture is a .png, .svg or .pdf file", WRONG_SPEC)
+    need(not path.is_dir(), f"{path}: it is a folder; name a file in it")
 
 
 def _say_written(path: Path) -> None:

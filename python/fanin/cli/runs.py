@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fanin import stopping
+from fanin.cli import folders
 from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -28,6 +30,7 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     error,
+    known_scheme,
     names,
     need,
     seeds,
@@ -39,7 +42,7 @@ from fanin.cli.sweeps import SWEEP, show_sweep
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison
-    from fanin.runs import Job, SpecLike
+    from fanin.runs import SpecLike
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,7 +63,7 @@ def run(
     parquet: Parquet = False,
     set_: Set = None,
     scheme: OneScheme = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the spec's seed.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Instead of the spec's seed.")] = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
     from_hpcc: Annotated[
@@ -91,18 +94,19 @@ def run(
       fanin run --hpcc config.txt
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
     """
-    import fanin
     from fanin import htsim, limits
     from fanin.comparison import Comparison
     from fanin.hpcc import HpccJob, run_hpcc
-    from fanin.result import check_target
     from fanin.runs import Job
+    from fanin.runs import run as run_spec
 
     need(not show_finished or from_htsim, "--finished: these lines are htsim's; it goes with --htsim")
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
     need(not (show_finished and as_json), "--finished and --json: choose one")
+    need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
     if from_hpcc:
@@ -115,36 +119,43 @@ def run(
             scheme is None or not trace,
             "--trace: a run under --scheme has no trace of that simulator; leave one of both out",
         )
-        folder = out or Path("runs") / HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
-        check_target(folder, force=force or out is None)
-        result = run_hpcc(
-            files[0],
-            trace=trace,
-            scheme=scheme,
-            set=changes,
-            seed=seed,
-            max_memory=memory,
-            max_time=time,
-            threads=threads,
-        )
-        result.save(folder, parquet=parquet, force=force or out is None)
-        report(Comparison([result], result.cancelled), folder, as_json=as_json)
+        label = HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
+        place = folders.Place(out, folders.ROOT / (label + folders.changed(changes)), force=force)
+        with stopping.stoppable():
+            result = run_hpcc(
+                files[0],
+                trace=trace,
+                scheme=scheme,
+                set=changes,
+                seed=seed,
+                max_memory=memory,
+                max_time=time,
+                threads=threads,
+            )
+            with stopping.held():
+                folder = place.keep(result, parquet=parquet)
+                result = replace(result, label=folder.name)
+                report(Comparison([result], result.cancelled), folder, as_json=as_json, threads=threads)
         return
     spec = _htsim(files, scheme) if from_htsim else files[0]
     need(from_htsim or len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
-    job = Job.of(spec, changes).using(scheme, seed)
-    folder = out or default_folder(job) / job.label
-    check_target(folder, force=force or out is None)
-    result = fanin.run(spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads)
-    result.save(folder, parquet=parquet, force=force or out is None)
-    if from_htsim:
-        htsim.write_finished(result, folder)
-    report(
-        Comparison([result], result.cancelled),
-        folder,
-        as_json=as_json,
-        lines=htsim.finished(result) if show_finished else None,
-    )
+    place = folders.Place(out, folders.of_run(Job.of(spec, changes).using(scheme, seed)), force=force)
+    with stopping.stoppable():
+        result = run_spec(
+            spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads
+        )
+        with stopping.held():
+            folder = place.keep(result, parquet=parquet)
+            result = replace(result, label=folder.name)
+            if from_htsim:
+                htsim.write_finished(result, folder)
+            report(
+                Comparison([result], result.cancelled),
+                folder,
+                as_json=as_json,
+                threads=threads,
+                lines=htsim.finished(result) if show_finished else None,
+            )
 
 
 def compare(
@@ -178,9 +189,8 @@ def compare(
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
-    import fanin
     from fanin import limits
-    from fanin.result import check_target
+    from fanin.comparison import compare as compare_schemes
     from fanin.runs import Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
@@ -188,28 +198,29 @@ def compare(
     time = limits.time(max_time) if max_time is not None else None
     each_scheme = names(schemes) if schemes is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None
-    folder = out or default_folder(Job.of(spec, changes))
-    if out is not None and not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
-    check_target(folder / "a-run", force=force)
-    compared = fanin.compare(
-        spec,
-        each_scheme,
-        each_seed,
-        set=changes,
-        workers=workers,
-        max_memory=memory,
-        max_time=time,
-        threads=threads,
-    )
-    if not compared.results:
-        raise CommandError("stopped before anything had run", INTERRUPTED)
-    compared.save(folder, parquet=parquet, force=True)
-    report(compared, folder, as_json=as_json)
+    place = folders.Place(out, folders.of_spec(Job.of(spec, changes)), force=force, within="a-run")
+    with stopping.stoppable():
+        compared = compare_schemes(
+            spec,
+            each_scheme,
+            each_seed,
+            set=changes,
+            workers=workers,
+            max_memory=memory,
+            max_time=time,
+            threads=threads,
+        )
+        if not compared.results:
+            raise CommandError("stopped before anything had run", INTERRUPTED)
+        with stopping.held():
+            report(compared, place.keep(compared, parquet=parquet), as_json=as_json, threads=threads)
 
 
 def show_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False)], as_json: AsJson = False
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What run, compare or sweep has written.", show_default=False)
+    ],
+    as_json: AsJson = False,
 ) -> None:
     """Print the table of a run folder, of a comparison or of a sweep again.
 
@@ -239,12 +250,6 @@ def read(folder: Path) -> Comparison:
     return load_comparison(folder)
 
 
-def default_folder(job: Job) -> Path:
-    """`runs/NAME`, after the spec's name."""
-    name = re.sub(r"[^a-z0-9]+", "-", str(job.resolve()["name"]).lower()).strip("-")
-    return Path("runs") / (name or "unnamed")
-
-
 def _htsim(files: Sequence[Path], scheme: str | None) -> SpecLike:
     from fanin import htsim
 
@@ -258,8 +263,15 @@ def _htsim(files: Sequence[Path], scheme: str | None) -> SpecLike:
     return made.spec
 
 
-def report(compared: Comparison, folder: Path, *, as_json: bool, lines: Sequence[str] | None = None) -> None:
-    """Prints what came out, or lines instead, and where it lies; exits as it went."""
+def report(
+    compared: Comparison,
+    folder: Path,
+    *,
+    as_json: bool,
+    threads: int | None = None,
+    lines: Sequence[str] | None = None,
+) -> None:
+    """Prints what came out, or lines instead, and where it lies; exits as it went. `threads` are those that were asked for."""
     if as_json:
         emit(document(compared, folder))
     else:
@@ -268,14 +280,24 @@ def report(compared: Comparison, folder: Path, *, as_json: bool, lines: Sequence
         for line in lines or ():
             print(line)
         stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
-    for warning in compared.warnings:
+    for warning in [*compared.warnings, *fewer_threads(compared, threads)]:
         warn(warning)
     for line in compared.errors:
         error(line)
-    if compared.cancelled:
+    if compared.cancelled or stopping.received():
         raise CommandError("", INTERRUPTED)
     if compared.errors:
         raise typer.Exit(FAILED)
+
+
+def fewer_threads(compared: Comparison, threads: int | None) -> list[str]:
+    """Where runs had fewer threads than were asked for: how many and why, each thing once."""
+    told: dict[str, None] = {}
+    for result in compared.results:
+        used, why = result.manifest["threads"], result.manifest["threads_reason"]
+        if threads is not None and used < threads:
+            told[f"--threads {threads}: it ran on {used}, since {why}" if why else f"it ran on {used}"] = None
+    return list(told)
 
 
 def document(compared: Comparison, folder: Path) -> dict[str, object]:

@@ -20,8 +20,11 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     is_terminal,
+    known_scheme,
+    meant,
     show,
     stdout,
+    warn,
 )
 
 
@@ -56,11 +59,11 @@ def new(
     Examples:
       fanin new my.toml
       fanin new --like web-search
-      fanin new --like long-flows --json > my.json
+      fanin new --like fairness --json my.json
     """
     known = _templates()
     if like not in known:
-        raise CommandError(f"--like {like}: there is no such spec; there are {', '.join(known)}", WRONG_SPEC)
+        raise CommandError(f"--like {like}: there is no such spec{meant(like, list(known))}", WRONG_SPEC)
     text = known[like].read_text(encoding="utf-8")
     if as_json:
         import tomllib
@@ -71,7 +74,7 @@ def new(
         return
     kind = ".json" if as_json else ".toml"
     if file.suffix != kind:
-        raise CommandError(f"{file}: a spec of this kind is a {kind} file", WRONG_SPEC)
+        raise CommandError(f"{file}: {'with --json' if as_json else 'without --json'} it is a {kind} file", WRONG_SPEC)
     if file.exists() and not force:
         raise FileExistsError(f"{file}: exists; choose another file or allow replacing it with --force")
     file.write_text(text, encoding="utf-8")
@@ -79,7 +82,7 @@ def new(
 
 
 def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: AsJson = False) -> None:
-    """Check a spec without running it. With --json, print it with every default shown.
+    """Check a spec without running it, and warn of what `run` would warn of. With --json, print it with every default shown.
 
     \b
     Examples:
@@ -89,11 +92,14 @@ def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: A
     import fanin.spec
     from fanin.runs import Job
 
-    resolved = Job.of(spec, set_ or ()).using(scheme, None).resolve()
+    job = Job.of(spec, set_ or ()).using(known_scheme(scheme), None)
+    resolved, warnings = job.resolve(), job.warnings()
     if as_json:
-        emit({"ok": True, "spec": resolved})
+        emit({"ok": True, "spec": resolved, "warnings": warnings})
     else:
         print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+    for warning in warnings:
+        warn(warning)
 
 
 def _complete_explained(incomplete: str) -> list[str]:
@@ -136,8 +142,7 @@ def explain(
             return
     known = [row["id"] for row in _core.schemes()]
     raise CommandError(
-        f"{what}: neither a spec, which is a .toml or .json file, nor a scheme; the schemes are {', '.join(known)}",
-        WRONG_SPEC,
+        f"{what}: neither a spec, which is a .toml or .json file, nor a scheme{meant(what, known)}", WRONG_SPEC
     )
 
 
@@ -156,7 +161,7 @@ def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json
     from fanin.explanation import explain as explained
     from fanin.explanation import table
 
-    explanation = explained(path, scheme=scheme, set=changes)
+    explanation = explained(path, scheme=known_scheme(scheme), set=changes)
     if as_json:
         emit(explanation)
     else:

@@ -9,8 +9,21 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core
-from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, AsJson, CommandError, Workers, emit, show, stderr, stdout
+from fanin import _core, stopping
+from fanin.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_SPEC,
+    AsJson,
+    CommandError,
+    Workers,
+    emit,
+    meant,
+    need,
+    show,
+    stderr,
+    stdout,
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,9 +41,11 @@ def bench_command(
             help="Only this case; repeatable.", autocompletion=lambda: [name for name, _ in _core.bench_cases()]
         ),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of one run.")] = 1,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the one of median time is shown.")] = 1,
-    scale: Annotated[float, typer.Option(min=0.0, help="Makes the cases shorter (below 1) or longer.")] = 1.0,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of one run.")] = 1,
+    repeat: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs per case; the one of median time is shown.")
+    ] = 1,
+    scale: Annotated[float, typer.Option(metavar="FACTOR", help="Makes the cases shorter (below 1) or longer.")] = 1.0,
     as_json: AsJson = False,
 ) -> None:
     """Measure packet-hops per second on fixed cases, each in a process of its own.
@@ -46,12 +61,14 @@ def bench_command(
     known = bench.cases()
     unknown = [name for name in case or () if name not in known]
     if unknown:
-        raise CommandError(f"no benchmark case {unknown[0]}; the cases are {', '.join(known)}", WRONG_SPEC)
+        raise CommandError(f"--case {unknown[0]}: there is no such case; the cases are {', '.join(known)}", WRONG_SPEC)
+    need(0 < scale <= 1000, f"--scale {scale:g}: it is above 0 and at most 1000")
     records = []
-    for record in bench.measure(case or list(known), threads=threads, scale=scale, repeat=repeat):
-        records.append(record)
-        if not as_json:
-            stderr().print(f"{record['case']}: {known[record['case']]}", highlight=False, markup=False)
+    with stopping.stoppable():
+        for record in bench.measure(case or list(known), threads=threads, scale=scale, repeat=repeat):
+            records.append(record)
+            if not as_json:
+                stderr().print(f"{record['case']}: {known[record['case']]}", highlight=False, markup=False)
     if as_json:
         emit({"cases": records})
     else:
@@ -73,7 +90,8 @@ def validate_command(
     """
     from fanin import validate
 
-    rows, others = validate.validate(golden, out)
+    with stopping.stoppable():
+        rows, others = validate.validate(golden, out)
     if as_json:
         exact = [asdict(row) | {"within": row.within} for row in rows]
         emit({"exact": exact, "beside": [asdict(row) for row in others]})
@@ -112,11 +130,13 @@ def paper(
     for name in names:
         if name not in known:
             raise CommandError(
-                f"no experiment {name}; the experiments are {', '.join(known)}, and all",
+                f"{name}: there is no such experiment{meant(name, [*known, 'all'])}",
                 WRONG_SPEC,
             )
+    need(specs.is_dir(), f"--specs {specs}: there is no such folder; it is papers of Fanin's source tree")
     for name in names:
-        studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
+        with stopping.stoppable():
+            studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
         if not studied.complete:
             raise CommandError(f"{name}: stopped; nothing was written", INTERRUPTED)
         show(table.claims(studied))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fanin import stopping
+from fanin.cli import folders
 from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -68,8 +70,11 @@ def sweep(
         Path | None, typer.Option("--out", metavar="DIR", help="The sweep's folder, instead of runs/NAME-sweep.")
     ] = None,
     set_: Set = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew: delete what an earlier sweep left there.")
+    ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once, a process each; one per processor by default.")
+        int | None, typer.Option(min=1, metavar="N", help="Runs at once, a process each; one per processor by default.")
     ] = None,
     dask: Annotated[
         str | None,
@@ -92,11 +97,10 @@ def sweep(
       fanin sweep my.toml --vary "network.buffer.per_port=100 KB,225 KB" --vary traffic.queries.pattern.degree=8,16
       fanin sweep my.toml --schemes dart,dcqcn --seeds 20 --dask tcp://10.0.0.1:8786 --out runs/many
     """
-    import fanin
     from fanin import limits
-    from fanin.cli.runs import default_folder
     from fanin.runs import Job
     from fanin.sweeps import grid, pools
+    from fanin.sweeps.sweeping import sweep as run_sweep
 
     need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
@@ -106,13 +110,12 @@ def sweep(
     keys = grid.parse_vary(vary or ())
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
-    folder = out
-    if folder is None:
-        named = default_folder(Job.of(spec, changes))
-        folder = named.with_name(f"{named.name}-sweep")
+    named = folders.of_spec(Job.of(spec, changes))
+    wanted = named.with_name(f"{named.name}-sweep")
     cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
-    with cluster as executor:
-        swept = fanin.sweep(
+
+    def swept_in(folder: Path, executor: Executor | None) -> Sweep:
+        return run_sweep(
             spec,
             each_scheme,
             each_load,
@@ -125,8 +128,20 @@ def sweep(
             keep_runs=keep_runs,
             max_memory=memory,
             max_time=time,
+            force=force,
         )
-    report(swept, as_json=as_json)
+
+    with stopping.stoppable(), cluster as executor:
+        for folder in [out] if out is not None else folders.numbered(wanted):
+            try:
+                swept = swept_in(folder, executor)
+            except FileExistsError:
+                if out is not None:
+                    raise
+                continue  # a sweep of another spec has that name; one of this spec goes on there
+            folders.tell_other(out or wanted, folder)
+            report(swept, as_json=as_json)
+            return
 
 
 def report(swept: Sweep, *, as_json: bool) -> None:
@@ -138,7 +153,7 @@ def report(swept: Sweep, *, as_json: bool) -> None:
         stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
     for line in swept.errors:
         error(line)
-    if swept.cancelled:
+    if swept.cancelled or stopping.received():
         raise CommandError("", INTERRUPTED)
     if swept.errors:
         raise typer.Exit(FAILED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -15,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from fanin.looks import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from fanin.plot.base import dress, say
 from fanin.table import time
-from fanin.waits import Account, account, by_port, headline, pick, waits
+from fanin.waits import SAID, Account, account, by_cause, by_port, headline, pick, waits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +25,25 @@ if TYPE_CHECKING:
     from fanin.plot.base import Path
     from fanin.result import Result
 
-AT_HOST = "#b9b2a3"
 SENT = "#333333"
 TRAVELLED = "#dcdcdc"
+PAINT = {
+    "overhead": "#e8dcc8",
+    "handshake": "#8fcca8",
+    "earlier": "#bba7d9",
+    "link": "#8f8f8f",
+    "pfc": "#a50f15",
+    "window": "#ecc94b",
+    "pacing": "#86b9e0",
+    "nic": "#b9b2a3",
+    "acks": "#f1ead9",
+    "host": "#b9b2a3",
+    "retransmission": "#6a3d6a",
+    "send": SENT,
+    "wire": TRAVELLED,
+    "after": "#f2f2f2",
+}
+"""Of what a completion time is made of, but for the waits at switches."""
 PORTS = (VERMILLION, BLUE, ORANGE, GREEN, PURPLE, SKY, "#8c564b", "#7a6f00")
 """Of the switches' ports in the order of the way; more of them begin anew."""
 
@@ -57,49 +74,31 @@ def timeline(
     ports = by_port(steps).filter(pl.col("hop") > 0)["port"].to_list()
     colours = {port: PORTS[number % len(PORTS)] for number, port in enumerate(ports)}
     draw_parts(top, parts, colours)
-    draw_packets(axes, steps, int(str(parts.flow["start_ps"])), colours)
+    draw_packets(axes, steps, parts.pieces, int(str(parts.flow["start_ps"])), colours)
     mark_ends(axes, parts)
     if between is not None:
         zoom(axes, steps, int(str(parts.flow["start_ps"])), between)
-    legend(figure, axes, steps, colours)
+    legend(figure, axes, parts, colours)
     figure.suptitle(headline(run, parts), fontsize=11, x=0.01, ha="left")
     if path is not None:
         figure.savefig(path, dpi=160)
     return figure
 
 
-SAID = {
-    "overhead": "overhead of {where}",
-    "host": "waits at {where}",
-    "resend": "sends again",
-    "send": "sending",
-    "wait": "waits at {where}",
-    "wire": "on the way",
-    "after": "after the last arrival",
-}
-
-
 def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
     """The completion time as one bar."""
     left = 0.0
-    paint = {
-        "overhead": "#d9d4c9",
-        "host": AT_HOST,
-        "resend": "#8a8272",
-        "send": SENT,
-        "wire": TRAVELLED,
-        "after": "#f2f2f2",
-    }
     total = max(1, parts.total_ps)
     for part in parts.parts:
-        colour = colours.get(part.where, "#999999") if part.what == "wait" else paint[part.what]
+        colour = colours.get(part.where, "#999999") if part.what == "wait" else PAINT[part.what]
         us = part.ps / 1e6
         axes.barh(0, us, left=left, color=colour, height=0.8, edgecolor="white", linewidth=0.6)
         text = f"{SAID[part.what].format(where=part.where)}\n{time(us)} ({part.ps / total:.0%})"
         # As wide as its words, or without any: the packets below show it all the same.
         if part.ps / total > 0.0085 * max(map(len, text.split("\n"))):
-            dark = colour in (SENT, "#8a8272", *PORTS[:2], *PORTS[3:5], *PORTS[6:])
-            axes.text(left + us / 2, 0, text, ha="center", va="center", fontsize=9, color="white" if dark else "black")
+            red, green, blue = to_rgb(colour)
+            ink = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "white"
+            axes.text(left + us / 2, 0, text, ha="center", va="center", fontsize=9, color=ink)
         left += us
     axes.set_yticks([])
     for side in ("top", "right", "left"):
@@ -120,7 +119,7 @@ def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
         say(axes, "no packet arrived")
 
 
-def draw_packets(axes: Axes, steps: pl.DataFrame, start_ps: int, colours: dict[str, str]) -> None:
+def draw_packets(axes: Axes, steps: pl.DataFrame, pieces: pl.DataFrame, start_ps: int, colours: dict[str, str]) -> None:
     """A row per packet."""
     rows = steps["packet"].to_numpy()
     begin = (steps["begin_ps"].to_numpy() - start_ps) / 1e6
@@ -133,7 +132,11 @@ def draw_packets(axes: Axes, steps: pl.DataFrame, start_ps: int, colours: dict[s
     left = begin + wait
     # What did not come to the next node is not known to have left a switch.
     gone = known | (hop == 0)
-    bars(axes, rows[hop == 0], begin[hop == 0], wait[hop == 0], AT_HOST, height * 0.35)
+    # Thinner than what happens in the network, and never so thin that it is not seen.
+    thin = max(0.5 * height, count / 250)
+    for (what,), of in pieces.group_by("what", maintain_order=True):
+        since, until_us = ((of[end].to_numpy() - start_ps) / 1e6 for end in ("begin_ps", "end_ps"))
+        bars(axes, of["packet"].to_numpy(), since, until_us - since, PAINT[str(what)], thin)
     for name, colour in colours.items():
         here = (port == name) & (hop > 0)
         bars(axes, rows[here], begin[here], wait[here], colour, height)
@@ -194,14 +197,16 @@ def mark_ends(axes: Axes, parts: Account) -> None:
             axes.axvline(at / 1e6, color="black", linewidth=1.0, linestyle=style, label=f"{text}: {time(at / 1e6)}")
 
 
-def legend(figure: Figure, axes: Axes, steps: pl.DataFrame, colours: dict[str, str]) -> None:
+def legend(figure: Figure, axes: Axes, parts: Account, colours: dict[str, str]) -> None:
     """What each colour is, below the packets."""
     if (own := axes.get_legend()) is not None:
         own.remove()
-    host = steps["node"][0] if steps.height else "host"
-    shown = [Patch(color=AT_HOST, label=f"before it leaves {host}")]
-    shown += [Patch(color=colour, label=f"waits at {port}") for port, colour in list(colours.items())[: 2 * len(PORTS)]]
-    shown += [Patch(color=SENT, label="being sent"), Patch(color=TRAVELLED, label="travelling")]
+    host = parts.host
+    waited = by_cause(parts.pieces)["what"].to_list()
+    shown = [Patch(color=PAINT[what], label=SAID[what].format(where=host)) for what in waited]
+    ports = list(colours.items())[: 2 * len(PORTS)]
+    shown += [Patch(color=colour, label=SAID["wait"].format(where=port)) for port, colour in ports]
+    shown += [Patch(color=PAINT[what], label=SAID[what]) for what in ("send", "wire")]
     lines = [
         line
         for line in axes.get_lines()

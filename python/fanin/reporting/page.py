@@ -203,8 +203,9 @@ def _slowest(result: Result, place: Path | None) -> Slowest:
             [
                 f"{row['flow_id']}",
                 row["traffic"],
-                f"h{row['src']}",
-                f"h{row['dst']}",
+                # Folders of older versions have numbers only.
+                row.get("src_name") or f"h{row['src']}",
+                row.get("dst_name") or f"h{row['dst']}",
                 size_text(row["bytes"]),
                 table.time(row["completion_ps"] / 1e6),
                 table.number(row["slowdown"]),

@@ -107,7 +107,7 @@ def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
         job = replace(base, overrides=(*base.overrides, *changes)).using(
             None if scheme is None else str(scheme), None if seed is None else int(seed)
         )
-        found.append(_checked(chosen, job, versions, resolved))
+        found.append(_checked(chosen, job, versions, resolved, _options(grid, combination)))
     _refuse_mistakes(found)
     return found
 
@@ -154,12 +154,25 @@ def _brief(value: object) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def _checked(chosen: Mapping[str, Value | None], job: Job, files: _Files, base: Spec) -> Point:
+def _options(grid: Sequence[Axis], combination: Sequence[int]) -> dict[str, str]:
+    """The option that each change comes from, by what an error calls the change."""
+    told: dict[str, str] = {}
+    for axis, at in zip(grid, combination, strict=True):
+        for change in axis.changes[at]:
+            told[f'--set "{change}"'] = f"--loads {axis.values[at]:g}" if axis.column == LOAD else f'--vary "{change}"'
+    return told
+
+
+def _checked(
+    chosen: Mapping[str, Value | None], job: Job, files: _Files, base: Spec, options: Mapping[str, str]
+) -> Point:
     error: str | None = None
     try:
         resolved: Spec = job.resolve()
     except _core.SpecError as found:
         resolved, error = base, str(found)
+        for change, option in options.items():
+            error = error.replace(change, option)
     ids = [str(section(traffic, SCHEME).get("id")) for traffic in traffics(resolved)]
     says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
     # A scheme that was asked for by name stands in its column by that name.

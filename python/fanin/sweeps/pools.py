@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Protocol
 
-from fanin import _core
+from fanin import _core, stopping
 from fanin.result import RunError
 from fanin.sweeps.work import THREADS_OF_A_FRAME, Done, Task, stopped, work
 
@@ -47,6 +47,7 @@ class Processes:
 
     def __init__(self, workers: int) -> None:
         self._context = multiprocessing.get_context("spawn")
+        resource_tracker.ensure_running()  # it would let signals through again where a worker starts it
         self._slots: list[_Slot | None] = [None] * workers
 
     def free(self) -> bool:
@@ -97,7 +98,8 @@ class _Slot:
     def begin(self, task: Task) -> Future[Done]:
         self.state()  # what the run before has told
         self.key, self._state = task.key, (0.0, 0)
-        self._future = self._executor.submit(work_here, task)
+        with stopping.for_others():
+            self._future = self._executor.submit(work_here, task)
         return self._future
 
     def state(self) -> tuple[float, int]:
@@ -119,8 +121,6 @@ def begin_worker(pipe: Connection) -> None:
     """What a worker process does first."""
     global _pipe
     _pipe = pipe
-    # Ctrl-C in a terminal goes to all processes; what happens then is decided in the first one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault(THREADS_OF_A_FRAME, "1")
     threading.Thread(target=_leave_with, args=(pipe,), daemon=True).start()
 

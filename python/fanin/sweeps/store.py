@@ -23,7 +23,7 @@ from typing import Any, TypedDict, cast
 import polars as pl
 
 from fanin import _core
-from fanin.result import RunError, check_target
+from fanin.result import RunError, check_target, read_document
 from fanin.sweeps.grid import Point, Value, difference
 from fanin.sweeps.work import Number
 
@@ -102,8 +102,10 @@ class Store:
 
 
 @contextmanager
-def opened(root: Path, name: str, base: dict[str, object], points: Sequence[Point]) -> Iterator[Store]:
-    """The folder with these runs added to those that it has, for this process alone.
+def opened(
+    root: Path, name: str, base: dict[str, object], points: Sequence[Point], *, force: bool = False
+) -> Iterator[Store]:
+    """The folder with these runs added to those that it has, for this process alone; with `force` it has none.
 
     Raises `FileExistsError` for a folder that is none of a sweep or one of another spec, and `RunError` for one in which another process works.
     """
@@ -115,6 +117,8 @@ def opened(root: Path, name: str, base: dict[str, object], points: Sequence[Poin
         raise FileExistsError(f"{root}: exists and is not a sweep; choose another folder with --out")
     with _locked(root):
         _clean(root)
+        if force:
+            _empty(root)
         record: Record = {"sweep": 1, "name": name, "base": base, "runs": []}
         if (root / RECORD).is_file():
             record = read_record(root)
@@ -122,7 +126,7 @@ def opened(root: Path, name: str, base: dict[str, object], points: Sequence[Poin
             if differs is not None:
                 raise FileExistsError(
                     f"{root}: holds runs of another spec ({differs}), which one table could not tell apart; choose another folder "
-                    "with --out, or vary that key with --vary"
+                    "with --out, vary that key with --vary, or replace them with --force"
                 )
         # A point that is there already stays in its row, with the run that it is now: of this version of Fanin.
         places = {_place(run["settings"]): at for at, run in enumerate(record["runs"])}
@@ -140,15 +144,16 @@ def opened(root: Path, name: str, base: dict[str, object], points: Sequence[Poin
 
 def read_record(root: Path) -> Record:
     """Reads `sweep.json`; raises `RunError` if there is none, or one that cannot be read."""
+    if not (root / RECORD).is_file():
+        raise RunError(f"{root}: not a sweep (no {RECORD} in it)")
+    record: Any = read_document(root / RECORD, tuple(Record.__annotations__))
     try:
-        record = json.loads((root / RECORD).read_text(encoding="utf-8"))
-        if record["sweep"] != 1 or any(not isinstance(run["key"], str) for run in record["runs"]):
-            raise ValueError("written by another version of Fanin")
-        return cast("Record", record)
-    except (FileNotFoundError, NotADirectoryError):
-        raise RunError(f"{root}: not a sweep (no {RECORD} in it)") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{root}: damaged {RECORD}: {error}") from None
+        known = record["sweep"] == 1 and all(isinstance(run["key"], str) for run in record["runs"])
+    except (KeyError, TypeError):
+        known = False
+    if not known:
+        raise RunError(f"{root}: damaged {RECORD}, or one of another version of Fanin")
+    return cast("Record", record)
 
 
 def read_parts(root: Path, keys: Iterable[str]) -> dict[str, Part]:
@@ -156,13 +161,15 @@ def read_parts(root: Path, keys: Iterable[str]) -> dict[str, Part]:
     found: dict[str, Part] = {}
     for key in keys:
         path = root / PARTS / f"{key}.json"
-        try:
-            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            found[key] = Part(**document)
-        except FileNotFoundError:
+        if not path.exists():
             continue
-        except (ValueError, TypeError) as error:
-            raise RunError(f"{path}: damaged ({error}); delete it to run it again") from None
+        try:
+            document: Any = read_document(path)
+            found[key] = Part(**document)
+        except RunError as error:
+            raise RunError(f"{error}; delete it to run it again") from None
+        except TypeError:
+            raise RunError(f"{path}: damaged: its keys are not those of a run; delete it to run it again") from None
     return found
 
 
@@ -221,6 +228,14 @@ def _clean(root: Path) -> None:
     # Run folders are made under hidden names.
     for path in (root / RUNS).glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _empty(root: Path) -> None:
+    """Removes an earlier sweep, and nothing that is not of it."""
+    for folder in (PARTS, RUNS):
+        shutil.rmtree(root / folder, ignore_errors=True)
+    for file in (RECORD, LOG, "sweep.parquet", "sweep.csv"):
+        (root / file).unlink(missing_ok=True)
 
 
 @contextmanager

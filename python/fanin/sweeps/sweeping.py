@@ -6,24 +6,21 @@ import json
 import multiprocessing
 import os
 import queue
-import signal
-import threading
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fanin import _core, limits
+from fanin import _core, limits, stopping
 from fanin.comparison import Row
 from fanin.result import Result, RunError, load
 from fanin.runs import Job, SpecLike
@@ -218,6 +215,7 @@ def sweep(
     progress: bool | SweepWatcher = True,
     max_memory: int | None = None,
     max_time: float | None = None,
+    force: bool = False,
 ) -> Sweep:
     """Runs a spec under every combination of schemes, loads, values of its keys and seeds, longest runs first.
 
@@ -228,7 +226,8 @@ def sweep(
 
     Each run's numbers land in the folder `out` as soon as it ends, so that a sweep that was stopped or killed goes on where it was
     when it is started again: runs that are there do not run again, failed ones do. Another grid of the same spec adds to the
-    folder. With `keep_runs` the folder of each whole run is kept there too.
+    folder. With `keep_runs` the folder of each whole run is kept there too. `force` begins anew: what an earlier sweep left there is
+    deleted.
 
     Runs go on in `jobs` processes of one thread each, by default one per processor. They are started afresh, so a script calls this
     under `if __name__ == "__main__":`. Or they go to an `executor`: any of `concurrent.futures`, or that of a Dask client,
@@ -250,7 +249,7 @@ def sweep(
     base = Job.of(spec, set)
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, schemes, loads, seeds, vary or {}))
-    with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points) as store:
+    with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
         distinct = {point.key: point for point in points}
         todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
         at_once = max(1, min(jobs or os.cpu_count() or 1, len(todo)))
@@ -395,7 +394,7 @@ class _Running:
         """Runs them all; returns whether it was stopped before they had ended."""
         self._waiting.extend(tasks)
         try:
-            with _interrupts() as interrupted:
+            with stopping.held() as interrupted:
                 while self._waiting or self._under_way:
                     while self._waiting and self._pool.free():
                         self._begin(self._waiting.popleft())
@@ -479,27 +478,6 @@ class _Running:
         self._store.land(part_of_failure(self._points[key], error))
         self._display.finished(key, 0)
         self._display.say(f"{self._points[key].label}: {error}")
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether there was a Ctrl-C, for a loop that asks: one that came while a run lands would lose it. The second is not held."""
-    count = 0
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count > 1:
-            signal.default_int_handler(number, frame)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # Python gives it to the main thread
-        return
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: count > 0
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _words(error: BaseException) -> str:

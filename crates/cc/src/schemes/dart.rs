@@ -21,35 +21,37 @@
 //! * The active unique sender set holds each sender with a message that has started and not ended, once (III-B). n is
 //!   its size. A message joins with its first packet in order and leaves before the ACK of its last one. A sender of
 //!   whom nothing came for `soft_state` leaves; a packet of a message that is still open brings it back.
-//! * The first list of an incast puts all its senders into the set at once (III-D). One that does not send leaves after
-//!   `soft_state`; later copies of the list say nothing. A tenant has `look_ahead_rate` lists per second and
+//! * The first list of an incast puts all its senders into the set at once (III-D). One that does not send leaves
+//!   after `soft_state`; later copies of the list say nothing. A tenant has `look_ahead_rate` lists per second and
 //!   `look_ahead_silent` announced messages that have not started; lists beyond that are refused whole (III-E).
-//! * At the end of each window (III-C, Fig. 5): no marks on data, no congestion; marks and at least `full_rate` of the
-//!   line, receiver congestion; marks and less, non-receiver congestion. Congestion is entered at once, and left when
-//!   `leave_after` windows in a row show the same other state.
-//! * No congestion and receiver congestion: ACKs tell w/W, the sender's weight of all weights in the set (1/n where all
-//!   weigh 1), times the tenant's share; marks are not answered. Non-receiver congestion: ACKs tell 1/1 and marks are
-//!   answered.
+//! * At the end of each window (III-C, Fig. 5): no marks on data, no congestion; marks and at least `full_rate` of
+//!   the line, receiver congestion; marks and less, non-receiver congestion. Congestion is entered at once, and left
+//!   when `leave_after` windows in a row show the same other state.
+//! * No congestion and receiver congestion: ACKs tell w/W, the sender's weight of all weights in the set (1/n where
+//!   all weigh 1), times the tenant's share; marks are not answered. Non-receiver congestion: ACKs tell 1/1 and marks
+//!   are answered.
 //!
 //! Sender:
 //! * A message starts at line rate (III-A) and has a DCQCN reaction point of its own.
 //! * All messages of a host to one receiver have C parts/of together, C being the smaller of the two NICs' rates: a
-//!   bucket of one packet. Every packet adds its bits to the debt, C parts/of drains it, and a message whose first ACK
-//!   has come waits until it is gone. A message without an ACK does not wait, so the older ones pay for it.
+//!   bucket of one packet. Every packet adds its bits to the debt, C parts/of drains it, and a message whose first
+//!   ACK has come waits until it is gone. Those that wait take turns, packet by packet: the one that sent longest ago
+//!   is next. A message without an ACK does not wait, so the older ones pay for it.
 //! * Another share takes effect at once: the debt stays, and with it the next packet moves.
 //! * The rate of a message is the lower of that and DCQCN's RC. Neither knows of the other.
-//! * The share is forgotten when the host has no message to that receiver any more.
+//! * The share is forgotten when the host has no message to that receiver any more. A connection that stays open has
+//!   one while something of it is not acknowledged; what finds it idle begins at line rate, like any message.
 //!
 //! Switch (IV):
 //! * A short message sets out with `tokens` and in the lane of what may be deflected; a long one with none, in the
 //!   escape lane. When its start packet finds more than `threshold` ahead of it at its output, it goes to a random
-//!   other port that leads to a switch, and the deflected flow table keeps that port for the packets behind it. The end
-//!   packet frees the entry. Nothing else overwrites one: with a full table or without a fit port there is no
+//!   other port that leads to a switch, and the deflected flow table keeps that port for the packets behind it. The
+//!   end packet frees the entry. Nothing else overwrites one: with a full table or without a fit port there is no
 //!   deflection.
-//! * Each deflection takes a token from each packet, and the tokens left are part of the entry's key, so a message that
-//!   comes back to a switch makes a second entry and stays in order.
-//! * Without tokens a message goes on in the escape lane, where nothing is deflected and routes have no cycle. It never
-//!   leaves that lane (IV-B).
+//! * Each deflection takes a token from each packet, and the tokens left are part of the entry's key, so a message
+//!   that comes back to a switch makes a second entry and stays in order.
+//! * Without tokens a message goes on in the escape lane, where nothing is deflected and routes have no cycle. It
+//!   never leaves that lane (IV-B).
 //! * A message that a failure hits is dropped and sent again whole, under another number of the attempt; entries of
 //!   dropped messages are flushed, and entries idle for `reclaim_after` reclaimed (IV-C).
 //!
@@ -89,6 +91,7 @@
 //! | `escape` | `after-last-misroute` or `on-last-misroute` | `after-last-misroute` | D12 |
 //! | `blocked` | `stay` or `duato` | `stay` | D14 |
 //! | `reclaim_after` | time | 8 ms | D17 |
+//! | `deflect_connections` | true or false | false | D18 |
 //! | `dcqcn` | parameters of `dcqcn` | as there | III-C, VI-A |
 //!
 //! ## Where we differ from the paper and why
@@ -109,52 +112,66 @@
 //!   cleared the state no timer runs.
 //!
 //! The set:
-//! * B1, B2: a message counts from the arrival of its first packet to that of its last, both in order. B3: a sender has
-//!   a set of open messages. B4: a number counts once, and a real start takes the place of its announcement by (incast,
-//!   sender). A message that names its incast without a list is remembered, so that a later list does not wait for it.
+//! * B1, B2: a message counts from the arrival of its first packet to that of its last, both in order. B3: a sender
+//!   has a set of open messages and counts once, however many they are (III-B, Fig. 4). B4: a number counts once, and
+//!   a real start takes the place of its announcement by (incast, sender). A message that names its incast without a
+//!   list is remembered, so that a later list does not wait for it.
 //! * B5: a sender expires to the instant, by a timer that is set by the oldest. B6: each of an incast's messages
-//!   carries the list. B7: the first to arrive counts, accepted or refused; a set remembers 4,096 incasts, the latest.
+//!   carries the list. B7: the first to arrive counts, accepted or refused; a set remembers 4,096 incasts, the
+//!   latest.
 //! * B8: an announced message counts for `soft_state` from the list on, whatever else its sender sends. B9: those who
 //!   are announced start at line rate and need not be told; `tell_ahead` sends an ACK to one flow of each active
 //!   sender.
-//! * B10: the share is a ratio of two 16-bit numbers and not in steps of 1/65,536, because C/n must be exact; one that
-//!   does not fit is rounded to a ratio near it that does. A sender weighs what its heaviest open message does; one
-//!   that is only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and what is
-//!   left of the line, at least 0.001. In non-receiver congestion all are told 1/1.
+//! * B10: the share is a ratio of two 16-bit numbers and not in steps of 1/65,536, because C/n must be exact; one
+//!   that does not fit is rounded to a ratio near it that does. A sender weighs what its heaviest open message does;
+//!   one that is only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and
+//!   what is left of the line, at least 0.001. In non-receiver congestion all are told 1/1.
 //! * B11: nobody left is n = 1.
 //!
 //! The sender:
-//! * C1: C is the smaller NIC rate. C2: the share holds until another is told. C3: it is of a sender, not of a message.
-//!   C4: shares towards different receivers are independent.
-//! * C5: a new message pays into the bucket and does not wait for it before its first ACK. If an older message of its
-//!   host holds 1/n, both pay back at C/n what it sent until then: n - 1 round trips of silence for a long one, in
-//!   which no ACK tells another n. The first message of a host to a receiver owes nothing, since no share was told
-//!   before.
-//! * C6: no message open, share and debt forgotten. C7: pacing is per packet on wire bytes, exact in whole numbers.
+//! * C1: C is the smaller NIC rate. C2: the share holds until another is told. C3: it is of a sender, not of a
+//!   message: III-B counts S once "because S's two incast flows would be serialized at S's NIC", so what S sends to D
+//!   is one stream of C/n, and the NIC serializes packets, not messages. Its messages take turns packet by packet,
+//!   each has an equal part of C/n while it has something to send, and a short one passes a long one, which is what
+//!   III-A and III-B want of short messages. Message after message would be serial as well, but the later ones would
+//!   starve. C4: shares towards different receivers are independent.
+//! * C5: a new message pays into the bucket and does not wait for it before its first ACK (III-A: all flows begin at
+//!   line rate). If an older message of its host holds 1/n, both pay back at C/n what it sent until then: n - 1 round
+//!   trips of silence for a long one, in which no ACK tells another n. After that they take turns. The first message
+//!   of a host to a receiver owes nothing, since no share was told before.
+//! * C6: no message open, share and debt forgotten; on a connection that stays open, as soon as all of it is
+//!   acknowledged, while its reaction point of DCQCN goes on. C7: pacing is per packet on wire bytes, exact in whole
+//!   numbers.
 //! * C8: C/n has no floor; DCQCN has. C9: min(C/n, RC). C10: n does not touch DCQCN's state.
-//! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC, which
-//!   may be C, for a round trip at least: that is the paper's n = 1. C13: no window, or the network's bandwidth-delay
-//!   product.
+//! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC,
+//!   which may be C, for a round trip at least: that is the paper's n = 1. C13: no window, or the network's
+//!   bandwidth-delay product.
 //!
 //! Deflection:
-//! * D1, D2: what is compared is the bytes ahead in the lane of the message, without ACKs, when its start packet joins.
-//! * D3: ports are random among those that lead to switches, without the one it came from, the one it would take, and,
-//!   with `avoid_full`, those above the threshold themselves. D4: other uplinks are among them, and cost a token.
+//! * D1, D2: what is compared is the bytes ahead in the lane of the message, without ACKs, when its start packet
+//!   joins.
+//! * D3: ports are random among those that lead to switches, without the one it came from, the one it would take,
+//!   and, with `avoid_full`, those above the threshold themselves. D4: other uplinks are among them, and cost a
+//!   token.
 //! * D5: in front of the receiver nothing is deflected, since I leaves that congestion to DASR; IV can be read
 //!   otherwise: `last_hop`. D6: after a deflection the shortest way from there.
 //! * D7, D8: the table's key is message, attempt and tokens left, and every deflected packet pays a token. By the
 //!   message alone an end packet frees the entry at its first visit and overtakes the others at its second.
 //! * D9 to D11: no deflection with a full table; the end packet frees; a message of one packet needs no entry.
-//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it (IV-B: it is
-//!   not deflected). In the queue of the misroute itself (`on-last-misroute`) that lane's channels depend on each other in
-//!   a circle in a Clos of three tiers. D13: what may be deflected is in the other lane from the start on.
-//! * D14: a message that is blocked stays in its lane. The escape lane is proven acyclic per network; the other lane is
-//!   not, and can stand still for ever with small buffers. With `duato` a message whose start packet finds its output
-//!   paused goes on whole in the escape lane; packets that already wait have no such way, so this helps and proves nothing.
+//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it (IV-B: it
+//!   is not deflected). In the queue of the misroute itself (`on-last-misroute`) that lane's channels depend on each
+//!   other in a circle in a Clos of three tiers. D13: what may be deflected is in the other lane from the start on.
+//! * D14: a message that is blocked stays in its lane. The escape lane is proven acyclic per network; the other lane
+//!   is not, and can stand still for ever with small buffers. With `duato` a message whose start packet finds its
+//!   output paused goes on whole in the escape lane; packets that already wait have no such way, so this helps and
+//!   proves nothing.
 //! * D15: lanes are served in turn, behind ACKs, so a long flow keeps half of a port against any number of short
-//!   messages. D16: marks go by both lanes together, the threshold of deflection by the message's own: long flows, which
-//!   are in the escape lane, never make a port hot for short ones. `lanes = "one"` is the other way in both.
+//!   messages. D16: marks go by both lanes together, the threshold of deflection by the message's own: long flows,
+//!   which are in the escape lane, never make a port hot for short ones. `lanes = "one"` is the other way in both.
 //! * D17: see failures above; `reclaim_after` stands for two timeouts.
+//! * D18: messages that share a connection which stays open are not deflected. IV-A keeps the packets of one message
+//!   in order; on such a connection all messages have one order, so a deflected message that the next one overtakes
+//!   looks lost, and go-back-N sends both again. `deflect_connections` deflects them all the same, to measure that.
 //!
 //! ## References
 //! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks,
@@ -301,6 +318,9 @@ pub struct Params {
     pub blocked: Blocked,
     /// An entry of the table is reclaimed when nothing came for it for so long.
     pub reclaim_after: Time,
+    /// Whether messages that share a connection which stays open are deflected too. One that is overtaken by the next looks
+    /// lost then, and go-back-N sends it again.
+    pub deflect_connections: bool,
     /// DCQCN, for what neither of the two resolves.
     pub dcqcn: dcqcn::Params,
 }
@@ -387,6 +407,7 @@ impl Scheme for Dart {
             escape: Escape::AfterLastMisroute,
             blocked: Blocked::Stay,
             reclaim_after: Time::from_ms(8),
+            deflect_connections: false,
             dcqcn: dcqcn::Dcqcn::preset("dcqcn"),
         }
     }
@@ -395,9 +416,11 @@ impl Scheme for Dart {
         if p.deflect != Deflect::Off && p.lanes == LaneCount::Two { Lanes::Escape } else { Lanes::One }
     }
 
-    fn launch(p: &Params, bytes: u64, senders: usize) -> Launch {
+    fn launch(p: &Params, bytes: u64, senders: usize, connection: bool) -> Launch {
+        // row D18: IV-A keeps the packets of one message in order, not messages among themselves
+        let may = p.deflect != Deflect::Off && (!connection || p.deflect_connections);
         // IV-B: tokens for short messages, none for long ones
-        let short = p.deflect != Deflect::Off && bytes <= p.short_up_to.get();
+        let short = may && bytes <= p.short_up_to.get();
         Launch {
             tokens: if short { p.tokens } else { 0 },
             lane: (short && p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8,

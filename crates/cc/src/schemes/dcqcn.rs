@@ -191,7 +191,7 @@ impl Scheme for Dcqcn {
         if p.urgent_up_to.get() > 0 { Lanes::Strict } else { Lanes::One }
     }
 
-    fn launch(p: &Params, bytes: u64, _senders: usize) -> Launch {
+    fn launch(p: &Params, bytes: u64, _senders: usize, _connection: bool) -> Launch {
         // Dart VI-C: two priority levels, short messages over long ones
         Launch { lane: (bytes <= p.urgent_up_to.get()) as u8, ..Launch::default() }
     }

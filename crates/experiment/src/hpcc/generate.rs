@@ -1,6 +1,7 @@
 //! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what is
 //! wrong comes back as one line that says what would be right.
 
+use crate::error::why_unread;
 use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
 use fanin_formats::hpcc::{Config, Flow, SizeCdf, Topology, flows_to_text, read_flows};
 use fanin_units::{Bytes, Rate, Time, UnitError};
@@ -14,7 +15,7 @@ use std::str::FromStr;
 /// Says what cannot be.
 pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
     let topology = FatTree::k_ary(k, link_rate(rate)?, link_delay(delay)?).topology();
-    let topology = topology.map_err(|what| format!("a fat tree of k = {k}: {what}; k is even, from 2 on"))?;
+    let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even, from 2 on"))?;
     readable(&topology)
 }
 
@@ -32,7 +33,7 @@ pub fn hpcc_320() -> Result<String, String> {
 /// Says what cannot be.
 pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
     if hosts < 2 {
-        return Err(format!("a star of {hosts} hosts; a switch has 2 to 256 ports"));
+        return Err(format!("--hosts {hosts}: a star has 2 to 256 hosts"));
     }
     readable(&star(hosts, link_rate(rate)?, link_delay(delay)?)?)
 }
@@ -59,7 +60,7 @@ impl Hosts {
     pub fn new(count: Option<u32>, topology: Option<&Path>) -> Result<Self, String> {
         match (count, topology) {
             (Some(count @ 2..=65_536), None) => Ok(Self { ids: (0..count).collect(), rate: None }),
-            (Some(count), None) => Err(format!("{count} hosts; flows are for 2 to 65536")),
+            (Some(count), None) => Err(format!("--hosts {count}: flows are for 2 to 65536 hosts")),
             (None, Some(file)) => {
                 let topology = topology_of(file)?;
                 let mut rates = rates_of_hosts(&topology);
@@ -67,8 +68,13 @@ impl Hosts {
                 let rate = first.filter(|first| rates.all(|rate| rate == *first));
                 Ok(Self { ids: topology.hosts().collect(), rate })
             }
-            (None, None) => Err("which hosts? Give their number, or a topology".into()),
-            (Some(_), Some(_)) => Err("the topology says how many hosts there are; leave their number out".into()),
+            (None, None) => {
+                Err("which hosts? Give their number, like --hosts 16, or a topology, like --topology topology.txt"
+                    .into())
+            }
+            (Some(_), Some(_)) => {
+                Err("--hosts and --topology: the topology says how many hosts there are; leave --hosts out".into())
+            }
         }
     }
 
@@ -98,10 +104,12 @@ impl Hosts {
         seed: u64,
     ) -> Result<String, String> {
         let rate = match (bandwidth, self.rate) {
-            (Some(bandwidth), _) => quantity::<Rate>("bandwidth", bandwidth)?.as_bps(),
+            (Some(bandwidth), _) => quantity::<Rate>("--bandwidth", bandwidth)?.as_bps(),
             (None, Some(rate)) => rate,
             (None, None) => {
-                return Err("a load of which bandwidth? Give that of a host's link, like 100Gbps".into());
+                return Err(
+                    "--load: a share of which bandwidth? Give that of a host's link, like --bandwidth 100Gbps".into()
+                );
             }
         };
         let poisson = Poisson {
@@ -109,8 +117,8 @@ impl Hosts {
             load,
             rate,
             sizes,
-            start: whole_ns("start", start)?,
-            duration: whole_ns("time", time)?,
+            start: whole_ns("--start", start)?,
+            duration: whole_ns("--time", time)?,
             seed,
         };
         Ok(self.file(poisson.flows()?))
@@ -121,7 +129,7 @@ impl Hosts {
     /// # Errors
     /// Says what cannot be.
     pub fn permutation(&self, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
-        Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("start", start)?, seed)?))
+        Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("--start", start)?, seed)?))
     }
 
     /// Random hosts send to one, which is given by its id.
@@ -131,12 +139,12 @@ impl Hosts {
     pub fn incast(&self, receiver: u32, senders: u32, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
         let Ok(number) = self.ids.binary_search(&receiver) else {
             return Err(format!(
-                "no host {receiver} to receive; hosts are {} to {}",
+                "--receiver {receiver}: there is no such host; hosts are {} to {}",
                 self.ids[0],
                 self.ids.last().unwrap_or(&0)
             ));
         };
-        let (bytes, start) = (flow_bytes(bytes)?, whole_ns("start", start)?);
+        let (bytes, start) = (flow_bytes(bytes)?, whole_ns("--start", start)?);
         Ok(self.file(incast(self.count(), number as u32, senders, bytes, start, seed)?))
     }
 }
@@ -146,15 +154,17 @@ impl Hosts {
 /// # Errors
 /// Says what is wrong with the file.
 pub fn sizes(name: &str) -> Result<SizeCdf, String> {
-    let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
-    if let Some(name) = Cdf::BUILT_IN.iter().find(|known| plain(known) == plain(name)) {
+    if let Some(name) = Cdf::name(name) {
         let points = Cdf::built_in(name).map_err(|error| error.to_string())?;
         let text: String = points.points().iter().map(|(bytes, percent)| format!("{bytes} {percent}\n")).collect();
         return SizeCdf::read(name, text.as_bytes()).map_err(|error| error.to_string());
     }
     let text = std::fs::read(name).map_err(|error| {
-        let known: Vec<String> = Cdf::BUILT_IN.iter().map(|name| plain(name)).collect();
-        format!("{name}: cannot be read: {error}; sizes are a file of \"bytes percent\", or {}", known.join(", "))
+        format!(
+            "--cdf {name}: cannot be read: {}; sizes are a file of \"bytes percent\", or {}",
+            why_unread(&error),
+            Cdf::BUILT_IN.join(", ")
+        )
     })?;
     SizeCdf::read(name, &text).map_err(|error| error.to_string())
 }
@@ -178,7 +188,7 @@ pub struct Wishes<'a> {
 pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_>) -> Result<String, String> {
     let Some(law) = Law::of(law) else {
         let known: Vec<&str> = Law::NAMES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("no control law {law}; known are {}", known.join(", ")));
+        return Err(format!("--cc {law}: there is no such control law; known are {}", known.join(", ")));
     };
     let topology = topology_of(Path::new(topology_file))?;
     let rates: Vec<u64> = topology.links.iter().map(|link| link.rate).collect();
@@ -189,13 +199,14 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
         config.stop = stop;
     }
     if let Some(rate) = wishes.rate_ai {
-        config.rate_ai = quantity::<Rate>("rate-ai", rate)?.as_bps();
+        config.rate_ai = quantity::<Rate>("--rate-ai", rate)?.as_bps();
     }
     if let Some(file) = wishes.trace_file {
         config.trace_file = file.into();
         config.enable_trace = true;
     }
-    let flows = std::fs::read(flow_file).map_err(|error| format!("{flow_file}: cannot be read: {error}"))?;
+    let flows =
+        std::fs::read(flow_file).map_err(|error| format!("{flow_file}: cannot be read: {}", why_unread(&error)))?;
     let (flows, _) = read_flows(flow_file, &flows, Some(&topology)).map_err(|error| error.to_string())?;
     let text = config.to_text();
     let read = Config::read("the configuration", text.as_bytes());
@@ -216,7 +227,7 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
 
 fn topology_of(file: &Path) -> Result<Topology, String> {
     let name = file.display().to_string();
-    let text = std::fs::read(file).map_err(|error| format!("{name}: cannot be read: {error}"))?;
+    let text = std::fs::read(file).map_err(|error| format!("{name}: cannot be read: {}", why_unread(&error)))?;
     Ok(Topology::read(&name, &text).map_err(|error| error.to_string())?.0)
 }
 
@@ -229,22 +240,22 @@ fn quantity<T: FromStr<Err = UnitError>>(name: &str, text: &str) -> Result<T, St
 }
 
 fn link_rate(text: &str) -> Result<u64, String> {
-    match quantity::<Rate>("rate", text)?.as_bps() {
-        0 => Err("rate: a link has more than 0 bps".into()),
+    match quantity::<Rate>("--rate", text)?.as_bps() {
+        0 => Err("--rate 0: a link has more than 0 bps".into()),
         rate => Ok(rate),
     }
 }
 
 fn whole_ns(name: &str, text: &str) -> Result<u64, String> {
     let ps = quantity::<Time>(name, text)?.as_ps();
-    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name}: {text} is no whole number of ns")) }
+    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name} {text}: it is no whole number of ns")) }
 }
 
 fn link_delay(text: &str) -> Result<u64, String> {
-    whole_ns("delay", text)
+    whole_ns("--delay", text)
 }
 
 fn flow_bytes(text: &str) -> Result<u32, String> {
-    let bytes = quantity::<Bytes>("size", text)?.get();
-    u32::try_from(bytes).map_err(|_| format!("size: {text}; a flow there has less than 4.29 GB"))
+    let bytes = quantity::<Bytes>("--size", text)?.get();
+    u32::try_from(bytes).map_err(|_| format!("--size {text}: a flow there has less than 4.29 GB"))
 }

@@ -4,6 +4,7 @@
 use super::{Setup, traffic_name};
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
+use crate::spec::document::{self, GraphLink, LinkChange};
 use crate::spec::{CheckedSpec, Spec};
 use crate::{Problem, Problems};
 use fanin_formats::Error;
@@ -154,11 +155,6 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
     let time = |ns: u64| Time::from_ps(ns.saturating_mul(1000)).min(LONGEST_WINDOW);
     let stop = nanoseconds(config.stop).unwrap_or(u64::MAX).saturating_sub(from).max(1);
     let links = ways(topology);
-    let names = |switches: bool| {
-        let of_kind = (0..).zip(&topology.is_switch).filter(move |(_, is_switch)| **is_switch == switches);
-        of_kind.map(|(id, _)| name(topology, id)).collect::<Vec<_>>()
-    };
-    let between = |link: &Link| [name(topology, link.a), name(topology, link.b)];
     let changes: Vec<Value> = links
         .iter()
         .filter_map(|link| {
@@ -169,8 +165,9 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
                 let at = time((TWO_SECONDS + after.saturating_mul(1000)).saturating_sub(from));
                 [at.to_string(), (at + LONGEST_WINDOW).to_string()]
             });
-            (error_rate > 0.0 || down.is_some())
-                .then(|| json!({ "between": between(link), "error_rate": error_rate, "down": Vec::from_iter(down) }))
+            (error_rate > 0.0 || down.is_some()).then(
+                || json!({ "between": ends(topology, link), "error_rate": error_rate, "down": Vec::from_iter(down) }),
+            )
         })
         .collect();
     let traffic = |dport: &u16| {
@@ -184,16 +181,7 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         "spec_version": 1,
         "name": setup.name,
         "network": {
-            "topology": {
-                "kind": "graph",
-                "hosts": names(false),
-                "switches": names(true),
-                "links": links.iter().map(|link| json!({
-                    "between": between(link),
-                    "rate": Rate::from_bps(link.rate).to_string(),
-                    "delay": Time::from_ns(link.delay).to_string(),
-                })).collect::<Vec<_>>(),
-            },
+            "topology": graph(topology, &links),
             // Headers of data, ACKs and pause frames there; what a scheme adds is added here too.
             "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 B" },
             "buffer": {
@@ -207,6 +195,40 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         "traffic": dports.iter().map(traffic).collect::<Vec<_>>(),
         "measure": { "window": time(stop).to_string(), "stop_when_done": true, "drain": false },
     })
+}
+
+/// The network of a topology file alone, with the losses of its links, and what is odd about it.
+pub(crate) fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkChange>, Vec<String>), Problem> {
+    let (topology, warnings) = Topology::read(file, text.as_bytes())?;
+    let links = ways(&topology);
+    let mut losses = Vec::new();
+    for link in links.iter().filter(|link| link.error_rate > 0.0) {
+        let between = ends(&topology, link);
+        if link.error_rate >= 1.0 {
+            let what = format!("the link between {} and {} loses every packet; leave it out", link.a, link.b);
+            return Err(Error { file: file.into(), line: 0, what }.into());
+        }
+        losses.push(LinkChange { between, error_rate: link.error_rate, down: Vec::new() });
+    }
+    Ok((graph(&topology, &links), losses, warnings.iter().map(ToString::to_string).collect()))
+}
+
+/// A topology with these links as one of a spec.
+fn graph(topology: &Topology, links: &[Link]) -> document::Topology {
+    let names = |switches: bool| {
+        let of_kind = (0..).zip(&topology.is_switch).filter(move |(_, is_switch)| **is_switch == switches);
+        of_kind.map(|(id, _)| name(topology, id)).collect()
+    };
+    let link = |link: &Link| GraphLink {
+        between: ends(topology, link),
+        rate: Rate::from_bps(link.rate),
+        delay: Time::from_ns(link.delay),
+    };
+    document::Topology::Graph { hosts: names(false), switches: names(true), links: links.iter().map(link).collect() }
+}
+
+fn ends(topology: &Topology, link: &Link) -> [String; 2] {
+    [name(topology, link.a), name(topology, link.b)]
 }
 
 fn name(topology: &Topology, id: u32) -> String {

@@ -8,12 +8,13 @@ use super::shape::advice;
 use super::source::Source;
 use super::traffic::check_traffics;
 use super::{CheckedSpec, Spec};
-use crate::error::{Problem, Problems};
+use crate::error::{Problem, Problems, why_unread};
 use crate::ports_of;
 use fanin_fabric::topology::Graph;
 use fanin_record::{Part, Watched, port_names};
 use fanin_units::{Bytes, PortId, Time};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
@@ -28,6 +29,8 @@ const SHORTEST_SNAP: u64 = 64;
 /// Bounds of the bounds of traces' files.
 const SMALLEST_FILE: Bytes = Bytes(10_000);
 const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
+/// Largest file that a spec may name, in bytes: as many flows as a run may have fit.
+const LARGEST_NAMED: u64 = 1 << 30;
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
@@ -44,10 +47,35 @@ impl Checker<'_> {
         self.problems.push(self.source.problem(path, problem, right));
     }
 
+    /// The text of a file that the spec names at `key`, and its path; `None` after noting a problem.
+    pub fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
+        let path = self.source.folder.join(name);
+        match text_of(&path) {
+            Ok(text) => Some((text, path)),
+            Err(error) => {
+                let right = format!("name a file, relative to the spec's folder{or}");
+                self.fail(key, format!("{} cannot be read: {error}", path.display()), right);
+                None
+            }
+        }
+    }
+
     /// Whether so much is wrong that nobody reads more: long lists of names are not looked through any further.
     pub fn has_enough(&self) -> bool {
         self.problems.len() >= ENOUGH_PROBLEMS
     }
+}
+
+/// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
+fn text_of(path: &Path) -> Result<String, String> {
+    let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
+    if !about.is_file() {
+        return Err(if about.is_dir() { "it is a folder" } else { "it is no file" }.into());
+    }
+    if about.len() > LARGEST_NAMED {
+        return Err(format!("it has {} bytes; at most {LARGEST_NAMED} are possible", about.len()));
+    }
+    std::fs::read_to_string(path).map_err(|error| why_unread(&error))
 }
 
 pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
@@ -58,8 +86,9 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
     let needs = needs(&document, &mut checker);
     let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
     let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
-    let until = document.measure.warm_up.saturating_add(document.measure.window);
-    let traffics = check_traffics(&mut document, network.as_ref(), until, &mut checker);
+    let from = document.measure.warm_up;
+    let window = (from, from.saturating_add(document.measure.window));
+    let traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
     if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
         let right = "leave it out, or give some traffic a size";
         checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);

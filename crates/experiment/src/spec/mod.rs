@@ -7,6 +7,7 @@
 pub mod built;
 mod check;
 pub mod document;
+mod host_names;
 mod lanes;
 mod network;
 mod scheme;
@@ -14,15 +15,17 @@ mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
+mod topology_file;
 mod traffic;
 
-use crate::error::{Problem, Problems};
+use crate::error::{Problem, Problems, why_unread};
 use built::{Built, Measure};
 use document::Document;
 use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
+pub use host_names::HostNames;
 use scheme::SchemeChoice;
 use serde_json::Value;
 use source::Source;
@@ -52,8 +55,9 @@ impl Spec {
     pub fn read(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Source::new(&name, folder).problem("", format!("cannot be read: {error}"), ""))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Source::new(&name, folder).problem("", format!("cannot be read: {}", why_unread(&error)), "")
+        })?;
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
             Self::from_json(&text, &name, folder)
         } else {
@@ -108,7 +112,7 @@ impl Spec {
                 traffic.transport = None;
             }
             traffic.scheme = SchemeChoice::preset(id);
-            spec.source.changed(&format!("traffic[{i}].scheme"), &format!("scheme={id}"));
+            spec.source.changed(&format!("traffic[{i}].scheme"), format!("scheme \"{id}\""));
         }
         spec
     }
@@ -117,7 +121,7 @@ impl Spec {
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut spec = self.clone();
         spec.document.seed = seed;
-        spec.source.changed("seed", &format!("seed={seed}"));
+        spec.source.changed("seed", format!("seed {seed}"));
         spec
     }
 
@@ -128,10 +132,10 @@ impl Spec {
     /// # Errors
     /// When there is no such key or the value does not fit it.
     pub fn set(&self, key: &str, value: &str) -> Result<Self, Problems> {
-        let change = format!("{}={}", key.trim(), value.trim());
+        let option = format!("--set \"{}={}\"", key.trim(), value.trim());
         let mut source = self.source.clone();
         let refuse = |problem: String, right: String| Problem {
-            file: format!("change \"{change}\""),
+            file: option.clone(),
             line: None,
             key: key.trim().to_string(),
             problem,
@@ -140,8 +144,25 @@ impl Spec {
         let value = source::read_value(value).map_err(|e| refuse(e, "write it as in TOML".into()))?;
         let mut root = serde_json::to_value(&self.document).map_err(|e| refuse(e.to_string(), String::new()))?;
         let path = place(&mut root, key.trim(), value).map_err(|(problem, right)| refuse(problem, right))?;
-        source.changed(&path, &change);
-        Self::from_value(root, source)
+        source.changed(&path, option.clone());
+        Self::from_value(root, source).map_err(|problems| self.with_nearest_key(key.trim(), problems))
+    }
+
+    /// The same problems; where there is no such key at all, with the keys elsewhere in the spec that end in its last word.
+    fn with_nearest_key(&self, key: &str, problems: Problems) -> Problems {
+        let word = key.rsplit('.').next().unwrap_or(key);
+        let mut known = Vec::new();
+        if let Ok(root) = serde_json::to_value(&self.document) {
+            keys_of(&root, "", &mut known);
+        }
+        let near: Vec<String> = known.into_iter().filter(|known| known.rsplit('.').next() == Some(word)).collect();
+        problems.map(|mut problem| {
+            let of_key = key.starts_with(&problem.key) && problem.problem == shape::NO_KEY;
+            if of_key && !near.is_empty() && !problem.right.starts_with("did you mean") {
+                problem.right = format!("did you mean \"{}\"?", near[..near.len().min(3)].join("\" or \""));
+            }
+            problem
+        })
     }
 
     /// Finds out whether the spec makes sense, and fills in what was left out. Files that it names are read.
@@ -150,6 +171,27 @@ impl Spec {
     /// All problems that can be found at once, with file, line and key.
     pub fn check(&self) -> Result<CheckedSpec, Problems> {
         check::check(self)
+    }
+}
+
+/// The paths of all keys below `value`; a table of a list that has a name goes by it.
+fn keys_of(value: &Value, path: &str, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(values) => {
+            for (key, value) in values {
+                let inner = source::key_in(path, key);
+                keys_of(value, &inner, keys);
+                keys.push(inner);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Some(name) = item.get("name").and_then(Value::as_str) {
+                    keys_of(item, &source::key_in(path, name), keys);
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -231,9 +273,19 @@ impl CheckedSpec {
         &self.measure
     }
 
+    /// Its hosts, by name and by number.
+    pub fn host_names(&self) -> HostNames {
+        HostNames::new(&self.network.graph.names[..self.network.graph.hosts as usize])
+    }
+
     /// What a reader of the results should know.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// The same, and whether no message will fall into the measured window, as far as a short look tells.
+    pub fn foreseen(&self) -> Vec<String> {
+        self.warnings.iter().cloned().chain(crate::unmeasured::foreseen(self)).collect()
     }
 
     /// One more thing that a reader of the results should know.

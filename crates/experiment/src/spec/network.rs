@@ -7,6 +7,7 @@ use super::document::{
 };
 use super::lanes::Needs;
 use super::shape::advice;
+use super::topology_file;
 use fanin_cc::aqm::{pi, red};
 use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::topology::{
@@ -37,13 +38,18 @@ pub fn check_network(
     needs: &Needs,
     checker: &mut Checker<'_>,
 ) -> Option<NetworkConfig> {
-    fill_topology(&mut network.topology);
-    let graph = build_topology(&network.topology)
-        .map_err(|error| {
-            let (path, problem, right) = explain(&network.topology, &error);
-            checker.fail(&path, problem, right);
-        })
-        .ok();
+    let graph = match &mut network.topology {
+        file @ Topology::File(_) => topology_file::read(file, &mut network.links, build_topology, checker),
+        topology => {
+            fill_topology(topology);
+            build_topology(topology)
+                .map_err(|error| {
+                    let (path, problem, right) = explain(topology, &error);
+                    checker.fail(&path, problem, right);
+                })
+                .ok()
+        }
+    };
     let packet = check_packet(&network.packet, checker);
     let header = network.packet.header.get().saturating_add(u64::from(needs.extra));
     let wire = network.packet.payload.get().saturating_add(header);
@@ -142,7 +148,8 @@ fn fill_topology(topology: &mut Topology) {
         | Topology::FatTree { .. }
         | Topology::HpccFatTree {}
         | Topology::RccTree {}
-        | Topology::Graph { .. } => {}
+        | Topology::Graph { .. }
+        | Topology::File(_) => {}
     }
 }
 
@@ -205,6 +212,10 @@ fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
             let named = |l: &document::GraphLink| NamedLink::new(&l.between[0], &l.between[1], l.rate, l.delay);
             let links = links.iter().map(named).collect();
             Explicit { hosts: hosts.clone(), switches: switches.clone(), links }.build()
+        }
+        // It has become a graph before.
+        Topology::File(file) => {
+            Err(TopologyError { parameter: "file".into(), problem: format!("{} is not read", file.file) })
         }
     }
 }

@@ -23,6 +23,9 @@ pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
     walk.found
 }
 
+/// What is wrong with a key that is not known.
+pub const NO_KEY: &str = "there is no such key";
+
 /// Most names that a wrong one is compared with.
 const MOST_COMPARED: usize = 10_000;
 
@@ -211,13 +214,25 @@ impl<'a> Walk<'a> {
     /// Chooses among tables, by a key that names the choice or by a key that only one of them has.
     fn table_branch(&mut self, values: &Map<String, Value>, tables: &[&'a Value], path: &str) {
         let constant = |table: &'a Value, key: &str| self.constant(table, key);
-        let tag =
-            properties(tables[0]).map(|(key, _)| key).find(|tag| tables.iter().all(|t| constant(t, tag).is_some()));
-        if let (Some(tag), true) = (tag, tables.len() > 1) {
+        // One without the tag is chosen by a key of its own.
+        let is_tag = |tag: &&str| {
+            let fits = |t: &&'a Value| constant(t, tag).is_some() || properties(t).all(|(key, _)| key != *tag);
+            tables.iter().filter(|t| constant(t, tag).is_some()).count() > 1 && tables.iter().all(fits)
+        };
+        let tag = properties(tables[0]).map(|(key, _)| key).find(is_tag);
+        if let Some(tag) = tag {
+            let without = |t: &&&'a Value| constant(t, tag).is_none();
+            let own: Vec<(&Value, &str)> =
+                tables.iter().filter(without).filter_map(|t| own_key(t, tables).map(|key| (*t, key))).collect();
+            if let Some((table, _)) = own.iter().find(|(_, key)| values.contains_key(*key)) {
+                return self.object(values, table, path);
+            }
             let known: Vec<&str> = tables.iter().filter_map(|t| constant(t, tag)).collect();
             let at = key_in(path, tag);
             let Some(choice) = values.get(tag) else {
-                return self.miss(&at, "this key is missing", format!("write one of \"{}\"", known.join("\", \"")));
+                let or: String = own.iter().map(|(_, key)| format!(", or give the key {key} instead")).collect();
+                let right = format!("write one of \"{}\"{or}", known.join("\", \""));
+                return self.miss(&at, "this key is missing", right);
             };
             match tables.iter().find(|t| constant(t, tag) == choice.as_str() && choice.is_string()) {
                 Some(table) => self.object(values, table, path),
@@ -241,7 +256,7 @@ impl<'a> Walk<'a> {
             // A table of one key whose name is the choice: the key is what is wrong.
             Some(key) if values.len() == 1 && own.len() == tables.len() => {
                 let at = key_in(path, key);
-                self.miss(&at, "there is no such key", advice(key, own));
+                self.miss(&at, NO_KEY, advice(key, own));
             }
             _ => {
                 self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", ")))
@@ -256,7 +271,7 @@ impl<'a> Walk<'a> {
             match schema.get("properties").and_then(|p| p.get(key)) {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
-                    self.miss(&key_in(path, key), "there is no such key", advice(key, known.iter().copied()));
+                    self.miss(&key_in(path, key), NO_KEY, advice(key, known.iter().copied()));
                 }
                 None => {}
             }

@@ -15,7 +15,7 @@ pub struct Source {
     pub folder: PathBuf,
     /// Lines of keys by path.
     lines: BTreeMap<String, u32>,
-    /// Changes by path, as they were written.
+    /// Where values that were changed come from, by path: the option, as it was written.
     changes: BTreeMap<String, String>,
 }
 
@@ -24,16 +24,23 @@ impl Source {
         Self { file: file.to_string(), folder: folder.to_path_buf(), ..Self::default() }
     }
 
-    /// Notes that the value of a key comes from a change and not from the file.
-    pub fn changed(&mut self, path: &str, change: &str) {
-        self.changes.insert(path.to_string(), change.to_string());
+    /// Notes that the value of a key does not come from the file, but from an option of this text.
+    pub fn changed(&mut self, path: &str, option: String) {
+        self.changes.insert(path.to_string(), option);
+    }
+
+    /// The option that a key comes from: one that set it or a table around it, or that made the table by a key in it.
+    fn change_of(&self, path: &str) -> Option<&String> {
+        let within = |changed: &str| changed.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let made = || self.changes.iter().find(|(changed, _)| within(changed)).map(|(_, option)| option);
+        let set = around(path).find_map(|path| self.changes.get(path));
+        set.or_else(|| if path.is_empty() || self.lines.contains_key(path) { None } else { made() })
     }
 
     /// A problem with the key at `path`. Its line is that of the nearest key around it that is there.
     pub fn problem(&self, path: &str, problem: impl Into<String>, right: impl Into<String>) -> Problem {
-        let change = around(path).find_map(|path| self.changes.get(path));
-        let (file, line) = match change {
-            Some(change) => (format!("change \"{change}\""), None),
+        let (file, line) = match self.change_of(path) {
+            Some(option) => (option.clone(), None),
             None => (self.file.clone(), around(path).find_map(|path| self.lines.get(path)).copied()),
         };
         Problem { file, line, key: path.to_string(), problem: problem.into(), right: right.into() }
@@ -69,11 +76,14 @@ impl Source {
     /// Reads JSON.
     pub fn read_json(&mut self, text: &str) -> Result<Value, Problems> {
         serde_json::from_str(text).map_err(|error| {
+            let what = error.to_string();
+            let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+            let what = if error.is_eof() { "it ends in the middle" } else { what };
             Problem {
                 file: self.file.clone(),
                 line: u32::try_from(error.line()).ok(),
                 key: String::new(),
-                problem: format!("this is no JSON: {error}"),
+                problem: format!("this is no JSON: {what}, in column {}", error.column()),
                 right: String::new(),
             }
             .into()

@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Size, Tcp, Think, Timeout, Traffic, Transport,
 };
+use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
@@ -14,19 +15,16 @@ use fanin_endpoint::tcp;
 use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload as workload;
-use fanin_workload::{Cdf, FlowList, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
+use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
 const MAX_MESSAGES: f64 = 3e7;
 
 /// Most traffics times hosts: each traffic looks at all hosts, also to find out whether it makes sense.
 const MOST_PLACES: usize = 20_000_000;
-
-/// Largest file that a spec may name, in bytes: as many flows as a run may have fit.
-const LARGEST_FILE: u64 = 1 << 30;
 
 /// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
 const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
@@ -47,11 +45,12 @@ pub fn own_transport(id: &str) -> Option<Transport> {
     Settings::preset(id).map(|scheme| transport_of(&scheme))
 }
 
-/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in.
+/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in. `from` and
+/// `until` bound the measured window.
 pub fn check_traffics(
     document: &mut Document,
     network: Option<&NetworkConfig>,
-    until: Time,
+    (from, until): (Time, Time),
     checker: &mut Checker<'_>,
 ) -> Option<Traffics> {
     let classes: Vec<String> = document.network.classes.iter().flatten().map(|class| class.name.clone()).collect();
@@ -87,6 +86,7 @@ pub fn check_traffics(
             && let Some((workload, flows)) = one.workload(traffic, setting, until)
         {
             messages += flows;
+            one.warn_of_none_measured(&workload, (from, until));
             workloads.push(workload);
         }
     }
@@ -125,7 +125,7 @@ struct Setting<'a> {
     places: Places,
     hosts: u32,
     names: &'a [String],
-    number_of: OnceCell<HashMap<String, u32>>,
+    host_names: OnceCell<HostNames>,
 }
 
 impl<'a> Setting<'a> {
@@ -134,12 +134,16 @@ impl<'a> Setting<'a> {
         let (host_links, tor_uplinks) = graph.capacities();
         let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
         let names = &graph.names[..graph.hosts as usize];
-        Self { places, hosts: graph.hosts, names, number_of: OnceCell::new() }
+        Self { places, hosts: graph.hosts, names, host_names: OnceCell::new() }
     }
 
-    /// The number of each host by its name; made only where a traffic names hosts.
+    /// The hosts by name; made only where a traffic names hosts.
+    fn host_names(&self) -> &HostNames {
+        self.host_names.get_or_init(|| HostNames::new(self.names))
+    }
+
     fn number_of(&self) -> &HashMap<String, u32> {
-        self.number_of.get_or_init(|| self.names.iter().cloned().zip(0..).collect())
+        self.host_names().number_of()
     }
 }
 
@@ -328,6 +332,29 @@ impl One<'_, '_> {
         }
     }
 
+    /// Says so where it is known already that no message of this traffic is posted in the measured window.
+    fn warn_of_none_measured(&mut self, workload: &workload::Traffic, (from, until): (Time, Time)) {
+        let mut warn = |what: String| self.checker.warnings.push(format!("{}: {what}", self.path));
+        if let workload::Pattern::List(list) = &workload.pattern
+            && list.flows_in_order().is_empty()
+        {
+            return warn("its file has no messages".into());
+        }
+        let Some((first, last)) = workload.starts() else { return };
+        let when = if first == last { format!("at {first}") } else { format!("from {first} to {last}") };
+        if last < from {
+            warn(format!(
+                "no message is measured: they start {when}, and what starts before measure.warm_up = {from} does not \
+                 count; shorten the warm-up, or start them later"
+            ));
+        } else if first >= until {
+            warn(format!(
+                "no message is sent: they start {when}, and the measured window ends at {until}; lengthen \
+                 measure.window, or start them earlier"
+            ));
+        }
+    }
+
     fn workload_error(&mut self, error: WorkloadError) {
         match error {
             WorkloadError::Key { key: "network", problem, right } => {
@@ -482,10 +509,13 @@ impl One<'_, '_> {
             }
             Pattern::List { file } => {
                 let (text, path) = self.read_flows(file)?;
-                match FlowList::from_text(&text, &path.display().to_string(), setting.hosts) {
-                    Ok(list) => workload::Pattern::List(list),
-                    Err(error) => {
-                        self.workload_error(error);
+                match setting.host_names().flows_of(&path.display().to_string(), &text) {
+                    Ok((list, ignored)) => {
+                        self.checker.warnings.extend(ignored);
+                        workload::Pattern::List(list)
+                    }
+                    Err(problem) => {
+                        self.checker.problems.push(problem);
                         return None;
                     }
                 }
@@ -555,9 +585,12 @@ impl One<'_, '_> {
                 shape: pareto.shape,
                 cap: pareto.cap.map(|cap| cap.get()),
             },
-            Size::Cdf(name) => match Cdf::built_in(name) {
-                Ok(cdf) => SizeDistribution::Cdf(cdf),
-                Err(_) => {
+            Size::Cdf(name) => match self.built_in(name) {
+                Some((known, cdf)) => {
+                    traffic.size = Some(Size::Cdf(known.into()));
+                    SizeDistribution::Cdf(cdf)
+                }
+                None => {
                     let known = advice(name, Cdf::BUILT_IN);
                     let (text, path) =
                         self.read("size.cdf", name, &format!("; or a built-in distribution ({known})"))?;
@@ -587,17 +620,17 @@ impl One<'_, '_> {
         Some(sizes)
     }
 
+    /// A built-in distribution with its name, however that is written; a file of the same name goes before it.
+    fn built_in(&self, written: &str) -> Option<(&'static str, Cdf)> {
+        let known = Cdf::name(written)?;
+        let file = written != known && self.checker.source.folder.join(written).is_file();
+        let cdf = Cdf::built_in(known).ok().filter(|_| !file)?;
+        Some((known, cdf))
+    }
+
     /// The text of a file that the spec names, and its path; `None` after noting a problem.
     fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
-        let path = self.checker.source.folder.join(name);
-        match text_of(&path) {
-            Ok(text) => Some((text, path)),
-            Err(error) => {
-                let right = format!("name a file, relative to the spec's folder{or}");
-                self.fail(key, format!("{} cannot be read: {error}", path.display()), right);
-                None
-            }
-        }
+        self.checker.read(&format!("{}.{key}", self.path), name, or)
     }
 
     /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find it
@@ -640,16 +673,4 @@ impl One<'_, '_> {
         }
         (numbers.len() == names.len()).then_some(Some(numbers))
     }
-}
-
-/// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
-fn text_of(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !about.is_file() {
-        return Err("it is no file".into());
-    }
-    if about.len() > LARGEST_FILE {
-        return Err(format!("it has {} bytes; at most {LARGEST_FILE} are possible", about.len()));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }

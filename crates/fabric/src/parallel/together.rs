@@ -4,7 +4,9 @@ use super::Parts;
 use crate::config::NetworkConfig;
 use crate::flows::Flows;
 use crate::messages::Table;
-use crate::results::{ClassCounters, FlowRecord, Hop, Incidents, PortCounters, Totals, TrafficCounters, What};
+use crate::results::{
+    ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters, What,
+};
 use crate::sim::Simulation;
 use fanin_engine::{Event, Order};
 use fanin_units::{NodeId, PortId, Time};
@@ -339,6 +341,16 @@ impl Parts {
     /// See [`Simulation::hops_left_out`].
     pub fn hops_left_out(&self) -> u64 {
         self.any().hops_left_out()
+    }
+
+    /// See [`Simulation::host_waits`].
+    pub fn host_waits(&self) -> &[HostWait] {
+        self.any().host_waits()
+    }
+
+    /// See [`Simulation::host_waits_left_out`].
+    pub fn host_waits_left_out(&self) -> u64 {
+        self.any().host_waits_left_out()
     }
 
     /// See [`Simulation::circular_wait`]: there is none in a network that may be cut.

@@ -136,7 +136,8 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         }
         let scheme = &traffics[flow.traffic as usize].scheme;
         let Settings::Dart(_, params) = scheme else { continue };
-        let launch = scheme.launch(flow.bytes, 0);
+        let connection = traffics[flow.traffic as usize].endpoint.connection;
+        let launch = scheme.launch(flow.bytes, 0, connection);
         let two_lanes = scheme.lanes() != Lanes::One;
         let (mut tokens, mut lane, mut deflected) = (launch.tokens, launch.lane, 0);
         assert_eq!((way[0].node.0, way[0].queued), (flow.src, 0), "{way:?}");

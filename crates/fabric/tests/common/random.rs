@@ -150,7 +150,7 @@ pub enum Schemes {
 // they still wait, and may never get through, which is its nature and not the fabric's.
 fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
     let presets: Vec<&str> = fanin_cc::rows().iter().flat_map(|r| r.presets.iter().copied()).collect();
-    let pinned = |id: &&str| fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0).pinned;
+    let pinned = |id: &&str| fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0, false).pinned;
     let presets: Vec<&str> = presets.into_iter().filter(|id| schemes == Schemes::All || !pinned(id)).collect();
     (
         prop::sample::select(presets),

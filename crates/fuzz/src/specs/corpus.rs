@@ -8,7 +8,20 @@ use toml::{Table, Value};
 /// Files that specs may name, beside them.
 pub fn files() -> &'static [(&'static str, &'static str)] {
     &[
-        ("flows.csv", "src,dst,bytes,start_us,group\n0,1,8000,0,\n1,2,5000,2.5,3\n2,0,100,2.5,3\n"),
+        ("flows.csv", "src,dst,bytes,start_us,group\n0,1,8000,0,\n1,h2,5000,2.5,3\nh2,0,100,2.5,3\n"),
+        (
+            "links.csv",
+            "a,b,rate,delay\nh0,sw0,10 Gbps,1 us\nh1,sw0,10 Gbps,1 us\nh2,s1,10 Gbps,1 us\nh3,s1,1 Gbps,1 us\nsw0,s1,10 Gbps,1 us\n",
+        ),
+        ("nodes.csv", "name,kind\nh0,host\nh1,host\nh2,host\nh3,host\nsw0,switch\ns1,switch\n"),
+        (
+            "topology.txt",
+            "6 2 5\n4 5\n0 4 10Gbps 1us 0.001\n1 4 10Gbps 1us 0\n2 5 10Gbps 1us 0\n3 5 1Gbps 1us 0\n4 5 10Gbps 1us 0\n",
+        ),
+        (
+            "tree.topo",
+            "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\nDownlink_Latency_ns 1000\n",
+        ),
         ("sizes.txt", "0 0\n1000 50 # half\n20000 100\n"),
         ("trace.txt", "2\n0 1 3 100 1000 2.000000000\n1 2 3 200 5000 2.000001000\n"),
         (
@@ -26,6 +39,10 @@ const TOPOLOGIES: &[&str] = &[
     "{ kind = \"fat-tree\", k = 4, link = \"10 Gbps\", delay = \"1 us\" }",
     "{ kind = \"clos\", pods = 2, tors = 2, hosts = 2, uplinks = 2, aggs = 2, agg_uplinks = 1, cores = 2, link = \"10 Gbps\", delay = \"1 us\", fabric_link = \"40 Gbps\", fabric_delay = \"1 us\" }",
     "{ kind = \"hpcc-fat-tree\" }",
+    "{ file = \"links.csv\" }",
+    "{ file = \"links.csv\", format = \"links\", nodes = \"nodes.csv\" }",
+    "{ file = \"topology.txt\", format = \"ns3\" }",
+    "{ file = \"tree.topo\" }",
     "{ kind = \"graph\", hosts = [\"h0\", \"h1\", \"h2\", \"h3\"], switches = [\"sw0\", \"s1\"], links = [{ between = [\"h0\", \"sw0\"], rate = \"10 Gbps\", delay = \"1 us\" }, { between = [\"h1\", \"sw0\"], rate = \"10 Gbps\", delay = \"1 us\" }, { between = [\"h2\", \"s1\"], rate = \"10 Gbps\", delay = \"1 us\" }, { between = [\"h3\", \"s1\"], rate = \"1 Gbps\", delay = \"1 us\" }, { between = [\"sw0\", \"s1\"], rate = \"10 Gbps\", delay = \"1 us\" }] }",
 ];
 

@@ -78,7 +78,7 @@ fn every_field_of_the_json_files_is_described() {
 fn the_page_is_made_of_whole_tables() {
     let page = markdown();
     assert!(page.contains("\n### hops\n\nOne row per packet and node"));
-    assert!(page.contains("\n| `utilisation` |  | `bytes` as a share"));
+    assert!(page.contains("\n| `utilisation` |  | Bytes on the wire in the measured window as a share"));
     assert!(page.contains("\n| `network.drops.buffer` | No buffer for a lossy class. |\n"));
     for line in page.lines().filter(|line| line.starts_with('|')) {
         let cells = line.matches('|').count() - 1;

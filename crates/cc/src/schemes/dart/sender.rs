@@ -15,6 +15,9 @@ pub struct Flow {
     dcqcn: dcqcn::Flow,
     line: u64,
     bdp: u64,
+    /// Whether it has something to send, or on the way: it counts in [`Pair::open`]. Only a connection that stays open can be
+    /// without.
+    busy: bool,
     /// Whether an ACK came for it: from then on the bucket holds it back.
     acked: bool,
     /// The share when it was last heard, for those who watch.
@@ -27,7 +30,7 @@ pub struct Flow {
 /// is gone, exact to the last bit: that time is `free_at` and `rest / (C parts)` of a picosecond.
 #[derive(Clone, Debug, Default)]
 pub struct Pair {
-    /// Messages that are open.
+    /// Messages that are open; those that follow one another on a connection without a pause are one.
     pub open: u32,
     /// The share last told, all of the line until then.
     share: Option<Share>,
@@ -88,6 +91,18 @@ impl Pair {
     }
 }
 
+impl Flow {
+    /// It has nothing more to send for now.
+    fn leave(&mut self, pair: &mut Pair) {
+        pair.open -= self.busy as u32;
+        self.busy = false;
+        if pair.open == 0 {
+            // row C6: the receiver has forgotten this host as well
+            *pair = Pair::default();
+        }
+    }
+}
+
 impl Sender for Flow {
     type Params = Params;
     type Shared = Pair;
@@ -101,6 +116,7 @@ impl Sender for Flow {
             // row C1
             line: path.line_rate.as_bps(),
             bdp: path.network_bdp.max(1),
+            busy: true,
             acked: false,
             share: cx.shared.share(),
         }
@@ -124,6 +140,10 @@ impl Sender for Flow {
     #[inline(always)]
     fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params, Pair>) -> u32 {
         let p = cx.params;
+        if !self.busy {
+            self.busy = true;
+            cx.shared.open += 1;
+        }
         if p.apportion {
             cx.shared.charge(sent.wire, self.line, cx.now);
             self.share = cx.shared.share();
@@ -174,13 +194,16 @@ impl Sender for Flow {
         see("cap_bps", self.line as f64 * parts as f64 / of as f64);
     }
 
+    /// Row C6 on a connection that stays open: what it had has arrived, so it owes and is owed nothing. What is posted next
+    /// begins as a message with a flow of its own does (III-A); only the reaction point is the connection's and goes on.
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params, Pair>) {
+        self.acked = false;
+        self.leave(cx.shared);
+    }
+
     fn close(&mut self, cx: &mut Cx<'_, Params, Pair>) {
         let p = cx.params;
         self.dcqcn.close(&mut cx.inner(&p.dcqcn, &mut ()));
-        cx.shared.open -= 1;
-        if cx.shared.open == 0 {
-            // row C6: the receiver has forgotten this host as well
-            *cx.shared = Pair::default();
-        }
+        self.leave(cx.shared);
     }
 }

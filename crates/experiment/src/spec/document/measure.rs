@@ -55,7 +55,7 @@ fn drain_limit() -> Time {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ideal {
-    /// The same message alone on the same path, store-and-forward.
+    /// The same message alone on the same path, store-and-forward, with the network's headers: the same under every scheme.
     #[default]
     StoreAndForward,
     /// The formula of the HPCC simulator (not yet).

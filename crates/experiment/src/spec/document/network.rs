@@ -159,6 +159,43 @@ pub enum Topology {
         /// The links.
         links: Vec<GraphLink>,
     },
+    /// A network in a file of its own: a comma-separated table of links, a topology file of the ns-3 HPCC simulator, or
+    /// a tree of htsim (`.topo`). The resolved spec has it written out as a graph, so that results stand alone. From
+    /// ns-3's files come losses on links too; an entry of `network.links` for the same two nodes replaces them. From
+    /// htsim's come the links, with half of a switch's latency on each, and not the queues: those are `network.buffer`.
+    #[serde(untagged)]
+    File(TopologyFile),
+}
+
+/// A network in a file of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyFile {
+    /// The file; relative to the spec's folder. In a table of links the first line names the columns `a` and `b` (names
+    /// of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a link, the same both
+    /// ways. Hosts and switches have the names that they have there; host n of the ns-3 simulator is called "h" and n,
+    /// switch n "s" and n, and htsim's are h0, tor0, agg0, core0 and so on.
+    pub file: String,
+    /// What kind of file it is. Default: what its first line looks like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<TopologyFormat>,
+    /// Beside a table of links, a comma-separated file with the columns `name` and `kind` (host or switch), relative to
+    /// the spec's folder. Hosts are numbered in its order. Default: a node that is linked to one other node only is a
+    /// host, all others are switches, and hosts are numbered in the order in which links name them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<String>,
+}
+
+/// What kind of file a topology is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TopologyFormat {
+    /// A topology file of the ns-3 HPCC simulator.
+    Ns3,
+    /// A fat tree of htsim.
+    Htsim,
+    /// A table of links.
+    Links,
 }
 
 /// One link of any graph.
@@ -219,7 +256,15 @@ pub enum Buffer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PerPort {
-    /// Bytes per port.
+    /// Bytes per port of a switch. What they count depends on the class. Lossy: what waits at an egress port, all lossy
+    /// queues of the port together. A packet that would be more is dropped, as by a drop-tail queue of this size in
+    /// ns-3 or htsim. Lossless: what came in by an ingress port and still waits in the switch, at whatever egress port,
+    /// as in the input queues of htsim's lossless mode; several lossless classes have equal parts. An ingress that
+    /// holds its part less `headroom` pauses its sender (PFC); what is under way by then fits into the headroom, so
+    /// nothing is dropped, and only a `headroom` that was set too small can lose packets. The queue at an egress port
+    /// has no limit of its own then: it may hold what all ingress ports may. (The switch of the ns-3 HPCC simulator
+    /// counts by ingress port too, but out of one memory for all ports: that is `pool`.) Control packets, and packets
+    /// that find their egress idle, count nowhere.
     pub per_port: Bytes,
     /// What classes are that do not say so themselves.
     pub policy: Policy,

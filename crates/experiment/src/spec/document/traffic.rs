@@ -172,8 +172,9 @@ pub enum Pattern {
         #[serde(default)]
         pause: Time,
     },
-    /// Messages from a comma-separated file whose first line names its columns: src, dst (host numbers), bytes,
-    /// start_us (or _ps, _ns, _ms, _s), and group if wanted.
+    /// Messages from a comma-separated file whose first line names its columns: src, dst (names of hosts, or their
+    /// numbers from 0), bytes, start_us (or _ps, _ns, _ms, _s), and group if wanted. Other columns are not used. Where
+    /// hosts have numbers for names, a number is a name.
     List {
         /// The file; relative to the spec's folder.
         file: String,
@@ -242,7 +243,7 @@ pub enum Size {
     Uniform([Bytes; 2]),
     /// Pareto.
     Pareto(Pareto),
-    /// A built-in distribution (WebSearch, FB_Hadoop, AliStorage), or a file with "bytes percent" in each line,
+    /// A built-in distribution (WebSearch, FB_Hadoop, AliStorage, in capitals or not), or a file with "bytes percent" in each line,
     /// relative to the spec's folder.
     Cdf(String),
     /// The points of a distribution: bytes, and percent of messages up to this size.

@@ -562,9 +562,14 @@ fn changes_are_named_in_errors() {
     let window = error("measure.window", "4");
     assert_eq!(
         window,
-        "change \"measure.window=4\": measure.window: 4 is not what belongs here; write a time with its unit, like \"5 us\""
+        "--set \"measure.window=4\": measure.window: 4 is not what belongs here; write a time with its unit, like \"5 us\""
     );
     assert!(error("measure.windo", "4 us").contains("measure.windo: there is no such key; did you mean \"window\"?"));
+    // A key that is nowhere is not looked for in the file, and one that lies elsewhere is found.
+    let nowhere = error("mesure.window", "4 us");
+    assert_eq!(nowhere, "--set \"mesure.window=4 us\": mesure: there is no such key; did you mean \"measure\"?",);
+    assert!(error("window", "4 us").ends_with("window: there is no such key; did you mean \"measure.window\"?"));
+    assert!(error("queries.degree", "4").ends_with("did you mean \"traffic.queries.pattern.degree\"?"));
     assert!(error("traffic[9].ecn", "true").contains("there is no entry 9; there are 4"));
     assert!(error("traffic.web2.ecn", "true").contains("traffic has no entry \"web2\"; did you mean \"web\"?"));
     assert!(error("seed.x", "1").contains("seed is not a table"));
@@ -574,21 +579,21 @@ fn changes_are_named_in_errors() {
     // A change that is possible in shape but not in meaning is named too, and so is a scheme that is not there.
     let late = spec.set("traffic[0].pattern.degree", "99").unwrap().check().unwrap_err().to_string();
     assert!(
-        late.starts_with("change \"traffic[0].pattern.degree=99\": traffic[0].pattern.degree: 99 different"),
+        late.starts_with("--set \"traffic[0].pattern.degree=99\": traffic[0].pattern.degree: 99 different"),
         "{late}"
     );
     let named = spec.set("traffic.queries.pattern.degree", "99").unwrap().check().unwrap_err().to_string();
-    assert!(named.starts_with("change \"traffic.queries.pattern.degree=99\": traffic[0].pattern.degree"), "{named}");
+    assert!(named.starts_with("--set \"traffic.queries.pattern.degree=99\": traffic[0].pattern.degree"), "{named}");
     // So is one of which a part is wrong.
     let pool = spec.set("network.buffer", "{ pool = \"1 KB\", policy = \"lossy\" }").unwrap().check().unwrap_err();
     let pool = pool.to_string();
     assert!(
-        pool.starts_with("change \"network.buffer=") && pool.contains(": network.buffer.pool: 1 KB is no"),
+        pool.starts_with("--set \"network.buffer=") && pool.contains(": network.buffer.pool: 1 KB is no"),
         "{pool}"
     );
     let scheme = spec.with_scheme("nonesuch").check().unwrap_err().to_string();
     assert!(
-        scheme.contains("change \"scheme=nonesuch\": traffic[1].scheme: there is no scheme \"nonesuch\"; known: dart"),
+        scheme.contains("scheme \"nonesuch\": traffic[1].scheme: there is no scheme \"nonesuch\"; known: dart"),
         "{scheme}"
     );
 }

@@ -3,6 +3,7 @@
 mod arbitrary;
 mod errors;
 mod examples;
+mod own_data;
 
 use super::*;
 

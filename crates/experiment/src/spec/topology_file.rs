@@ -1,0 +1,134 @@
+//! A network in a file of its own: read, and written out as a graph, so that a resolved spec stands alone.
+
+use super::check::Checker;
+use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
+use crate::error::Problem;
+use crate::{hpcc::ordinary, htsim};
+use fanin_fabric::topology::{Graph, TopologyError};
+use fanin_formats::Error;
+use fanin_formats::tables::LinkTable;
+
+const FILE: &str = "network.topology.file";
+const NODES: &str = "network.topology.nodes";
+
+/// What a file says about a network.
+struct Network {
+    topology: Topology,
+    losses: Vec<LinkChange>,
+    warnings: Vec<String>,
+    /// The line of each link, where it is known.
+    lines: Vec<u32>,
+}
+
+/// The graph that a file describes; `None` after noting a problem. The topology becomes the graph written out, and
+/// losses of links that the spec does not change are added to `changes`.
+pub fn read(
+    topology: &mut Topology,
+    changes: &mut Vec<LinkChange>,
+    build: impl Fn(&Topology) -> Result<Graph, TopologyError>,
+    checker: &mut Checker<'_>,
+) -> Option<Graph> {
+    let Topology::File(about) = &*topology else { return None };
+    let nodes = about.nodes.clone();
+    let (text, path) = checker.read(FILE, &about.file, "")?;
+    let file = path.display().to_string();
+    let Some(format) = about.format.or_else(|| looks_like(&text)) else {
+        let problem = format!("{file} is no topology that is known");
+        let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, \
+                     Podsize first), or a table of links whose first line is a,b,rate,delay";
+        checker.fail(FILE, problem, right);
+        return None;
+    };
+    let nodes = match (nodes, format) {
+        (Some(nodes), TopologyFormat::Links) => Some(checker.read(NODES, &nodes, "")?),
+        (Some(_), _) => {
+            let problem = "only a table of links has a table of nodes beside it";
+            checker.fail(NODES, problem, format!("leave it out: {file} says which nodes are hosts"));
+            return None;
+        }
+        (None, _) => None,
+    };
+    let nodes = nodes.map(|(text, path)| (path.display().to_string(), text));
+    let network = match network_of(format, &file, &text, nodes.as_ref().map(|(file, text)| (&**file, &**text))) {
+        Ok(network) => network,
+        Err(problem) => {
+            checker.problems.push(problem);
+            return None;
+        }
+    };
+    checker.warnings.extend(network.warnings);
+    *topology = network.topology;
+    match build(topology) {
+        Ok(graph) => {
+            let pair = |change: &LinkChange| {
+                let [a, b] = &change.between;
+                if a < b { [a.clone(), b.clone()] } else { [b.clone(), a.clone()] }
+            };
+            let changed: Vec<[String; 2]> = changes.iter().map(pair).collect();
+            changes.extend(network.losses.into_iter().filter(|loss| !changed.contains(&pair(loss))));
+            Some(graph)
+        }
+        Err(error) => {
+            checker.problems.push(explain(&error, file, &network.lines, nodes.is_none()));
+            None
+        }
+    }
+}
+
+/// The kind of file that a text looks like: by its first line, without htsim's comments.
+fn looks_like(text: &str) -> Option<TopologyFormat> {
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    let line = lines.map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let word = line.split_whitespace().next()?.to_ascii_lowercase();
+    match &*word {
+        _ if line.contains(',') => Some(TopologyFormat::Links),
+        "nodes" | "tiers" | "podsize" | "tier" => Some(TopologyFormat::Htsim),
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) => Some(TopologyFormat::Ns3),
+        _ => None,
+    }
+}
+
+fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&str, &str)>) -> Result<Network, Problem> {
+    let (topology, losses, warnings, lines) = match format {
+        TopologyFormat::Ns3 => {
+            let (topology, losses, warnings) = ordinary::topology(text, file)?;
+            (topology, losses, warnings, Vec::new())
+        }
+        TopologyFormat::Htsim => {
+            let (topology, warnings) = htsim::topology(text, file)?;
+            (topology, Vec::new(), warnings, Vec::new())
+        }
+        TopologyFormat::Links => {
+            let LinkTable { hosts, switches, links, warnings } = LinkTable::read(file, text, nodes)?;
+            let lines = links.iter().map(|link| link.line).collect();
+            let link =
+                |l: fanin_formats::tables::LinkRow| GraphLink { between: [l.a, l.b], rate: l.rate, delay: l.delay };
+            let links = links.into_iter().map(link).collect();
+            let warnings = warnings.iter().map(ToString::to_string).collect();
+            (Topology::Graph { hosts, switches, links }, Vec::new(), warnings, lines)
+        }
+    };
+    Ok(Network { topology, losses, warnings, lines })
+}
+
+/// What makes the network of a file impossible, with the line where there is one.
+fn explain(error: &TopologyError, file: String, lines: &[u32], by_links: bool) -> Problem {
+    let parameter = &error.parameter;
+    let (problem, right) = error.problem.split_once("; ").unwrap_or((&error.problem, ""));
+    let link = parameter.strip_prefix("links[").and_then(|rest| rest.split_once(']'));
+    let link = link.and_then(|(number, key)| Some((number.parse::<usize>().ok()?, key.trim_start_matches('.'))));
+    let (line, problem) = match link {
+        Some((number, key)) => {
+            let which = if lines.is_empty() { format!("link {}: ", number + 1) } else { String::new() };
+            let problem = format!("{which}{key} {problem}");
+            (lines.get(number).copied().unwrap_or(0), problem.trim().to_string())
+        }
+        None if parameter == "hosts" && by_links && !lines.is_empty() => {
+            let problem = "fewer than 2 nodes are linked to one other node only, and others do not count as hosts";
+            let what = format!("{problem}; say which are hosts in a table of nodes, with the key nodes");
+            return Error { file, line: 0, what }.into();
+        }
+        None => (0, problem.to_string()),
+    };
+    Error { file, line, what: format!("{problem}; {right}") }.into()
+}

@@ -1,0 +1,136 @@
+"""What went wrong, in words: system errors by what can be done about them, a wrong command line by what was typed."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import re
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def of_system(error: OSError) -> str:
+    """A sentence with the path, and what to do."""
+    if not error.strerror:
+        return str(error)
+    if error.filename is None:
+        return _plain(error)
+    path = Path(os.fsdecode(error.filename))
+    if error.strerror != os.strerror(error.errno or 0):
+        return f"{path}: {error.strerror}"  # it is in words already
+    what = {
+        errno.ENOENT: "there is no such file or folder; check its name",
+        errno.EACCES: "you may not read or write it; ask for the right to, or choose another place",
+        errno.EPERM: "you may not read or write it; ask for the right to, or choose another place",
+        errno.EEXIST: "it is there already; choose another place",
+        errno.EISDIR: "it is a folder; name a file",
+        errno.ENOTDIR: "it is not a folder",
+        errno.EROFS: "it can only be read; choose another place",
+        errno.ENOSPC: "the disk is full; make room, or choose another place",
+        errno.EDQUOT: "you may not use more of the disk; make room, or choose another place",
+        errno.ENAMETOOLONG: "the name is too long",
+    }.get(error.errno or 0, _plain(error))
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST):
+        above = next((one for one in [*reversed(path.parents), path] if not one.is_dir()), None)
+        above = None if error.errno == errno.ENOENT and above == path else above
+        if above is not None and above.exists():
+            what = f"{'it' if above == path else above} is a file and not a folder; choose another place"
+        elif above is not None:
+            what = f"there is no folder {above}; check its name, or make it"
+    return f"{path}: {what}"
+
+
+def _plain(error: OSError) -> str:
+    """What the system calls it, without its number."""
+    said = error.strerror or type(error).__name__
+    return said[:1].lower() + said[1:]
+
+
+def of_ourselves(error: Exception) -> str:
+    """A mistake of the program: one line, and a file with what whoever mends it needs to know."""
+    said = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="fanin-fault-", suffix=".txt", encoding="utf-8", delete=False
+        ) as file:
+            file.write(f"fanin {' '.join(sys.argv[1:])}\n\n{''.join(traceback.format_exception(error))}")
+    except OSError:
+        return f"a fault in Fanin: {said}. Please report it with the command that shows it"
+    return f"a fault in Fanin: {said}. Please report it with {file.name}, which says where"
+
+
+def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
+    """What is wrong with the command line: the option or argument as it was typed, and what would be right."""
+    wrong: Any = error
+    context = getattr(wrong, "ctx", None)
+    path = context.command_path if context is not None else "fanin"
+    said = wrong.format_message().strip().rstrip(".")
+    parameter = getattr(wrong, "param", None)
+    unknown = re.fullmatch(r"No such command '(.*?)'.*", said)
+    extra = re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", said)
+    if unknown is not None:
+        known = context.command.list_commands(context) if context is not None else []
+        said = f"{unknown[1]}: there is no such command{_nearest(unknown[1], known)}"
+    elif getattr(wrong, "option_name", None) and said.startswith("No such option"):
+        near = sorted(wrong.possibilities or ())
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        said = f"{wrong.option_name}: there is no such option{meant}"
+    elif extra is not None:
+        said = f"{extra[1]}: more than the command takes; a name with spaces needs quotes"
+    elif said.endswith("requires an argument"):
+        said = f"{wrong.option_name}: its value is missing"
+    elif said.startswith("Missing ") and parameter is not None:
+        said = f"{_name(parameter)} is missing{_about(parameter)}"
+    elif parameter is not None:
+        said = f"{_typed(parameter, arguments)}: {_right(wrong.message)}"
+    else:
+        said = said[:1].lower() + said[1:]
+    return f"{said}{'' if said.endswith('?') else ';'} {path} --help shows how to write it"
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _name(parameter: Any) -> str:
+    """SPEC, or --out."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.make_metavar(None) if parameter.metavar is None else parameter.metavar).strip("[]{}.")
+    return "/".join(parameter.opts)
+
+
+def _about(parameter: Any) -> str:
+    about = (getattr(parameter, "help", None) or "").strip().rstrip(".")
+    return f" ({about[:1].lower() + about[1:]})" if about else ""
+
+
+def _typed(parameter: Any, arguments: list[str]) -> str:
+    """The option with its value, as far as it stands in the command line."""
+    for at, word in enumerate(arguments):
+        for option in parameter.opts:
+            if word == option:
+                return " ".join(arguments[at : at + 2])
+            if word.startswith(f"{option}="):
+                return word
+    return _name(parameter)
+
+
+def _right(message: str) -> str:
+    """What typer says of a value, in words."""
+    for pattern, words in (
+        (r".*valid integer.*", "not a whole number"),
+        (r".*valid number.*", "not a number"),
+        (r".*greater than or equal to (.*)", r"too small, it is \1 or more"),
+        (r".*less than or equal to (.*)", r"too large, it is \1 or less"),
+    ):
+        found = re.fullmatch(pattern, message, re.DOTALL)
+        if found is not None:
+            return found.expand(words)
+    return message[:1].lower() + message[1:].rstrip(".")

@@ -1,0 +1,109 @@
+"""Ctrl-C and SIGTERM, which schedulers of clusters send when a job's time is up: both stop what runs, and what there is is kept.
+
+The command line decides when which of these holds; a program that imports the package keeps Python's own behaviour.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+_received: list[int] = []
+"""Those that came since the process began, in order."""
+
+
+def exit_code() -> int:
+    """128 and the number of the first signal, as a shell counts: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + (_received[0] if _received else signal.SIGINT)
+
+
+def received() -> bool:
+    """Whether there was a signal."""
+    return bool(_received)
+
+
+def leave_at_once() -> None:
+    """From here on a signal ends the process without a word, for there is nothing to keep: modules load, say."""
+    _handle(_leave)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within, a signal raises `KeyboardInterrupt`: whatever runs stops, and gives back what it has."""
+    before = _handle(_stop)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextmanager
+def held() -> Iterator[Callable[[], bool]]:
+    """Within, signals wait: what is being written is written to its end. The function says whether one came.
+
+    A second Ctrl-C does not wait. SIGTERM is left alone where the program has not chosen to be `stoppable`.
+    """
+    mine: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        _received.append(number)
+        mine.append(number)
+        # What sends SIGTERM may send it twice, to the process and to its group; a person at the keyboard means it.
+        if mine.count(signal.SIGINT) > 1:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # Python gives signals to the main thread
+        return
+    ours = signal.getsignal(signal.SIGTERM) in (_stop, _leave)
+    before = _handle(note, NUMBERS if ours else (signal.SIGINT,))
+    try:
+        yield lambda: bool(mine)
+    finally:
+        _restore(before)
+
+
+@contextmanager
+def for_others() -> Iterator[None]:
+    """Processes that begin within ignore both signals, which a terminal sends to all: what happens is decided in this one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    os._exit(128 + number)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    again = number == signal.SIGTERM and number in _received
+    _received.append(number)
+    if not again:
+        raise KeyboardInterrupt
+
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+def _handle(handler: _Handler, numbers: tuple[signal.Signals, ...] = NUMBERS) -> dict[int, _Handler]:
+    """Who handled these before; what is ignored, as in the background of a shell, stays so."""
+    before: dict[int, _Handler] = {}
+    for number in numbers:
+        was = signal.getsignal(number)
+        if was is not signal.SIG_IGN:
+            before[number] = was
+            signal.signal(number, handler)
+    return before
+
+
+def _restore(before: dict[int, _Handler]) -> None:
+    for number, was in before.items():
+        signal.signal(number, was)
