@@ -348,7 +348,7 @@ def utilisation(runs: Runs) -> Chart:
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
     made = figure([panel], x, barmode="group", bargap=0.25, scattermode="group", scattergap=0.25)
-    said = "Bars: means over ports. Dashes: the busiest port."
+    said = "Of the measured window. Bars: means over ports. Dashes: the busiest port."
     return Chart("utilisation", title, made, runs.notes(said, seeds="means, with 95 % intervals"))
 
 
