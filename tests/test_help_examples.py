@@ -119,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fanin compare examples/incast.toml --out runs/a",
         "fanin compare examples/incast.toml --out runs/b",
         "fanin compare my.toml --out runs/my",
+        "fanin sweep my.toml --loads 0.2,0.4 --set 'measure.window=1 ms' --out runs/loads",
         "fanin gen topology star --hosts 4 -o topology.txt",
         "fanin gen permutation --hosts 4 --size 1KB -o flow.txt",
         "fanin gen config --cc hpcc --topology topology.txt --flows flow.txt -o config.txt",

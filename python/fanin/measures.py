@@ -316,7 +316,8 @@ TIERS = (
 
 
 def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
-    """How busy links were, by tier, in the order in which a packet passes them; of several runs of one network, on average.
+    """How busy links were in the measured window, by tier, in the order in which a packet passes them; of several runs of one
+    network, on average.
 
     Columns: `tier`, `ports`, `mean` (share of the rate, 0 to 1, over ports and runs), `ci95` (half the width of its 95 %
     interval over the runs, null of one), `max` (the busiest port), `utilisation` (each port's mean over the runs, as a list

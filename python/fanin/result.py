@@ -232,7 +232,7 @@ class Result:
 
     @property
     def slowdown_ideal(self) -> str:
-        """What FCTs are divided by for slowdowns."""
+        """What flow completion times (FCT) are divided by for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
@@ -346,7 +346,7 @@ class Result:
         return target
 
     def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws the distribution of FCTs (flow completion times), to a file if a path is given."""
+        """Draws the distribution of flow completion times (FCT), to a file if a path is given."""
         from fanin import plot
 
         return plot.completion(self, path)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def utilisation(runs: Runs, path: Path | None = None) -> Figure:
-    """How busy links were, by tier: every port as a dot, their mean as a marker."""
+    """How busy links were in the measured window, by tier: every port as a dot, their mean as a marker."""
     results = as_results(runs)
     groups = groups_of(results)
     tables = [utilisation_by_tier(group.runs) for group in groups]
@@ -49,7 +49,13 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
     highest = max((float(max(shares)) for table in tables for shares in table["utilisation"]), default=1.0)
     axes.set_ylim(0, min(1.02, 1.3 * highest) or 1.0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
-    dress(axes, "Utilisation of links", "tier of links, from sender to receiver", "share of the rate", legend=False)
+    dress(
+        axes,
+        "Utilisation of links in the measured window",
+        "tier of links, from sender to receiver",
+        "share of the rate",
+        legend=False,
+    )
     axes.grid(visible=False, axis="x")
     legend_below(figure, axes)
     several = seeds_of(results) > 1

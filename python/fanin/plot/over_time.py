@@ -13,6 +13,7 @@ from fanin import over_time as measured
 from fanin.looks import look
 from fanin.measures import seeds_of
 from fanin.over_seeds import band_text, band_text_of_messages
+from fanin.plot.axes import set_axis
 from fanin.plot.base import (
     DASHES,
     LEGEND_LINES,
@@ -213,8 +214,15 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
             dress_panel(row[1], group.name, "window (KB)")
     for axes in grid[-1]:
         axes.set_xlabel("time (ms)", fontsize=11)
-        # Only now: it fixes the axes of the whole column.
-        axes.set_ylim(bottom=0)
+    # Only now: it fixes the axes of the whole column.
+    grid[-1][0].set_ylim(bottom=0)
+    if with_window:
+        sizes = np.concatenate([window[name].to_numpy() / 1e3 for window in windows for name in ("mean", "high")])
+        if set_axis(grid[-1][1], "y", sizes, most=4):
+            for axes in grid[:, 1]:
+                axes.set_ylabel("window (KB, log)", fontsize=11)
+        else:
+            grid[-1][1].set_ylim(bottom=0)
     return finish(figure, results, path, band_text_of_messages(seeds_of(results)))
 
 

@@ -146,8 +146,8 @@ def charts(results: Sequence[Result]) -> list[Chart]:
         goodput(runs, "flow", "message-goodput", "Goodput of watched messages"),
         fairness(runs),
         utilisation(runs),
-        rates(runs, "rates", "Rates of watched messages", "rate_bps", 1e9, "rate (Gb/s)", " Gb/s"),
-        rates(runs, "windows", "Windows of watched messages", "window_bytes", 1e3, "window (KB)", " KB"),
+        rates(runs, "rates", "Rates of watched messages", "rate_bps", 1e9, "rate", "Gb/s"),
+        rates(runs, "windows", "Windows of watched messages", "window_bytes", 1e3, "window", "KB"),
     ]
     return [replace(chart, height=chart.height + legend) for chart in made]
 
@@ -225,7 +225,8 @@ def slowdowns(runs: Runs) -> Chart:
     if values.size == 0:
         return Chart("slowdown", title, None, "too few measured messages of a known ideal finished")
     labels, ranges = bin_texts(bins)
-    y = figures.value_axis("slowdown", values)
+    ends = [table[name] + table[f"{name}_ci95"].fill_null(0.0) for table in tables.values() for name in SLOWDOWNS]
+    y = figures.value_axis("slowdown", np.concatenate([values, *(end.drop_nulls().to_numpy() for end in ends)]))
     counts = [sum(int(table["count"][place]) for table in tables.values()) for place in range(len(bins))]
     each = sum(len(results) for results in runs.groups.values())
     places = [f"{label}<br>n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)]
@@ -347,24 +348,26 @@ def utilisation(runs: Runs) -> Chart:
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
     made = figure([panel], x, barmode="group", bargap=0.25, scattermode="group", scattergap=0.25)
-    said = "Bars: means over ports. Dashes: the busiest port."
+    said = "Of the measured window. Bars: means over ports. Dashes: the busiest port."
     return Chart("utilisation", title, made, runs.notes(said, seeds="means, with 95 % intervals"))
 
 
-def rates(runs: Runs, key: str, title: str, column: str, scale: float, y: str, of: str) -> Chart:
+def rates(runs: Runs, key: str, title: str, column: str, scale: float, what: str, unit: str) -> Chart:
     """What senders were allowed, of each watched message."""
     found, why = measured(runs, lambda results: over_time.rates_curve(results, column))
     names = _in_order(found)
     if not names:
         return Chart(key, title, None, why or "no watched message had one")
     panels = []
+    shown = pl.concat(list(found.values())).filter(pl.col("where").is_in(names[:MOST_PANELS]))
+    y = figures.value_axis(what, pl.concat([shown["mean"], shown["high"].drop_nulls()]) / scale, unit)
     for name in names[:MOST_PANELS]:
         traces = []
         for scheme, table in found.items():
             part = table.filter(pl.col("where") == name).sort("time_us")
             if part.height:
-                traces += runs.over_time(scheme, part, scale, of, "hv")
-        panels.append(Panel(traces, axis(y, rangemode="tozero", tickformat=",~r"), name))
+                traces += runs.over_time(scheme, part, scale, f" {unit}", "hv")
+        panels.append(Panel(traces, y, name))
     return _panels(runs, key, title, panels, len(names), band_text_of_messages(runs.seeds))
 
 

@@ -190,8 +190,10 @@ def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
     named = f"{title} ({told})" if told else title
     if not spans_decades(known.tolist()):
         return axis(named, rangemode="tozero", tickformat=",~r")
-    decades = math.log10(known.max() / known.min())
-    return axis(named, "log", tickformat=",~r", dtick="D2" if decades < 2.5 else 1)
+    low, high = math.log10(known.min()), math.log10(known.max())
+    # The ends are set, since a band or an interval may reach down to 0, which is nowhere on this axis.
+    ends = [low - 0.04 * (high - low), high + 0.04 * (high - low)]
+    return axis(named, "log", tickformat=",~r", dtick="D2" if high - low < 2.5 else 1, range=ends)
 
 
 def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool = False, **more: object) -> Json:

@@ -136,10 +136,11 @@ def charts(sweep: Sweep) -> list[Chart]:
 def _chart(found: Lines) -> Chart:
     known = [one for line in found.lines.values() for one in line.values() if one.mean is not None]
     means = [one.mean or 0.0 for one in known]
-    scale, _ = scaled(found.y, [mean + (one.half or 0.0) for mean, one in zip(means, known, strict=True)])
+    ends = [mean + (one.half or 0.0) for mean, one in zip(means, known, strict=True)]
+    scale, _ = scaled(found.y, ends)
     quantity = QUANTITIES[found.y]
     unit = {0.01: "%", 1e3: "ms", 1e6: "s"}.get(scale, quantity.unit if quantity.unit in ("us", "Gb/s") else "")
-    y = figures.value_axis(quantity.title, [mean / scale for mean in means], unit)
+    y = figures.value_axis(quantity.title, [value / scale for value in (*means, *ends)], unit)
     looks = among(list(found.lines))
     texts = [value_text(found.x, value) for value in found.values]
     traces: list[Json] = []
