@@ -41,7 +41,7 @@ class Why:
 
     @cached_property
     def account(self) -> Account:
-        """What its completion time is made of."""
+        """What its FCT is made of."""
         return account(self.run, self.message, self.steps)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -55,7 +55,7 @@ class Why:
         return headline(self.run, self.account)
 
     def rows(self) -> list[Row]:
-        """What each place on the way took of the completion time, in order."""
+        """What each place on the way took of the FCT, in order."""
         return rows_of(self.account, by_port(self.steps))
 
     def note(self) -> str:
@@ -79,7 +79,7 @@ class Why:
         def shown(value: float | None) -> str:
             return "" if value is None else number(value)
 
-        heads = ("where", "packets", "mean wait (us)", "longest (us)", "of the completion time (us)", "share")
+        heads = ("where", "packets", "mean wait (us)", "longest (us)", "of the FCT (us)", "share")
         body = [
             [
                 row.where,
@@ -126,8 +126,8 @@ class Row:
     """Over those packets."""
     max_wait_us: float | None
     took_us: float
-    """What it took of the completion time: of all packets at the host, then of the packet that arrived last. All rows add up
-    to the completion time."""
+    """What it took of the FCT: of all packets at the host, then of the packet that arrived last. All rows add up
+    to the FCT."""
     share: float
     """That, as a share."""
 

@@ -100,8 +100,8 @@ class SideBySide:
         sections = lines(self.compared)
         every = [line for section in sections for line in section]
         names = [row.scheme for row in self.compared.rows]
-        widths = [max(len(name), *(len(line.cells[at]) for line in every)) + 2 for at, name in enumerate(names)]
-        room = options.max_width - max(len(line.name) for line in every) - 4  # with padding and both edges
+        widths = [max(len(name), *(len(line.cells[at]) for line in every)) + 3 for at, name in enumerate(names)]
+        room = options.max_width - max(len(line.name) for line in every) - 4  # with padding, dividers and both edges
         at = 0
         while at < len(names):
             until = at + 1

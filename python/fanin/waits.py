@@ -1,4 +1,4 @@
-"""Where the time of one message went: every packet's wait at every hop, and what of them its completion time is made of."""
+"""Where the time of one message went: every packet's wait at every hop, and what of them its FCT is made of."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SAID = {
     "wire": "on the way",
     "after": "after the last arrival",
 }
-"""What a part of a completion time is called in pictures and tables, in the order in which parts are shown: see `Part.what`."""
+"""What a part of an FCT is called in pictures and tables, in the order in which parts are shown: see `Part.what`."""
 
 AT_HOST = tuple(SAID)[:11]
 """The parts that a packet waits for at its host."""
@@ -254,7 +254,7 @@ def by_port(steps: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a completion time."""
+    """A piece of an FCT."""
 
     what: str
     """At its host, where several hold at once the first of: "overhead" (of the host, as the spec has it for TCP), "handshake"
@@ -272,7 +272,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Account:
-    """What the completion time of a traced message is made of: its parts add up to it exactly.
+    """What the FCT of a traced message is made of: its parts add up to it exactly.
 
     They are those of the message's packets at their host, one after the other, up to the one that arrived as the message was
     complete, and then those of this last packet on its way.
@@ -309,7 +309,7 @@ class Account:
 
 
 def account(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Account:
-    """Takes the completion time of a traced message apart. `steps` is what `waits` said of it, if that is known already."""
+    """Takes the FCT of a traced message apart. `steps` is what `waits` said of it, if that is known already."""
     name = pick(result, message)
     table = waits(result, name) if steps is None else steps
     flow = flow_row(result, name)

@@ -503,7 +503,7 @@ def draw_22(measures: Measures) -> Figure:
             axes.step(times, shares, where="post", label=label, **(style(scheme) | {"linestyle": line}))
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    dress(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "completion time (ms)", "share of requests")
+    dress(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests")
     return figure
 
 

@@ -43,7 +43,7 @@ PAINT = {
     "wire": TRAVELLED,
     "after": "#f2f2f2",
 }
-"""Of what a completion time is made of, but for the waits at switches."""
+"""Of what an FCT is made of, but for the waits at switches."""
 PORTS = (VERMILLION, BLUE, ORANGE, GREEN, PURPLE, SKY, "#8c564b", "#7a6f00")
 """Of the switches' ports in the order of the way; more of them begin anew."""
 
@@ -60,7 +60,7 @@ def timeline(
 ) -> Figure:
     """Draws every packet of a traced message, a row each: its waits by the node where it waited, its sending, its travel.
 
-    Above, the completion time in the parts that add up to it. `message` is its name in the spec's `measure.trace`; it may be
+    Above, the FCT in the parts that add up to it. `message` is its name in the spec's `measure.trace`; it may be
     left out where only one was traced. `between` shows only what happened from one time to another, in microseconds since
     the message was posted. Raises `RunError` where the message was not traced.
     """
@@ -86,7 +86,7 @@ def timeline(
 
 
 def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
-    """The completion time as one bar."""
+    """The FCT as one bar."""
     left = 0.0
     total = max(1, parts.total_ps)
     for part in parts.parts:
@@ -105,9 +105,7 @@ def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
         axes.spines[side].set_visible(False)
     axes.tick_params(labelsize=9, labelbottom=False, length=0)
     done = (
-        "What its completion time is made of"
-        if parts.completion_ps is not None
-        else "What the time to its last arrival is made of"
+        "What its FCT is made of" if parts.completion_ps is not None else "What the time to its last arrival is made of"
     )
     last = (
         f" (the way is that of packet {parts.last}, which arrived last)"
