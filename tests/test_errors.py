@@ -143,8 +143,9 @@ def test_where_pictures_and_reports_cannot_go_is_told(
 
 def test_a_sweep_is_told_from_a_run(command: Command, tiny: Path) -> None:
     assert command("sweep", tiny, "--schemes", "none", "--out", "grid").returncode == 0
-    for line in (("why", "grid"), ("report", "grid"), ("plot", "queues", "grid")):
-        assert "it is a sweep, which fanin show prints" in told(command, *line, code=1)
+    assert "it is a sweep, which fanin show prints" in told(command, "why", "grid", code=1)
+    # A sweep keeps its numbers, and its runs only if asked to.
+    assert "--keep-runs" in told(command, "plot", "queues", "grid", code=1)
 
 
 def test_a_fault_of_ours_is_one_line_and_a_file(

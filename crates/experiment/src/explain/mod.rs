@@ -131,7 +131,7 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
         network,
         classes,
         cost,
-        warnings: checked.warnings().to_vec(),
+        warnings: checked.foreseen(),
     }
 }
 

@@ -69,6 +69,7 @@ pub fn check_traffics(
     let mut configs = Vec::with_capacity(count);
     let mut workloads = Vec::with_capacity(count);
     let mut messages = 0.0;
+    let mut unmeasured = Vec::new();
     let mut names: HashMap<String, usize> = HashMap::with_capacity(count);
     for (i, traffic) in document.traffic.iter_mut().enumerate() {
         let mut one = One { path: format!("traffic[{i}]"), checker };
@@ -86,13 +87,17 @@ pub fn check_traffics(
             && let Some((workload, flows)) = one.workload(traffic, setting, until)
         {
             messages += flows;
-            one.warn_of_none_measured(&workload, (from, until));
+            unmeasured.extend(one.none_measured(&workload, (from, until)));
             workloads.push(workload);
         }
     }
     if messages > MAX_MESSAGES {
         let problem = format!("the traffics make about {messages:.1e} messages before the window ends");
         checker.fail("traffic", problem, format!("make it fewer, at most {MAX_MESSAGES:.0e}"));
+    }
+    // Where none has a message in the window, one warning says so of the whole run (`unmeasured.rs`).
+    if unmeasured.len() < count {
+        checker.warnings.append(&mut unmeasured);
     }
     warn_of_overload(&document.traffic, checker);
     for config in &mut configs {
@@ -332,26 +337,28 @@ impl One<'_, '_> {
         }
     }
 
-    /// Says so where it is known already that no message of this traffic is posted in the measured window.
-    fn warn_of_none_measured(&mut self, workload: &workload::Traffic, (from, until): (Time, Time)) {
-        let mut warn = |what: String| self.checker.warnings.push(format!("{}: {what}", self.path));
+    /// The warning where it is known already that no message of this traffic is posted in the measured window.
+    fn none_measured(&self, workload: &workload::Traffic, (from, until): (Time, Time)) -> Option<String> {
+        let path = &self.path;
         if let workload::Pattern::List(list) = &workload.pattern
             && list.flows_in_order().is_empty()
         {
-            return warn("its file has no messages".into());
+            return Some(format!("{path}: its file has no messages"));
         }
-        let Some((first, last)) = workload.starts() else { return };
+        let (first, last) = workload.starts()?;
         let when = if first == last { format!("at {first}") } else { format!("from {first} to {last}") };
         if last < from {
-            warn(format!(
-                "no message is measured: they start {when}, and what starts before measure.warm_up = {from} does not \
-                 count; shorten the warm-up, or start them later"
-            ));
+            Some(format!(
+                "{path}: no message is measured: they start {when}, and what starts before measure.warm_up = {from} does \
+                 not count; shorten the warm-up, or start them later"
+            ))
         } else if first >= until {
-            warn(format!(
-                "no message is sent: they start {when}, and the measured window ends at {until}; lengthen \
+            Some(format!(
+                "{path}: no message is sent: they start {when}, and the measured window ends at {until}; lengthen \
                  measure.window, or start them earlier"
-            ));
+            ))
+        } else {
+            None
         }
     }
 

@@ -238,7 +238,14 @@ fn flows_may_name_hosts_and_have_further_columns() {
 fn messages_that_cannot_be_measured_are_said_before_the_run() {
     let folder = Folder::of("window", &[("flows.csv", "src,dst,bytes,start_us\n0,1,5000,100\n1,2,5000,300\n")]);
     let list = "{ kind = \"list\", file = \"flows.csv\" }";
-    let warned = |pattern: &str, measure: &str| folder.warnings(&with_list(pattern, measure)).join("\n");
+    // Beside a traffic that is measured: where none is, one warning is of the whole run.
+    let other = "[[traffic]]\nname = \"long\"\nscheme = \"dcqcn\"\npattern = { kind = \"long\", count = 1 }\n[measure]";
+    let warned = |pattern: &str, measure: &str| {
+        folder.warnings(&with_list(pattern, measure).replace("[measure]", other)).join("\n")
+    };
+    let alone = with_list(list, "warm_up = \"301 us\"\nwindow = \"1 ms\"");
+    assert_eq!(folder.warnings(&alone), Vec::<String>::new());
+    assert!(folder.check(&alone).unwrap().foreseen()[0].starts_with("no message is posted in the measured window"));
     let late = warned(list, "warm_up = \"301 us\"\nwindow = \"1 ms\"");
     assert!(
         late.starts_with("traffic[0]: no message is measured: they start from 100 us to 300 us, and what starts"),
