@@ -69,14 +69,6 @@ impl Pacer {
         self.next_at.max(self.not_before)
     }
 
-    /// What decides between flows that are due at the same time: the least goes first, then the least number. Flows that wait
-    /// for a bucket that they share ([`Control::not_before`]) take turns packet by packet, so theirs is the time of their
-    /// last packet.
-    #[inline(always)]
-    pub fn turn(&self) -> Time {
-        if self.not_before >= self.next_at { self.last_sent } else { Time::ZERO }
-    }
-
     /// The rate now.
     pub fn rate(&self) -> Rate {
         self.rate

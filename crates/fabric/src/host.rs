@@ -58,6 +58,9 @@ pub struct SendFlow {
     pub next_ready: u32,
     /// When it is due in the heap.
     pub paced_at: Time,
+    /// Decides between flows of a NIC that are due at the same time. A flow goes by its number; one that shares something with
+    /// others of its pair (Dart's bucket) by when it had its last turn, so that these take turns packet by packet.
+    pub order: u32,
     /// When the scheme wants to be woken.
     pub timer_at: Time,
     /// The one timer event that counts.
@@ -210,15 +213,17 @@ pub struct Nic {
     pub ready_mask: u8,
     /// Flows that may send now, per data class from 1 (index 0 is not used).
     pub ready: [Ring; 8],
-    /// Flows that wait for their time: when it comes, [`Pacer::turn`], number and slot.
-    paced: BinaryHeap<Reverse<(Time, Time, FlowId, u32)>>,
+    /// Flows that wait for their time: when it comes, [`SendFlow::order`] and slot.
+    paced: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Turns so far of flows that share something with others of their pair.
+    pub turns: u32,
 }
 
 impl Nic {
     /// One without flows.
     pub fn new(port: PortId) -> Self {
         let paced = BinaryHeap::new();
-        Self { due: Time::NEVER, port, ready_mask: 0, ready: [Ring::default(); 8], paced }
+        Self { due: Time::NEVER, port, ready_mask: 0, ready: [Ring::default(); 8], paced, turns: 0 }
     }
 
     /// When the first of the flows that wait for their time is due.
@@ -227,22 +232,22 @@ impl Nic {
         self.due
     }
 
-    /// Lets a flow wait until `at`; `turn` and its number decide between flows that are due at the same time.
+    /// Lets a flow wait until `at`; the least order goes first of flows that are due at the same time.
     #[inline(always)]
-    pub fn pace(&mut self, at: Time, turn: Time, flow: FlowId, slot: u32) {
+    pub fn pace(&mut self, at: Time, order: u32, slot: u32) {
         self.due = self.due.min(at);
-        self.paced.push(Reverse((at, turn, flow, slot)));
+        self.paced.push(Reverse((at, order, slot)));
     }
 
-    /// Takes the first flow whose time has come: since when, which, and its slot.
+    /// Takes the first flow whose time has come: since when, its order and its slot.
     #[inline(always)]
-    pub fn take_due(&mut self, now: Time) -> Option<(Time, FlowId, u32)> {
+    pub fn take_due(&mut self, now: Time) -> Option<(Time, u32, u32)> {
         if self.due > now {
             return None;
         }
-        let Reverse((at, _, flow, slot)) = self.paced.pop()?;
+        let Reverse(first) = self.paced.pop()?;
         self.due = self.paced.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
-        Some((at, flow, slot))
+        Some(first)
     }
 
     /// No flow stands with it any more.
@@ -271,18 +276,13 @@ mod tests {
     fn a_nic_gives_flows_back_when_they_are_due_and_in_order() {
         let mut nic = Nic::new(PortId(0));
         assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));
-        let at = |us, flow| (Time::from_us(us), FlowId(flow), flow + 10);
-        for (time, flow, slot) in [at(5, 1), at(3, 4), at(3, 3), at(7, 2)] {
-            nic.pace(time, Time::ZERO, flow, slot);
+        let at = |us, order| (Time::from_us(us), order, order + 10);
+        for (time, order, slot) in [at(5, 1), at(3, 4), at(3, 3), at(7, 2)] {
+            nic.pace(time, order, slot);
         }
         assert_eq!((nic.due(), nic.take_due(Time::from_us(2))), (Time::from_us(3), None));
         let taken = |nic: &mut Nic, now| std::iter::from_fn(|| nic.take_due(Time::from_us(now))).collect::<Vec<_>>();
         assert_eq!(taken(&mut nic, 5), [at(3, 3), at(3, 4), at(5, 1)]);
-        assert_eq!(nic.due(), Time::from_us(7));
-        // Due at the same time: first the one whose turn it is.
-        nic.pace(Time::from_us(6), Time::from_us(4), FlowId(1), 11);
-        nic.pace(Time::from_us(6), Time::from_us(2), FlowId(9), 19);
-        assert_eq!(taken(&mut nic, 6), [at(6, 9), at(6, 1)]);
         assert_eq!(nic.due(), Time::from_us(7));
         nic.forget_paced();
         assert_eq!((nic.due(), nic.take_due(Time::NEVER)), (Time::NEVER, None));

@@ -68,7 +68,7 @@ impl<Q: EventQueue> Simulation<Q> {
         flow.paced_at = flow.pacer.next_at();
         if flow.paced_at != Time::NEVER {
             let nic = self.ports[flow.port.ix()].nic as usize;
-            self.nics[nic].pace(flow.paced_at, flow.pacer.turn(), flow.flow, slot);
+            self.nics[nic].pace(flow.paced_at, flow.order, slot);
         }
     }
 
@@ -114,9 +114,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Moves flows whose time has come into their rings.
     #[inline(always)]
     fn wake_flows(&mut self, nic: usize) {
-        while let Some((at, id, slot)) = self.nics[nic].take_due(self.now) {
+        while let Some((at, order, slot)) = self.nics[nic].take_due(self.now) {
             let flow = &mut self.senders[slot as usize];
-            if flow.flow != id || flow.turn != Turn::Paced || flow.paced_at != at {
+            if flow.order != order || flow.turn != Turn::Paced || flow.paced_at != at {
                 continue;
             }
             if flow.pacer.next_at() > self.now {
@@ -270,12 +270,23 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.schemes[scheme].take_shared_changed() {
             self.tell_pair(slot);
         }
+        if self.senders[slot as usize].pair != NO_SLOT {
+            self.had_turn(slot);
+        }
         self.take_turn_again(slot, line_time);
         let ix = self.new_packet(packet);
         if telemetry {
             self.packets.start_telemetry(ix);
         }
         ix
+    }
+
+    /// A flow that shares something with others of its pair comes after them now.
+    pub(crate) fn had_turn(&mut self, slot: u32) {
+        let flow = &mut self.senders[slot as usize];
+        let nic = &mut self.nics[self.ports[flow.port.ix()].nic as usize];
+        nic.turns = nic.turns.wrapping_add(1);
+        flow.order = nic.turns;
     }
 
     /// After a packet: the flow goes back to the end of its ring, into the heap, or to rest.
@@ -639,6 +650,7 @@ impl SendFlow {
             dead: false,
             next_ready: NO_SLOT,
             paced_at: Time::NEVER,
+            order: 0,
             timer_at: Time::NEVER,
             timer_event: Time::NEVER,
             deadline: Time::NEVER,

@@ -182,6 +182,7 @@ impl<Q: EventQueue> Simulation<Q> {
             to,
             course: self.way_course,
             pair,
+            order: flow.0,
             at_host,
             ..SendFlow::free()
         };
@@ -189,6 +190,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let flows = &mut self.pair_flows[pair as usize];
             let at = flows.partition_point(|other| self.senders[*other as usize].flow < flow);
             flows.insert(at, slot);
+            self.had_turn(slot);
         }
         self.arm_flow(slot, opened.control.wake_at);
         slot
