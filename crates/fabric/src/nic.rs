@@ -282,6 +282,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// A flow that shares something with others of its pair comes after them now.
+    #[inline(never)]
     pub(crate) fn had_turn(&mut self, slot: u32) {
         let flow = &mut self.senders[slot as usize];
         let nic = &mut self.nics[self.ports[flow.port.ix()].nic as usize];
@@ -312,18 +313,25 @@ impl<Q: EventQueue> Simulation<Q> {
         let scheme = self.senders[slot as usize].scheme as usize;
         if self.schemes[scheme].take_shared_changed() {
             self.tell_pair(slot);
-            let pair = self.senders[slot as usize].pair as usize;
-            for at in 0..self.pair_flows[pair].len() {
-                let other = self.pair_flows[pair][at];
-                if other != slot {
-                    self.activate(other);
-                }
-            }
+            self.activate_pair(slot);
         }
         self.activate(slot);
     }
 
+    /// The other flows of a pair may have become able to send.
+    #[inline(never)]
+    fn activate_pair(&mut self, changed: u32) {
+        let pair = self.senders[changed as usize].pair as usize;
+        for at in 0..self.pair_flows[pair].len() {
+            let other = self.pair_flows[pair][at];
+            if other != changed {
+                self.activate(other);
+            }
+        }
+    }
+
     /// What a pair of hosts shares has changed: asks the control of its other flows again.
+    #[inline(never)]
     fn tell_pair(&mut self, changed: u32) {
         let pair = self.senders[changed as usize].pair as usize;
         for at in 0..self.pair_flows[pair].len() {
@@ -565,7 +573,7 @@ impl<Q: EventQueue> Simulation<Q> {
                         return;
                     }
                     if newly_acked > 0 {
-                        control = self.schemes[flow.scheme as usize].on_idle(flow.cc, now);
+                        control = self.fall_idle(slot);
                     }
                 }
                 control
@@ -578,6 +586,13 @@ impl<Q: EventQueue> Simulation<Q> {
             Kind::Data | Kind::Pause => return,
         };
         self.apply(slot, &control);
+    }
+
+    /// All of a connection that stays open is acknowledged.
+    #[inline(never)]
+    fn fall_idle(&mut self, slot: u32) -> Control {
+        let flow = &self.senders[slot as usize];
+        self.schemes[flow.scheme as usize].on_idle(flow.cc, self.now)
     }
 
     /// All of a flow is acknowledged.
