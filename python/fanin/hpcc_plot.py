@@ -26,7 +26,7 @@ FLOWS_PER_BIN = 100
 def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: int = 20) -> Axes:
     """See `fanin.hpcc.plot_slowdown`."""
     if ax is None:
-        ax = Figure(figsize=(7.6, 4.8), layout="constrained").subplots()
+        ax = Figure(figsize=(9.6, 4.8), layout="constrained").subplots()
     largest = 1.0
     colour_of = colours(list(frames))
     cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
@@ -63,7 +63,7 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
         for index, (name, flows) in enumerate(frames.items())
     ]
     how = [Line2D([], [], color="#444444", linestyle=STYLES[p], linewidth=1.6, label=f"p{p}") for p in PERCENTILES]
-    ax.legend(handles=shown + how[::-1], frameon=False, fontsize=10, loc="best")
+    ax.legend(handles=shown + how[::-1], frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 
