@@ -250,8 +250,10 @@ impl<Q: EventQueue> Simulation<Q> {
             let packet = port.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
-            let full_done = if before_last == 0 { 0 } else { sum + (before_last - 1).saturating_mul(slowest) };
-            done = done.max(full_done) + port.tx_time(last).as_ps();
+            // A huge message over a slow link may take longer than the clock can say.
+            let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
+            let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
+            done = done.max(full_done).saturating_add(port.tx_time(last).as_ps());
             delays += port.delay.as_ps();
         }
         (Time::from_ps(done.saturating_add(delays)), hops)
