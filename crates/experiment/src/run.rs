@@ -6,7 +6,7 @@ use crate::explain::{bytes_of_a_part, bytes_text};
 use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, HostWait, Parts, What};
+use fanin_fabric::{DropCause, Flows, Hop, HostWait, ParallelSimulation, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -76,7 +76,7 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
 
 /// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer
 /// parts.
-fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
+fn network(built: &mut Built) -> (ParallelSimulation, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
@@ -102,9 +102,9 @@ fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) 
                     bytes_text(BYTES_FOR_PARTS)
                 )
             };
-            (Parts::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
+            (ParallelSimulation::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
         }
-        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason.to_string())),
+        Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
     (sim, names, reason.filter(|_| built.threads > 1))
 }
@@ -144,7 +144,7 @@ impl<T> Kept<T> {
 const BIN: u64 = 1000;
 
 struct Runner<'a> {
-    sim: Parts,
+    sim: ParallelSimulation,
     /// Why it is in fewer parts than there are threads for it.
     threads_reason: Option<String>,
     measure: Measure,
@@ -170,7 +170,7 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(
-        mut sim: Parts,
+        mut sim: ParallelSimulation,
         traffics: Vec<(String, String)>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
@@ -540,7 +540,7 @@ fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
 }
 
 /// What can be seen there now.
-fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
+fn look_at(sim: &ParallelSimulation, watched: &Watched) -> Vec<(&'static str, f64)> {
     match watched.part {
         Part::Flow => {
             let message = sim.followed(watched.traffic, watched.number);
@@ -563,12 +563,12 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
 const TABLE_PEAK: &str = "table_peak";
 
 /// Bytes on the wire that each port has sent.
-fn sent(sim: &Parts) -> Vec<u64> {
+fn sent(sim: &ParallelSimulation) -> Vec<u64> {
     sim.port_counters().iter().map(|port| port.bytes).collect()
 }
 
 /// The largest of all switches' tables.
-fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {
+fn table_peak(sim: &ParallelSimulation, traffic: u16, switches: u32) -> Option<u64> {
     let seen = (0..switches).flat_map(|switch| sim.watch_switch(traffic, switch));
     seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
 }

@@ -77,7 +77,7 @@ impl Needs {
             }
             let kind = if lanes == Lanes::Strict { "urgent" } else { "deflectable" };
             let name = format!("{}.{kind}", of.name);
-            classes.push(ClassConfig { name, beside: Some(class as u8 + 1), urgent: lanes == Lanes::Strict, ..of });
+            classes.push(ClassConfig { name, sibling_vl: Some(class as u8 + 1), urgent: lanes == Lanes::Strict, ..of });
         }
         if !self.lanes.is_empty() && classes.len() > most {
             let problem = format!("with the lanes of their schemes there are {} classes", classes.len());

@@ -350,7 +350,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         marking_by_rate: class.marking_by_rate.iter().map(|of| (of.rate, marking(&of.marking))).collect(),
         share: class.share,
         alpha: class.alpha,
-        beside: None,
+        sibling_vl: None,
         urgent: false,
     };
     classes.iter().map(class).collect()

@@ -103,7 +103,7 @@ pub fn check_traffics(
     for config in &mut configs {
         if config.scheme.lanes() != Lanes::One
             && let Some(network) = network
-            && let Some(lane) = network.classes.iter().position(|class| class.beside == Some(config.class))
+            && let Some(lane) = network.classes.iter().position(|class| class.sibling_vl == Some(config.class))
         {
             config.lane_class = lane as u8 + 1;
         }

@@ -1,9 +1,8 @@
-//! What can be asked of a network in parts: each answer from the part that knows, or added up over all.
+//! What can be asked of a network in partitions: each answer from the partition that knows, or added up over all.
 
-use super::Parts;
+use super::members::ParallelSimulation;
 use crate::config::NetworkConfig;
 use crate::flows::Flows;
-use crate::messages::Table;
 use crate::results::{
     ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters, What,
 };
@@ -12,46 +11,19 @@ use fanin_engine::{Event, Order};
 use fanin_units::{NodeId, PortId, Time};
 use std::borrow::Cow;
 
-impl Parts {
-    fn all(&self) -> impl Iterator<Item = &Simulation> {
-        self.members.iter().map(|member| member.as_deref().expect("members are here between runs"))
-    }
-
-    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Simulation> {
-        self.members.iter_mut().map(|member| member.as_deref_mut().expect("members are here between runs"))
-    }
-
-    /// Any part, for what all know.
-    fn any(&self) -> &Simulation {
-        self.members[0].as_deref().expect("members are here between runs")
-    }
-
-    pub(super) fn only_mut(&mut self) -> &mut Simulation {
-        self.members[0].as_deref_mut().expect("members are here between runs")
-    }
-
-    /// The network, where it is in one part.
-    pub fn one_mut(&mut self) -> Option<&mut Simulation> {
-        if self.members.len() == 1 { Some(self.only_mut()) } else { None }
-    }
-
-    /// The same to look at.
-    pub fn one(&self) -> Option<&Simulation> {
-        (self.members.len() == 1).then(|| self.any())
-    }
-
-    /// The part with a node.
-    fn with(&self, node: NodeId) -> &Simulation {
-        let part = self.of.get(node.ix()).map_or(0, |part| *part as usize);
-        self.members[part].as_deref().expect("members are here between runs")
-    }
-
-    fn with_host(&self, host: u32) -> &Simulation {
-        self.with(NodeId(host))
+impl ParallelSimulation {
+    /// The node that sends by a port, and the one that receives.
+    fn ends(&self, port: PortId) -> (NodeId, NodeId) {
+        let link = &self.plan.config.graph.links[port.ix() / 2];
+        if port.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
     }
 
     fn with_port(&self, port: PortId) -> &Simulation {
-        self.with(self.any().ports[port.ix()].node)
+        self.with(self.ends(port).0)
+    }
+
+    fn ports(&self) -> impl Iterator<Item = PortId> {
+        (0..2 * self.plan.config.graph.links.len() as u32).map(PortId)
     }
 
     /// See [`Simulation::now`].
@@ -61,7 +33,7 @@ impl Parts {
 
     /// See [`Simulation::config`].
     pub fn config(&self) -> &NetworkConfig {
-        self.any().config()
+        &self.plan.config
     }
 
     /// See [`Simulation::totals`].
@@ -94,11 +66,6 @@ impl Parts {
         sum
     }
 
-    /// See [`Totals::events`].
-    pub(super) fn events(&self) -> u64 {
-        self.all().map(|part| part.totals.events).sum()
-    }
-
     /// See [`Simulation::packet_hops`].
     pub fn packet_hops(&self) -> u64 {
         self.all().map(Simulation::packet_hops).sum()
@@ -107,8 +74,8 @@ impl Parts {
     /// See [`Simulation::traffic_counters`].
     pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
         let mut sums = self.any().traffic_counters();
-        for part in self.all().skip(1) {
-            for (sum, of) in sums.iter_mut().zip(part.traffic_counters()) {
+        for partition in self.all().skip(1) {
+            for (sum, of) in sums.iter_mut().zip(partition.traffic_counters()) {
                 sum.started += of.started;
                 sum.finished += of.finished;
                 sum.delivered += of.delivered;
@@ -120,14 +87,22 @@ impl Parts {
         sums
     }
 
-    /// What is known of a message by now, but for what stands with its channel.
+    /// What is known of a message by now, but for what stands with its queue pair.
+    ///
+    /// # Panics
+    /// Where there is no such message yet.
     pub fn message(&self, number: u32) -> Cow<'_, FlowRecord> {
-        let known = self.any().message(number);
-        if self.members.len() == 1 {
-            return Cow::Borrowed(known);
+        if let Some(one) = self.one() {
+            return Cow::Borrowed(one.message(number));
         }
+        let known = self.record_of(number).expect("the message has been loaded");
         let (from, to) = (self.with_host(known.src), self.with_host(known.dst));
         Cow::Owned(merged(from.message(number), to.message(number), !std::ptr::eq(from, to)))
+    }
+
+    /// What some partition knows of a message: at least its hosts.
+    fn record_of(&self, number: u32) -> Option<FlowRecord> {
+        self.all().find_map(|partition| partition.world.messages.records().get(number as usize))
     }
 
     /// See [`Simulation::flows`].
@@ -136,7 +111,7 @@ impl Parts {
             return one.flows();
         }
         let mut flows: Vec<FlowRecord> = self.records().collect();
-        self.all().for_each(|part| part.add_channels(&mut flows, |host| self.with_host(host)));
+        self.all().for_each(|partition| partition.add_open(&mut flows, |host| self.with_host(host)));
         flows
     }
 
@@ -146,34 +121,38 @@ impl Parts {
             return self.only_mut().take_flows();
         }
         let mut flows: Flows = self.records().collect();
-        self.all().for_each(|part| part.add_channels(&mut flows, |host| self.with_host(host)));
-        self.all_mut().for_each(|part| part.records = Table::default());
+        self.all().for_each(|partition| partition.add_open(&mut flows, |host| self.with_host(host)));
+        self.all_mut().for_each(|partition| drop(partition.world.messages.take_records()));
         flows
     }
 
-    /// What is known of all messages, but for what stands with their channels. Packed ones are read without unpacking them.
+    /// What is known of all messages, but for what stands with their queue pairs. Packed rows are read without unpacking them.
     fn records(&self) -> impl Iterator<Item = FlowRecord> + '_ {
-        let mut parts: Vec<_> = self.all().map(|part| part.records.from(0)).collect();
-        let part_of = |host: u32| self.of[host as usize] as usize;
-        std::iter::from_fn(move || {
-            let rows: Option<Vec<FlowRecord>> = parts.iter_mut().map(Iterator::next).collect();
-            let rows = rows?;
-            let (from, to) = (part_of(rows[0].src), part_of(rows[0].dst));
-            Some(merged(&rows[from], &rows[to], from != to))
+        let mut rows: Vec<_> =
+            self.all().map(|partition| partition.world.messages.records().numbered(0).peekable()).collect();
+        let messages = self.any().world.messages.len();
+        (0..messages).filter_map(move |number| {
+            // Its sender's partition and its receiver's have a row, which may be one.
+            let mut known = rows.iter_mut().filter_map(|rows| rows.next_if(|(of, _)| *of == number));
+            let (_, first) = known.next()?;
+            let Some((_, second)) = known.next() else { return Some(first) };
+            let sends_first =
+                self.plan.layout.partition(NodeId(first.src)) < self.plan.layout.partition(NodeId(first.dst));
+            Some(if sends_first { merged(&first, &second, true) } else { merged(&second, &first, true) })
         })
     }
 
     /// See [`Simulation::delivered`].
     pub fn delivered(&self, message: u32) -> u64 {
-        let record = self.any().message(message);
+        let Some(record) = self.record_of(message) else { return 0 };
         self.with_host(record.dst).delivered_from(message, self.with_host(record.src))
     }
 
     /// See [`Simulation::endless_delivered`].
     pub fn endless_delivered(&self) -> Vec<u64> {
-        let mut sums = vec![0; self.any().traffics.len()];
-        for part in self.all() {
-            part.add_endless(&mut sums, |host| self.with_host(host));
+        let mut sums = vec![0; self.any().world.messages.traffics().len()];
+        for partition in self.all() {
+            partition.add_endless(&mut sums, |host| self.with_host(host));
         }
         sums
     }
@@ -185,7 +164,7 @@ impl Parts {
 
     /// See [`Simulation::open_messages`].
     pub fn open_messages(&self) -> u64 {
-        self.all().map(|part| part.open_messages).sum::<i64>() as u64
+        self.all().map(|partition| partition.world.messages.open()).sum::<i64>() as u64
     }
 
     /// See [`Simulation::started`].
@@ -216,7 +195,7 @@ impl Parts {
     /// See [`Simulation::nothing_to_come`].
     pub fn nothing_to_come(&mut self) -> bool {
         let (started, only) = (self.started(), self.only_mut());
-        only.messages.peek().is_none() && started == only.records.len() as u64
+        only.all_loaded() && started == only.world.messages.len() as u64
     }
 
     /// See [`Simulation::incidents`].
@@ -227,13 +206,13 @@ impl Parts {
         let order = Order::new(self.config().seed);
         let mut all = Vec::new();
         let mut sum = Incidents::default();
-        for part in self.all() {
-            let of = part.incidents();
+        for partition in self.all() {
+            let of = partition.incidents();
             // Two events of one instant happen in their order; what one event causes stands in order already.
             let keys = of
                 .kept
                 .iter()
-                .zip(&part.part.causes)
+                .zip(partition.world.net.core.probes.causes())
                 .map(|(incident, cause)| order.key(&Event { at: incident.time, source: *cause, arg: 0 }));
             all.extend(keys.zip(of.kept.iter().copied()));
             sum.drops += of.drops;
@@ -258,37 +237,49 @@ impl Parts {
 
     /// See [`Simulation::port_counter`].
     pub fn port_counter(&self, port: PortId) -> PortCounters {
-        let lost = (0..self.any().classes).map(|class| self.lost_behind(port, class)).sum::<u64>();
         let counters = self.with_port(port).port_counter(port);
+        let lost = self.lost_behind(port).map_or(0, |there| there.dropped);
         PortCounters { dropped: counters.dropped + lost, ..counters }
     }
 
-    /// Packets of a port that were dropped as they arrived in another part.
-    fn lost_behind(&self, port: PortId, class: usize) -> u64 {
-        let (here, there) = (self.with_port(port), self.with_port(port.reverse()));
-        if std::ptr::eq(here, there) { 0 } else { there.class_counter(port, class).dropped }
+    /// What another partition counts of a port: packets that were dropped as they arrived there.
+    fn lost_behind(&self, port: PortId) -> Option<PortCounters> {
+        let there = self.partition_behind(port)?;
+        // That partition has both ports of the link, as neighbours.
+        Some(there.counters_at(there.world.net.row(port.reverse()).reverse()))
+    }
+
+    /// The partition that a port leads to, where that is another one.
+    fn partition_behind(&self, port: PortId) -> Option<&Simulation> {
+        let (from, to) = self.ends(port);
+        let (here, there) = (self.with(from), self.with(to));
+        (!std::ptr::eq(here, there)).then_some(there)
     }
 
     fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
         let counters = self.with_port(port).class_counter(port, class);
-        ClassCounters { dropped: counters.dropped + self.lost_behind(port, class), ..counters }
+        let lost = self.partition_behind(port).map_or(0, |there| {
+            let row = there.world.net.row(port.reverse()).reverse();
+            there.world.net.egress.counters(row, class, there.now()).dropped
+        });
+        ClassCounters { dropped: counters.dropped + lost, ..counters }
     }
 
     /// See [`Simulation::port_counters`].
     pub fn port_counters(&self) -> Vec<PortCounters> {
-        (0..self.any().ports.len() as u32).map(|port| self.port_counter(PortId(port))).collect()
+        self.ports().map(|port| self.port_counter(port)).collect()
     }
 
     /// See [`Simulation::class_counters`].
     pub fn class_counters(&self) -> Vec<ClassCounters> {
-        let classes = self.any().classes;
+        let classes = self.any().world.net.egress.classes();
         let of_port = |port| (0..classes).map(move |class| self.class_counter(port, class));
-        (0..self.any().ports.len() as u32).map(PortId).flat_map(of_port).collect()
+        self.ports().flat_map(of_port).collect()
     }
 
     /// See [`Simulation::watch`].
     pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
-        let Some(record) = self.any().records.get(message as usize) else {
+        let Some(record) = self.record_of(message) else {
             return Vec::new();
         };
         self.with_host(record.src).watch(message)
@@ -301,7 +292,7 @@ impl Parts {
 
     /// See [`Simulation::watch_traffic`].
     pub fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
-        let of = || self.all().map(|part| &part.traffics[traffic as usize].counters);
+        let of = || self.all().map(|partition| &partition.world.messages.counters()[traffic as usize]);
         let (started, finished): (u64, u64) = (of().map(|of| of.started).sum(), of().map(|of| of.finished).sum());
         let delivered: u64 = of().map(|of| of.delivered).sum();
         [("delivered_bytes", delivered as f64), ("open_messages", (started - finished) as f64)]
@@ -322,10 +313,10 @@ impl Parts {
         self.with(NodeId(self.config().graph.hosts + switch)).watch_switch(traffic, switch)
     }
 
-    /// See [`Simulation::follow`]; hops are written down of a network in one part only.
+    /// See [`Simulation::follow`]; hops are written down of a network in one partition only.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
         let trace = trace && self.members.len() == 1;
-        self.all_mut().for_each(|part| part.follow(traffic, number, trace));
+        self.all_mut().for_each(|partition| partition.follow(traffic, number, trace));
     }
 
     /// See [`Simulation::followed`].
