@@ -276,9 +276,9 @@ impl<Q: EventQueue> Io for World<Q> {
         });
         self.walked = walked;
         let record = &self.messages.records()[query.message.ix()];
-        let nic = self.walked.first().map(|port| self.net.egress.port(self.net.row(*port)).nic);
+        let own = self.walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
         Route {
-            nic: nic.filter(|_| self.net.core.outbox.is_here(query.from)),
+            nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
             info: self.path_info(self.messages.traffics()[record.traffic as usize].overhead),
             ideal: self.ideal(record.bytes),
