@@ -81,7 +81,7 @@ impl Ports for At<'_> {
         self.0.peers[self.1].len() as u16
     }
     fn view(&self, port: u16) -> PortView {
-        PortView { rate: Rate::from_gbps(10), to_switch: port > 0, queued: 0, up: true }
+        PortView { to_switch: port > 0, ..PortView::new(Rate::from_gbps(10)) }
     }
     fn queued(&self, port: u16, _: &Header, lane: u8) -> u64 {
         let (port, lane) = (port as usize, lane as usize);

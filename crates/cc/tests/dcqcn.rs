@@ -22,7 +22,7 @@ impl Notifier {
         let mut pool = Pool::new(dcqcn::Params { cnp, ..Dcqcn::preset("dcqcn") });
         pool.add_host(&nic(10));
         for i in 0..flows {
-            let flow = FlowInfo { flow: ReceiverFlow(i), id: MessageId(i), from: NodeId(i), size: None };
+            let flow = FlowInfo::new(ReceiverFlow(i), MessageId(i), NodeId(i));
             pool.receiver_open(0, Time::ZERO, &flow);
         }
         Self { pool, now: Time::ZERO, cnps: Vec::new() }

@@ -55,7 +55,7 @@ impl End {
     fn new(echo: EchoMode, m: u64) -> Self {
         let mut pool = Pool::new(params(|p| p.echo = echo));
         pool.add_host(&nic(10));
-        let flow = FlowInfo { flow: ReceiverFlow(0), id: MessageId(0), from: NodeId(0), size: None };
+        let flow = FlowInfo::new(ReceiverFlow(0), MessageId(0), NodeId(0));
         pool.receiver_open(0, Time::ZERO, &flow);
         Self { pool, m, held: 0, packets: 0, acked: 0, acks: Vec::new() }
     }

@@ -106,16 +106,14 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
     let mut point: Point<Flow> = Point::new(DctcpRate::preset("dctcp-rate"), 100, 163_001);
     assert_eq!((point.control().window, point.control().wake_at), (163_001, Time::NEVER));
     let ack = fanin_cc::Ack {
-        telemetry: None,
         newly_acked: MSS,
         acked_to: MSS,
         seq: MSS,
         sent_to: 20 * MSS,
         in_flight: 20 * MSS,
-        recovering: false,
         ecn_echo: true,
         rtt: us(13),
-        cc_feedback: 0,
+        ..fanin_cc::Ack::default()
     };
     point.hook(|flow, cx| fanin_cc::Sender::on_ack(flow, &ack, cx));
     // HPCC's simulator at 100 Gb/s: half of the line, floor(163001/2), later steps of 615 Mb/s.

@@ -118,8 +118,8 @@ impl World {
     fn new(settings: &Settings) -> Self {
         let mut scheme = settings.build();
         scheme.add_host(&nic(10));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
-        scheme.add_switch(&SwitchInfo { node: NodeId(2), seed: 1, ports: &[port, port] });
+        let port = PortView::new(LINE);
+        scheme.add_switch(&SwitchInfo { seed: 1, ..SwitchInfo::new(NodeId(2), &[port, port]) });
         Self { scheme, now: us(1), flows: Vec::new(), opened: 0, received: 0, answers: Vec::new() }
     }
 
@@ -231,7 +231,7 @@ impl World {
             dropped: 0,
         });
         self.told(self.flows.len() - 1, control);
-        let flow = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(0), size: None };
+        let flow = FlowInfo::new(ReceiverFlow(id), MessageId(id), NodeId(0));
         self.scheme.receiver_open(0, self.now, &flow);
         self.poll();
     }
@@ -249,7 +249,7 @@ impl World {
         flow.highest = flow.highest.max(flow.next);
         flow.sent += 1;
         flow.may_send_at = self.now + flow.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: flow.next, retransmitted };
+        let sent = Sent { retransmitted, ..Sent::new(WIRE, PAYLOAD, flow.next) };
         let mut cc_tag = 0;
         self.sender(at, |s, slot, now| {
             let (control, put) = s.on_send(slot, now, &sent);
@@ -262,7 +262,7 @@ impl World {
             flow.forward.push_back((packet, self.now));
             return;
         }
-        let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64, up: true };
+        let view = PortView { queued: flow.forward.len() as u64 * WIRE as u64, ..PortView::new(LINE) };
         let mut header = Header { flow: MessageId(flow.id), wire: WIRE as u16, cc_tag, ..Header::default() };
         let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
         match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
@@ -291,12 +291,8 @@ impl World {
         packet.received = self.received;
         if packet.in_order && packet.start {
             let message = MessageStart {
-                flow: packet.flow,
-                id: MessageId(flow.id),
-                from: NodeId(0),
-                tenant: 0,
-                weight: 1,
                 incast: Some(Incast { id: flow.id, senders: &[0, 8, 9] }),
+                ..MessageStart::new(packet.flow, MessageId(flow.id), NodeId(0))
             };
             self.scheme.receiver_message_start(0, self.now, &message);
         }
@@ -336,10 +332,10 @@ impl World {
                     seq: acked_to,
                     sent_to: flow.next,
                     in_flight,
-                    recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: self.now - sent_at,
                     cc_feedback: fields.cc_feedback,
+                    ..Ack::default()
                 };
                 self.sender(at, |s, slot, now| s.on_ack(slot, now, &ack));
             }
@@ -348,7 +344,7 @@ impl World {
 
     fn go_back(&mut self, at: usize) -> Loss {
         let flow = &mut self.flows[at];
-        let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), retransmitted: false };
+        let loss = Loss::new(flow.acked, flow.next);
         flow.next = flow.acked;
         loss
     }
@@ -407,12 +403,7 @@ impl World {
                 if let Some(at) = self.pick(f) {
                     self.go_back(at);
                     let flow = &self.flows[at];
-                    let loss = Loss {
-                        from: flow.acked,
-                        sent_to: flow.next,
-                        in_flight: flow.in_flight(),
-                        retransmitted: false,
-                    };
+                    let loss = Loss::new(flow.acked, flow.next);
                     self.sender(at, |s, slot, now| s.on_timeout(slot, now, &loss));
                 }
             }

@@ -26,15 +26,7 @@ impl Bed {
         let (shared, now) = (&mut (), Time::ZERO);
         let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
         let line = Rate::from_gbps(gbps);
-        let path = PathInfo {
-            line_rate: line,
-            nic_rate: line,
-            base_rtt: us(10),
-            payload: PAYLOAD,
-            wire: WIRE,
-            network_bdp: 1,
-            network_rtt: us(12),
-        };
+        let path = PathInfo { base_rtt: us(10), network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
         Self { flow, params, actions, now }
     }
@@ -62,11 +54,10 @@ impl Bed {
             acked_to,
             sent_to,
             in_flight: sent_to - acked_to,
-            recovering: false,
             ecn_echo: true,
             rtt: us(13),
-            cc_feedback: 0,
             telemetry,
+            ..Ack::default()
         };
         self.cx(|flow, cx| flow.on_ack(&ack, cx));
         self.flow.window()
@@ -289,11 +280,11 @@ fn lost_bytes_take_the_next_update_back_with_them() {
     let to = it.bed.flow.updated_to();
     assert_eq!(to, it.packet * MSS + 100 * MSS);
     let from = (it.packet + 10) * MSS;
-    let loss = Loss { from, sent_to: to, in_flight: to - from, retransmitted: false };
+    let loss = Loss::new(from, to);
     it.bed.cx(|flow, cx| flow.on_loss(&loss, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
     // A loss beyond it changes nothing.
-    let later = Loss { from: to, sent_to: to + 1, in_flight: 1, retransmitted: false };
+    let later = Loss::new(to, to + 1);
     it.bed.cx(|flow, cx| flow.on_timeout(&later, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
     // What was sent before the loss does not trigger an update, the first byte that is sent again does.

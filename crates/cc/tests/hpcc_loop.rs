@@ -77,15 +77,7 @@ impl Loop {
             it.now = at;
             match event {
                 Event::Join(i) => {
-                    let path = PathInfo {
-                        line_rate: LINE,
-                        nic_rate: LINE,
-                        base_rtt: us(13),
-                        payload: PAYLOAD,
-                        wire: WIRE,
-                        network_bdp: 162_500,
-                        network_rtt: us(13),
-                    };
+                    let path = PathInfo::new(LINE, us(13), PAYLOAD, WIRE);
                     let opened = it.pool.open(0, &path, at);
                     let (slot, control, stop_at) = (opened.slot, opened.control, joins[i].1);
                     let seen = Vec::new();
@@ -126,7 +118,7 @@ impl Loop {
         }
         f.next += PAYLOAD as u64;
         f.last_sent = self.now;
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, f.next);
         self.packets.push((i, f.next, self.now, Telemetry::default()));
         self.queue.push_back(self.packets.len() - 1);
         f.control = self.pool.on_send(f.slot, self.now, &sent).0;
@@ -168,11 +160,9 @@ impl Loop {
             acked_to,
             sent_to: f.next,
             in_flight,
-            recovering: false,
-            ecn_echo: false,
             rtt: self.now - data_sent,
-            cc_feedback: 0,
             telemetry: Some(&telemetry),
+            ..Ack::default()
         };
         f.control = self.pool.on_ack(f.slot, self.now, &ack);
         let mut reference = 0.0;

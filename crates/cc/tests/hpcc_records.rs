@@ -41,15 +41,7 @@ impl Bed {
         let (now, shared) = (Time::ZERO, &mut ());
         let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
         let line = Rate::from_gbps(400);
-        let path = PathInfo {
-            line_rate: line,
-            nic_rate: line,
-            base_rtt: us(12),
-            payload: PAYLOAD,
-            wire: WIRE,
-            network_bdp: 1,
-            network_rtt: us(12),
-        };
+        let path = PathInfo { network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
         Self { flow, params, actions, acked: 0 }
     }
@@ -67,11 +59,9 @@ impl Bed {
             acked_to: self.acked,
             sent_to: 1_000_000 * MSS,
             in_flight: MSS,
-            recovering: false,
-            ecn_echo: false,
             rtt: us(13),
-            cc_feedback: 0,
             telemetry: Some(telemetry),
+            ..Ack::default()
         };
         let shared = &mut ();
         let mut cx = Cx { now, params: &self.params, shared, shared_changed: false, actions: &mut self.actions };

@@ -360,7 +360,7 @@ fn receiver(preset: &str) -> Pool<NewReno> {
     let mut pool = Pool::<NewReno>::new(Params { ..NewReno::preset(preset) });
     pool.add_host(&nic(10));
     for flow in 0..2 {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(0), size: None };
+        let info = FlowInfo::new(ReceiverFlow(flow), MessageId(flow), NodeId(0));
         pool.receiver_open(0, Time::ZERO, &info);
     }
     pool

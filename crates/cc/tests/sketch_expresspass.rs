@@ -57,7 +57,7 @@ impl Sender for Credited {
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let rate = if self.0.is_empty() { Rate::ZERO } else { LINE };
-        Control { window: u64::MAX, rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control::rate(rate)
     }
     fn on_notice(&mut self, notice: Notice, _: &mut Cx<'_, Params>) {
         if let Notice::Credit(number) = notice {

@@ -326,7 +326,7 @@ pub struct Params {
 }
 
 /// Bytes that Dart adds to each data packet and to each ACK (`wire` has the layout).
-pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 12, ack: 4, telemetry: false };
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead::new(12, 4);
 /// Bytes of a list of senders before its first entry: the number of the incast and the number of entries.
 pub const LIST_HEADER: u16 = 6;
 /// Bytes of each entry.
@@ -421,13 +421,10 @@ impl Scheme for Dart {
         let may = p.deflect != Deflect::Off && (!connection || p.deflect_connections);
         // IV-B: tokens for short messages, none for long ones
         let short = may && bytes <= p.short_up_to.get();
-        SendOptions {
-            tokens: if short { p.tokens } else { 0 },
-            lane: (short && p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8,
-            list: if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 },
-            whole: short,
-            pinned: p.deflect != Deflect::Off,
-        }
+        let list = if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 };
+        let long = SendOptions { list, pinned: p.deflect != Deflect::Off, ..SendOptions::default() };
+        let lane = (p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8;
+        if short { SendOptions { tokens: p.tokens, lane, whole: true, ..long } } else { long }
     }
 
     fn header_overhead(_: &Params) -> HeaderOverhead {

@@ -291,7 +291,7 @@ impl Flow {
     #[inline(always)]
     pub(super) fn allowed(&self) -> Control {
         let rate = Rate::from_bps(self.rate);
-        Control { window: self.window, rate, wake_at: self.increase_at, retime: false, not_before: Time::ZERO }
+        Control { window: self.window, wake_at: self.increase_at, ..Control::rate(rate) }
     }
 
     fn on_cnp(&mut self, cx: &mut Cx<'_, Params>) {

@@ -336,14 +336,10 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            // What else is due this nanosecond still comes within it.
-            wake_at: self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1))),
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        // Another timer that is due in this nanosecond still runs within it.
+        let wake_at = self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1)));
+        Control { window: self.window, wake_at, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

@@ -255,7 +255,7 @@ impl Sender for Flow {
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let wake_at = if self.cut_noted { self.cut_at.min(self.increase_at) } else { self.increase_at };
-        Control { window: self.window, rate: Rate::from_bps(self.rate), wake_at, retime: false, not_before: Time::ZERO }
+        Control { window: self.window, wake_at, ..Control::rate(Rate::from_bps(self.rate)) }
     }
 
     fn on_notice(&mut self, notice: Notice, cx: &mut Cx<'_, Params>) {

@@ -52,7 +52,7 @@
 use super::dcqcn_ns3::{whole, window};
 use crate::Action;
 use crate::roles::*;
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct DctcpNs3;
@@ -173,13 +173,8 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        Control { window: self.window, ..Control::rate(rate) }
     }
 
     /// HandleAckDctcp.

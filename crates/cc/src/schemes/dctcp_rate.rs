@@ -47,7 +47,7 @@ use super::dcqcn::{RateOrShare, scaled_window};
 use super::dctcp::{Estimate, check_estimate};
 use crate::Action;
 use crate::roles::*;
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct DctcpRate;
@@ -142,13 +142,7 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(self.rate),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        Control { window: self.window, ..Control::rate(Rate::from_bps(self.rate)) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

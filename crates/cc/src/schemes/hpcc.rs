@@ -84,7 +84,7 @@ pub use division::{MOST_N, entries, fill, lookup, reciprocal};
 pub use records::{Fields, SPEEDS};
 
 /// What HPCC adds to packets (Fig. 7, 5.1): 42 bytes of telemetry, room for five switches, on data and ACKs alike.
-pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 42, ack: 42, telemetry: true };
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) };
 
 /// The scheme.
 pub struct Hpcc;
@@ -369,7 +369,7 @@ impl Sender for Flow {
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let (window, rate) = self.control;
-        Control { window, rate, wake_at: Time::NEVER, retime: true, not_before: Time::ZERO }
+        Control { window, retime: true, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

@@ -64,7 +64,7 @@
 use super::dcqcn_ns3::{whole, window};
 use crate::roles::*;
 use crate::{Action, IntHop, Telemetry};
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct HpccNs3;
@@ -128,7 +128,7 @@ impl Scheme for HpccNs3 {
 
     fn header_overhead(_: &Params) -> HeaderOverhead {
         // HPCC 4.1: two bytes and five records of eight
-        HeaderOverhead { data: 42, ack: 42, telemetry: true }
+        HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -331,14 +331,9 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            // ChangeRate moves the packet that waits, and the NIC's look at it, also when the rate stays the same.
-            retime: self.changed,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        // ChangeRate reschedules the waiting packet and the NIC also when the rate stays the same.
+        Control { window: self.window, retime: self.changed, ..Control::rate(rate) }
     }
 
     /// HandleAckHp.

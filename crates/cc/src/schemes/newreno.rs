@@ -207,7 +207,7 @@ impl Reno {
 
     #[inline(always)]
     pub(crate) fn control(&self) -> Control {
-        Control { window: self.cwnd, rate: self.nic_rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control { window: self.cwnd, ..Control::rate(self.nic_rate) }
     }
 
     pub(crate) fn cwnd(&self) -> u64 {

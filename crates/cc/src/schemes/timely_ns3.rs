@@ -121,7 +121,7 @@ impl Scheme for TimelyNs3 {
     }
 
     fn header_overhead(_: &Params) -> HeaderOverhead {
-        HeaderOverhead { data: 8, ack: 8, telemetry: false }
+        HeaderOverhead::new(8, 8)
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -215,13 +215,8 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        Control { window: self.window, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

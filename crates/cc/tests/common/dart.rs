@@ -84,19 +84,17 @@ impl Host {
     /// The first packet of a message is in order; the packet itself is not sent yet.
     pub fn start_again(&mut self, flow: u32, start: Start) -> &mut Self {
         let message = MessageStart {
-            flow: ReceiverFlow(flow),
-            id: MessageId(flow),
-            from: NodeId(start.from),
             tenant: start.tenant,
             weight: start.weight,
             incast: start.incast.map(|(id, senders)| Incast { id, senders }),
+            ..MessageStart::new(ReceiverFlow(flow), MessageId(flow), NodeId(start.from))
         };
         self.pool.receiver_message_start(0, self.now, &message);
         self
     }
 
     pub fn open(&mut self, flow: u32, from: u32) -> &mut Self {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(from), size: None };
+        let info = FlowInfo::new(ReceiverFlow(flow), MessageId(flow), NodeId(from));
         self.pool.receiver_open(0, self.now, &info);
         self.packets.insert(flow, 0);
         self
@@ -220,25 +218,14 @@ impl Talker {
     }
 
     pub fn send(&mut self, slot: u32) -> Control {
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: 0, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, 0);
         let control = self.pool.on_send(slot, self.now, &sent).0;
         self.changed = self.pool.take_shared_changed();
         control
     }
 
     pub fn ack(&mut self, slot: u32, cc_feedback: u32) -> Control {
-        let ack = Ack {
-            telemetry: None,
-            newly_acked: 0,
-            acked_to: 0,
-            seq: 0,
-            sent_to: 0,
-            in_flight: 0,
-            recovering: false,
-            ecn_echo: false,
-            rtt: us(10),
-            cc_feedback,
-        };
+        let ack = Ack { rtt: us(10), cc_feedback, ..Ack::default() };
         let control = self.pool.on_ack(slot, self.now, &ack);
         self.changed = self.pool.take_shared_changed();
         control

@@ -30,7 +30,12 @@ impl Ports for Board {
     }
     fn view(&self, port: u16) -> PortView {
         let p = self.0[port as usize];
-        PortView { rate: Rate::from_gbps(10), to_switch: p.to_switch, queued: p.ahead[0] + p.ahead[1], up: p.up }
+        PortView {
+            to_switch: p.to_switch,
+            queued: p.ahead[0] + p.ahead[1],
+            up: p.up,
+            ..PortView::new(Rate::from_gbps(10))
+        }
     }
     fn queued(&self, port: u16, _: &Header, lane: u8) -> u64 {
         self.0[port as usize].ahead[lane as usize]
@@ -55,7 +60,7 @@ pub fn preset() -> Params {
 impl Switch {
     pub fn new(params: Params, seed: u64) -> Self {
         Dart::check(&params).expect("possible parameters");
-        let table = Table::new(&params, &SwitchInfo { node: NodeId(9), seed, ports: &[] });
+        let table = Table::new(&params, &SwitchInfo { seed, ..SwitchInfo::new(NodeId(9), &[]) });
         Self { table, params, actions: Actions::default(), now: Time::ZERO }
     }
 

@@ -74,8 +74,8 @@ impl<S: Scheme> Net<S> {
     pub fn new(params: S::Params, hosts: usize) -> Self {
         let mut pool = Pool::new(params);
         (0..hosts as u64).for_each(|seed| pool.add_host(&NicInfo { seed, ..nic(10) }));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
-        pool.add_switch(&SwitchInfo { node: NodeId(0), seed: 1, ports: &[port] });
+        let port = PortView::new(LINE);
+        pool.add_switch(&SwitchInfo { seed: 1, ..SwitchInfo::new(NodeId(0), &[port]) });
         Self {
             log: Vec::new(),
             lose: BTreeSet::new(),
@@ -143,7 +143,7 @@ impl<S: Scheme> Net<S> {
             Event::Open(id) => {
                 let f = &self.flows[id as usize];
                 let (host, size) = (f.host, self.sizes_known.then_some(f.packets * PAYLOAD as u64));
-                let info = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(id), size };
+                let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(id), MessageId(id), NodeId(id)) };
                 self.pool.receiver_open(host, self.now, &info);
                 self.poll(host, None);
             }
@@ -155,21 +155,18 @@ impl<S: Scheme> Net<S> {
                 f.acked += newly_acked;
                 f.next = f.next.max(f.acked);
                 let ack = Ack {
-                    telemetry: None,
                     newly_acked,
                     acked_to: f.acked,
                     seq: acked_to,
                     sent_to: f.next,
                     in_flight: f.next - f.acked + newly_acked,
-                    recovering: false,
                     ecn_echo: fields.ecn_echo,
-                    rtt: Time::ZERO,
                     cc_feedback: fields.cc_feedback,
+                    ..Ack::default()
                 };
                 let mut control = self.pool.on_ack(f.slot, self.now, &ack);
                 if fields.push && f.acked < f.next {
-                    let loss =
-                        Loss { from: f.acked, sent_to: f.next, in_flight: f.next - f.acked, retransmitted: false };
+                    let loss = Loss::new(f.acked, f.next);
                     f.next = f.acked;
                     control = self.pool.on_loss(f.slot, self.now, &loss);
                 }
@@ -207,7 +204,7 @@ impl<S: Scheme> Net<S> {
         let n = f.next / PAYLOAD as u64;
         f.next += PAYLOAD as u64;
         f.may_send_at = self.now + f.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, f.next);
         let (control, cc_tag) = self.pool.on_send(f.slot, self.now, &sent);
         self.cross(id, Crossed::Sent { n, cc_tag });
         self.link_free = self.link_free.max(self.now) + LINE.tx_time(WIRE as u64);
@@ -253,7 +250,7 @@ impl<S: Scheme> Net<S> {
                 Emit::Cnp(flow) => self.schedule(self.now + DELAY, Event::Notice(flow.0, Notice::Cnp)),
                 Emit::Credit { flow, number, wire } => {
                     self.cross(flow.0, Crossed::CreditSent(number));
-                    let view = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
+                    let view = PortView::new(LINE);
                     let mut header = Header { kind: Kind::Credit, wire: wire as u16, ..Header::default() };
                     if self.pool.switch_enqueue(0, self.now, 0, &mut header, &view) == Verdict::Drop {
                         self.cross(flow.0, Crossed::CreditDropped(number));

@@ -29,18 +29,7 @@ pub fn path_of(gbps: u64, most: u64, round_trip: u64) -> PathInfo {
 
 /// An ACK of that number with the next byte to send.
 pub fn ack<'a>(seq: u64, sent_to: u64) -> Ack<'a> {
-    Ack {
-        newly_acked: 0,
-        acked_to: seq,
-        seq,
-        sent_to,
-        in_flight: sent_to.saturating_sub(seq),
-        recovering: false,
-        ecn_echo: false,
-        rtt: ns(12_000),
-        cc_feedback: 0,
-        telemetry: None,
-    }
+    Ack { acked_to: seq, seq, sent_to, in_flight: sent_to.saturating_sub(seq), rtt: ns(12_000), ..Ack::default() }
 }
 
 /// What an event of the network is.
