@@ -220,8 +220,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let port = &self.ports[flow.port.ix()];
         let line_time = port.tx_time(wire);
         flow.pacer.sent(now, wire, port.rate, line_time);
-        let sent =
-            Sent { wire, payload: segment.len, sent_to: flow.half.sent_to(), retransmitted: segment.retransmitted };
+        let sent = Sent::new(wire, segment.len, flow.half.sent_to());
+        let sent = Sent { retransmitted: segment.retransmitted, ..sent };
         let (control, cc_tag) = self.schemes[flow.scheme as usize].on_send(flow.cc, now, &sent);
         flow.pacer.set(&control);
         let traffic = &self.traffics[flow.traffic as usize].config;
@@ -440,8 +440,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.totals.timeouts += 1;
         self.records[flow.flow.ix()].timeouts += 1;
-        let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-        let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false };
+        let loss = Loss::new(flow.half.acked_to(), flow.half.sent_to());
         self.go_back(slot);
         let flow = &mut self.senders[slot as usize];
         let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now, &loss);
@@ -552,16 +551,15 @@ impl<Q: EventQueue> Simulation<Q> {
                         seq: head.seq,
                         sent_to: flow.half.sent_to(),
                         in_flight,
-                        recovering: false,
                         ecn_echo: head.has(flags::ECHO),
                         rtt: now.saturating_sub(head.sent_at),
                         cc_feedback: head.cc_feedback,
                         telemetry: head.has(flags::INT).then(|| self.packets.telemetry(ix)),
+                        ..fanin_cc::Ack::default()
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
-                    let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-                    let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false };
+                    let loss = Loss::new(flow.half.acked_to(), flow.half.sent_to());
                     if self.go_back(slot) {
                         let flow = &self.senders[slot as usize];
                         control = self.schemes[flow.scheme as usize].on_loss(flow.cc, now, &loss);
@@ -646,8 +644,7 @@ impl SendFlow {
 
     /// An empty slot.
     pub(crate) fn free() -> Self {
-        let control =
-            Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO };
+        let control = Control { window: 0, ..Control::rate(Rate::ZERO) };
         Self {
             flow: MessageId::NONE,
             half: rc::SendHalf::default(),

@@ -219,14 +219,12 @@ impl<Q: EventQueue> Simulation<Q> {
         let rtt = way().map(|port| port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay);
         let rate = |port: Option<&Port>| port.map_or(Rate::ZERO, |port| port.rate);
         let (first, last) = (rate(way().next()), rate(way().next_back()));
+        let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
-            line_rate: first.min(last),
             nic_rate: first,
-            base_rtt: rtt.fold(Time::ZERO, |sum, rtt| sum + rtt),
-            payload: self.config.packet.payload as u32,
-            wire,
             network_bdp: self.routes.network_bdp,
             network_rtt: self.routes.network_rtt,
+            ..PathInfo::new(first.min(last), base_rtt, self.config.packet.payload as u32, wire)
         }
     }
 

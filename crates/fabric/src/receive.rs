@@ -107,20 +107,13 @@ impl<Q: EventQueue> Simulation<Q> {
         let scheme = flow.scheme as usize;
         let data = Data {
             flow: ReceiverFlow(slot),
-            from: head.src,
-            wire: head.wire as u32,
-            payload: head.payload as u32,
-            seq: head.seq,
             acked_to: flow.half.expected(),
-            ce,
-            start: head.has(flags::START),
-            end: head.has(flags::END),
             in_order,
             ack_due,
             pending,
             due_alone,
-            cc_tag: head.cc_tag,
             received: self.hosts[node.ix()].received,
+            ..Data::of(&head)
         };
         if in_order && head.has(flags::START) {
             self.records[message.ix()].links = head.hops as u16;
@@ -161,12 +154,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let scheme = self.traffics[record.traffic as usize].scheme as usize;
         let incast = self.announced(head.flow.0);
         let message = MessageStart {
-            flow: ReceiverFlow(slot),
-            id: head.flow,
-            from: head.src,
             tenant: traffic.tenant,
             weight: traffic.weight,
             incast: incast.as_ref().map(|(id, senders)| Incast { id: *id, senders }),
+            ..MessageStart::new(ReceiverFlow(slot), head.flow, head.src)
         };
         self.schemes[scheme].receiver_message_start(node.ix(), self.now, &message);
     }
@@ -206,10 +197,8 @@ impl<Q: EventQueue> Simulation<Q> {
         self.slots[head.flow.ix()].recv = slot;
         self.slots[first.ix()].recv = slot;
         let info = FlowInfo {
-            flow: ReceiverFlow(slot),
-            id: first,
-            from: head.src,
             size: (record.bytes < crate::config::Message::ENDLESS).then_some(record.bytes),
+            ..FlowInfo::new(ReceiverFlow(slot), first, head.src)
         };
         self.schemes[scheme as usize].receiver_open(node.ix(), self.now, &info);
         slot

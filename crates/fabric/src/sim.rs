@@ -354,10 +354,7 @@ impl<Q: EventQueue> Simulation<Q> {
             for host in 0..hosts {
                 scheme.add_host(&NicInfo {
                     seed: streams.word("receiver", host as u64),
-                    line_rate: line_rates[host as usize],
-                    payload: config.packet.payload as u32,
-                    wire,
-                    network_rtt: routes.network_rtt,
+                    ..NicInfo::new(line_rates[host as usize], routes.network_rtt, config.packet.payload as u32, wire)
                 });
             }
             for (i, switch) in switches.iter().enumerate() {
@@ -367,10 +364,13 @@ impl<Q: EventQueue> Simulation<Q> {
                     .iter()
                     .map(|p| {
                         let port = &ports[p.ix()];
-                        PortView { rate: port.rate, to_switch: port.peer.0 >= hosts, queued: 0, up: true }
+                        PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
                     })
                     .collect();
-                scheme.add_switch(&SwitchInfo { node, seed: streams.word("program", node.0 as u64), ports: &views });
+                scheme.add_switch(&SwitchInfo {
+                    seed: streams.word("program", node.0 as u64),
+                    ..SwitchInfo::new(node, &views)
+                });
             }
         }
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();

@@ -550,7 +550,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn view(&self, port: PortId) -> PortView {
         let p = &self.ports[port.ix()];
-        PortView { rate: p.rate, to_switch: p.peer.0 >= self.config.graph.hosts, queued: p.queued, up: p.up }
+        PortView { to_switch: p.peer.0 >= self.config.graph.hosts, queued: p.queued, up: p.up, ..PortView::new(p.rate) }
     }
 
     /// Lets the packet's scheme route it and all programs that watch look at it. `None` drops it.
@@ -726,7 +726,7 @@ impl Ports for SwitchView<'_> {
 
     fn view(&self, port: u16) -> PortView {
         let p = &self.ports[self.of_switch[port as usize].ix()];
-        PortView { rate: p.rate, to_switch: p.peer.0 >= self.hosts, queued: p.queued, up: p.up }
+        PortView { to_switch: p.peer.0 >= self.hosts, queued: p.queued, up: p.up, ..PortView::new(p.rate) }
     }
 
     fn queued(&self, port: u16, packet: &Header, lane: u8) -> u64 {

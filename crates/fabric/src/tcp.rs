@@ -304,12 +304,8 @@ impl<Q: EventQueue> Simulation<Q> {
             if ecn && !segment.retransmitted {
                 head.flags |= flags::ECT;
             }
-            let sent = Sent {
-                wire,
-                payload: segment.len,
-                sent_to: offset + segment.len as u64,
-                retransmitted: segment.retransmitted,
-            };
+            let sent = Sent::new(wire, segment.len, offset + segment.len as u64);
+            let sent = Sent { retransmitted: segment.retransmitted, ..sent };
             let (control, cc_tag) = self.schemes[scheme].on_send(cc, now, &sent);
             head.cc_tag = cc_tag;
             self.senders[slot as usize].pacer.set(&control);
@@ -462,7 +458,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let receiver = place(&mut self.receivers, &mut self.free_receivers, flow);
         self.tcp[tcp].receiver = receiver;
         let size = self.tcp[tcp].incoming.messages.front().map(|m| m.2 - m.1).filter(|b| *b < Message::ENDLESS);
-        let info = FlowInfo { flow: ReceiverFlow(receiver), id: head.flow, from: head.src, size };
+        let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
         self.schemes[scheme as usize].receiver_open(node.ix(), self.now, &info);
     }
 
@@ -487,20 +483,14 @@ impl<Q: EventQueue> Simulation<Q> {
         let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),
-            from: head.src,
-            wire: head.wire as u32,
-            payload: head.payload as u32,
             seq: arrived.offset,
             acked_to: arrived.arrived_to,
-            ce,
-            start: head.has(flags::START),
-            end: head.has(flags::END),
             in_order: arrived.in_order,
             ack_due: arrived.ack_due || window_update,
             pending: arrived.pending,
             due_alone: arrived.due_alone,
-            cc_tag: head.cc_tag,
             received: self.hosts[node.ix()].received,
+            ..Data::of(head)
         };
         let plan = self.schemes[scheme].receiver_data(node.ix(), self.now, &data);
         if let Some(fields) = &plan.before {
@@ -529,7 +519,6 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.messages_are_acked();
         let ack = fanin_cc::Ack {
-            telemetry: None,
             newly_acked: acked.newly_acked,
             acked_to: acked.acked_to,
             // Numbers of bytes start behind the SYN's, and the FIN's is none.
@@ -540,6 +529,7 @@ impl<Q: EventQueue> Simulation<Q> {
             ecn_echo: acked.ecn_echo,
             rtt: acked.rtt,
             cc_feedback: head.cc_feedback,
+            ..fanin_cc::Ack::default()
         };
         let mut control = self.schemes[scheme].on_ack(cc, now, &ack);
         if let Some(loss) = &acked.loss {
