@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod actions;
 pub mod aqm;
+mod ns3;
 mod packet;
 mod pool;
 mod registry;
@@ -26,6 +27,7 @@ pub mod schemes;
 mod telemetry;
 
 pub use actions::{Action, Actions};
+pub use ns3::Ns3Sender;
 pub use packet::{Header, Kind, flags};
 pub use pool::{Opened, Pool};
 pub use registry::{Instance, SchemeRow, Settings, rows};

@@ -77,8 +77,8 @@ pub struct SendOptions {
     pub tokens: u8,
     /// The lane in which it starts.
     pub lane: u8,
-    /// Bytes of the list of its incast's senders in its first packet; 0 is no list. The list takes room from the packet's
-    /// payload.
+    /// Bytes of the list of its incast's senders in its first packet; 0 is no list. The list takes room from the
+    /// packet's payload.
     pub list: u16,
     /// Whether a loss makes the sender retransmit the whole message, and not only the missing part.
     pub whole: bool,
@@ -113,8 +113,8 @@ pub enum Transport {
     Tcp,
 }
 
-/// The context of a hook: the time, the scheme's parameters, the state that the host's flows to one receiver share, and the
-/// counters.
+/// The context of a hook: the time, the scheme's parameters, the state that the host's flows to one receiver share, and
+/// the counters.
 pub struct Cx<'a, P, S = ()> {
     /// Now.
     pub now: Time,

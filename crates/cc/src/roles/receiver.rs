@@ -213,8 +213,8 @@ pub trait Receiver: Sized {
         let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
         AckPlan { before: None, now: data.ack_due.then_some(fields) }
     }
-    /// The fields of an ACK that `on_data` did not plan: one whose delay has expired, one that travels on data, or a window
-    /// update.
+    /// The fields of an ACK that `on_data` did not plan: one whose delay has expired, one that travels on data, or a
+    /// window update.
     fn ack_fields(
         &mut self,
         _flow: ReceiverFlow,

@@ -35,17 +35,18 @@ impl PathInfo {
 /// How much a flow may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// Bytes that may be in flight; `u64::MAX` is no window. RDMA: a packet may leave while bytes in flight < window. TCP: a
-    /// segment may leave if bytes in flight and its own together are at most the window (RFC 5681).
+    /// Bytes that may be in flight; `u64::MAX` is no window. RDMA: a packet may leave while bytes in flight < window.
+    /// TCP: a segment may leave if bytes in flight and its own together are at most the window (RFC 5681).
     pub window: u64,
-    /// Pacing rate in wire bytes. At or above the line rate nothing is paced; zero stops the flow until the rate changes.
+    /// Pacing rate in wire bytes. At or above the line rate nothing is paced; zero stops the flow until the rate
+    /// changes.
     pub rate: Rate,
     /// The time to call `on_timer`, or [`Time::NEVER`].
     pub wake_at: Time,
     /// Whether a change of rate also moves a packet that already waits for its time (HPCC: yes; DCQCN: no).
     pub retime: bool,
-    /// Nothing leaves before this time, whatever the rate; [`Time::ZERO`] is no such limit. Dart uses it for the token bucket
-    /// that a host's messages to one receiver share.
+    /// Nothing leaves before this time, whatever the rate; [`Time::ZERO`] is no such limit. Dart uses it for the token
+    /// bucket that a host's messages to one receiver share.
     pub not_before: Time,
 }
 
@@ -157,19 +158,11 @@ pub trait Sender: Sized {
     fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA only; called after the
-    /// `on_ack` of the last ACK.
+    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA only; called after
+    /// the `on_ack` of the last ACK.
     fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// When the timer behind [`Control::wake_at`] was started.
-    fn armed_at(&self) -> Time {
-        Time::ZERO
-    }
-    /// When a tick due at `at` was started that [`Control::wake_at`] does not ask for.
-    fn hidden_tick(&self, _at: Time) -> Time {
-        Time::NEVER
-    }
     /// Reports internal state by name, beside window and rate: DCTCP's alpha.
     fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// The flow ends.

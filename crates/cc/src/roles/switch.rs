@@ -95,8 +95,8 @@ pub trait SwitchProgram: Sized {
     }
     /// A switch comes up.
     fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self;
-    /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port where it
-    /// leaves. A new [`Header::lane`] applies from this port's queue on.
+    /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
+    /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
     fn route<P: Ports + ?Sized>(
         &mut self,
         _packet: &mut Header,

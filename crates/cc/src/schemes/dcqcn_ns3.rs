@@ -375,6 +375,12 @@ impl Sender for Flow {
         }
     }
 
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("target", self.target as f64);
+    }
+}
+
+impl crate::Ns3Sender for Flow {
     fn armed_at(&self) -> Time {
         self.next_timer().armed
     }
@@ -382,10 +388,6 @@ impl Sender for Flow {
     fn hidden_tick(&self, at: Time) -> Time {
         let cut = if self.cut_noted { None } else { self.cut_timer.armed_for(at) };
         self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
-    }
-
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("target", self.target as f64);
     }
 }
 
