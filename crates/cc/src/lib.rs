@@ -24,6 +24,7 @@ mod pool;
 mod registry;
 mod roles;
 pub mod schemes;
+mod summary;
 mod telemetry;
 
 pub use actions::{Action, Actions};
@@ -34,8 +35,9 @@ pub use registry::{Instance, SchemeRow, Settings, rows};
 #[cfg(feature = "spec")]
 pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
-    Ack, AckFields, AckPlan, Control, Cx, Data, Emit, FlowInfo, HeaderOverhead, Incast, Lanes, Loss, MessageStart,
-    NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow, Scheme, SendOptions,
-    Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict,
+    Ack, AckFields, AckPlan, Control, Cx, Data, Deflection, Emit, EscapeEntry, FlowInfo, HeaderOverhead, Incast, Lanes,
+    Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow,
+    Scheme, SendOptions, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict, WireFormat,
 };
-pub use telemetry::{IntHop, Telemetry};
+pub use summary::{Acted, SchemeSummaries};
+pub use telemetry::{IntFields, IntHop, Telemetry};

@@ -145,6 +145,18 @@ impl Settings {
     pub fn header_overhead(&self) -> HeaderOverhead {
         with_scheme!(self, S, params => S::header_overhead(params))
     }
+    /// See [`Scheme::rdma_only`].
+    pub fn rdma_only(&self) -> Option<&'static str> {
+        with_scheme!(self, S, params => S::rdma_only(params))
+    }
+    /// See [`Scheme::deflection`].
+    pub fn deflection(&self) -> Option<Deflection> {
+        with_scheme!(self, S, params => S::deflection(params))
+    }
+    /// See [`Scheme::wire_format`].
+    pub fn wire_format(&self) -> WireFormat {
+        with_scheme!(self, S, params => S::wire_format(params))
+    }
     /// See [`Scheme::check`].
     pub fn check(&self) -> Result<(), &'static str> {
         with_scheme!(self, S, params => S::check(params))

@@ -4,9 +4,9 @@ mod common;
 
 use common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{
-    Division, Fields, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, SPEEDS, entries, fill, lookup, reciprocal,
+    Division, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, entries, fill, lookup, reciprocal,
 };
-use fanin_cc::{Ack, Action, Actions, Cx, IntHop, PathInfo, Scheme, Sender, Telemetry};
+use fanin_cc::{Ack, Action, Actions, Cx, IntFields, IntHop, PathInfo, Scheme, Sender, Telemetry};
 use fanin_units::{NodeId, Rate, Time};
 
 const MSS: u64 = PAYLOAD as u64;
@@ -81,7 +81,7 @@ impl Bed {
 fn hpcc_fig7_int_format() {
     assert_eq!((HEADER_OVERHEAD.data, HEADER_OVERHEAD.ack, HEADER_OVERHEAD.telemetry), (42, 42, true));
     let of = |ns: u64, sent, queued| {
-        let f = Fields::of(&hop(100, ns, sent, queued), 1);
+        let f = IntFields::of(&hop(100, ns, sent, queued), 1);
         (f.time, f.sent, f.queued)
     };
     assert_eq!(of(TIME_WRAP - 1, SENT_WRAP - 1, 79), (0xFF_FFFF, 0xF_FFFF, 0));
@@ -120,7 +120,7 @@ fn hpcc_fig7_int_format() {
     assert!(worst < 128.0 / 1082.0 + 1.0 / 86.0, "{worst}");
 
     // Coarser units for faster links.
-    let f = Fields::of(&hop(400, 0, 512 * 5 + 511, 320 * 7 + 319), 4);
+    let f = IntFields::of(&hop(400, 0, 512 * 5 + 511, 320 * 7 + 319), 4);
     assert_eq!((f.sent, f.queued), (5, 7));
     let bed = Bed::new(|p| (p.telemetry, p.wire_unit) = (Precision::Wire, 4));
     let u = bed.pair(hop(400, 0, 0, 6500), hop(400, 1280, 32_256, 32_500), us(1)).unwrap();
@@ -130,12 +130,12 @@ fn hpcc_fig7_int_format() {
 
 #[test]
 fn a_rate_that_the_field_cannot_say_is_written_as_the_next_lower_one() {
-    let said = |rate: Rate| SPEEDS[Fields::of(&IntHop { rate, ..IntHop::default() }, 1).speed as usize];
-    for speed in &SPEEDS[1..] {
+    let said = |rate: Rate| IntFields::SPEEDS[IntFields::of(&IntHop { rate, ..IntHop::default() }, 1).speed as usize];
+    for speed in &IntFields::SPEEDS[1..] {
         assert_eq!(said(*speed), *speed);
         assert_eq!(said(Rate::from_bps(speed.as_bps() + 1)), *speed);
     }
-    assert!(SPEEDS.is_sorted());
+    assert!(IntFields::SPEEDS.is_sorted());
     assert_eq!(said(Rate::from_bps(3_333_333_333)), Rate::from_mbps(2_500));
     assert_eq!(said(Rate::from_gbps(99)), Rate::from_gbps(50));
     // Below all of them, the slowest: a link that is never there has no number.

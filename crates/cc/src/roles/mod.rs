@@ -9,7 +9,7 @@ pub use sender::*;
 pub use switch::*;
 
 use crate::{Action, Actions};
-use fanin_units::Time;
+use fanin_units::{Bytes, Time};
 
 /// A scheme: its parameters and its three roles. Implemented once per file of [`crate::schemes`].
 pub trait Scheme: 'static {
@@ -52,6 +52,21 @@ pub trait Scheme: 'static {
         HeaderOverhead::default()
     }
 
+    /// Why TCP cannot carry its flows; `None` if it can.
+    fn rdma_only(params: &Self::Params) -> Option<&'static str> {
+        Self::header_overhead(params).telemetry.then_some("needs telemetry, and TCP's ACKs carry none back")
+    }
+
+    /// How switches deflect its messages; `None` if they do not.
+    fn deflection(_params: &Self::Params) -> Option<Deflection> {
+        None
+    }
+
+    /// The layout of its packets in a capture.
+    fn wire_format(_params: &Self::Params) -> WireFormat {
+        WireFormat::Roce
+    }
+
     /// Refuses impossible parameters with a sentence that names the parameter and a possible value.
     fn check(_params: &Self::Params) -> Result<(), &'static str> {
         Ok(())
@@ -68,6 +83,43 @@ pub enum Lanes {
     Escape,
     /// Two: lane 1 is served before lane 0.
     Strict,
+}
+
+/// How switches deflect a scheme's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deflection {
+    /// A message is deflected when more than this waits ahead of its first packet.
+    pub threshold: Bytes,
+    /// Whether the threshold may be at or above that of congestion marks.
+    pub above_marks: bool,
+    /// How messages enter the escape lane; `None` without such a lane.
+    pub escape: Option<EscapeEntry>,
+}
+
+/// The place where messages enter the escape lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EscapeEntry {
+    /// At hosts, and in the queue towards a shortest path of any switch: no hop of the lane is a misroute.
+    AfterLastMisroute,
+    /// There, and already for the hop of the last misroute, from any switch to any switch next to it.
+    OnLastMisroute {
+        /// Whether the switch next to the destination host misroutes too.
+        last_hop: bool,
+    },
+}
+
+/// The layout of a scheme's packets on the wire. The `wire` crate has the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireFormat {
+    /// RoCEv2.
+    Roce,
+    /// RoCEv2 with Dart's headers behind the BTH of data packets and the AETH of ACKs.
+    Dart,
+    /// RoCEv2 with telemetry behind the UDP header.
+    Int {
+        /// Multiple of the units of [`IntFields`](crate::IntFields).
+        unit: u32,
+    },
 }
 
 /// How a message is sent.

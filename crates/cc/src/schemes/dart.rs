@@ -182,6 +182,9 @@ pub mod auss;
 pub mod deflect;
 pub mod receiver;
 pub mod sender;
+mod summary;
+
+pub use summary::Summary;
 
 use super::dcqcn;
 use crate::roles::*;
@@ -429,6 +432,25 @@ impl Scheme for Dart {
 
     fn header_overhead(_: &Params) -> HeaderOverhead {
         HEADER_OVERHEAD
+    }
+
+    fn rdma_only(_: &Params) -> Option<&'static str> {
+        // III-B: it counts messages by their marked starts and ends
+        Some("counts messages, and a TCP stream does not mark where they start and end")
+    }
+
+    fn deflection(p: &Params) -> Option<Deflection> {
+        let entry = match p.escape {
+            Escape::AfterLastMisroute => EscapeEntry::AfterLastMisroute,
+            Escape::OnLastMisroute => EscapeEntry::OnLastMisroute { last_hop: p.last_hop },
+        };
+        let escape = (Self::lanes(p) == Lanes::Escape).then_some(entry);
+        let deflection = Deflection { threshold: p.threshold, above_marks: p.force_threshold, escape };
+        (p.deflect != Deflect::Off).then_some(deflection)
+    }
+
+    fn wire_format(_: &Params) -> WireFormat {
+        WireFormat::Dart
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

@@ -81,7 +81,6 @@ use crate::telemetry::Telemetry;
 use fanin_units::{Bytes, Rate, Time};
 
 pub use division::{MOST_N, entries, fill, lookup, reciprocal};
-pub use records::{Fields, SPEEDS};
 
 /// What HPCC adds to packets (Fig. 7, 5.1): 42 bytes of telemetry, room for five switches, on data and ACKs alike.
 pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) };
@@ -196,6 +195,10 @@ impl Scheme for Hpcc {
 
     fn wants_ecn(_: &Params) -> bool {
         false
+    }
+
+    fn wire_format(p: &Params) -> WireFormat {
+        WireFormat::Int { unit: p.wire_unit }
     }
 
     fn header_overhead(_: &Params) -> HeaderOverhead {

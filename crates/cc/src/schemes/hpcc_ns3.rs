@@ -126,6 +126,10 @@ impl Scheme for HpccNs3 {
         false
     }
 
+    fn wire_format(_: &Params) -> WireFormat {
+        WireFormat::Int { unit: 1 }
+    }
+
     fn header_overhead(_: &Params) -> HeaderOverhead {
         // HPCC 4.1: two bytes and five records of eight
         HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) }
