@@ -1,4 +1,4 @@
-//! The one list of schemes. Each line makes the id, the parameters, the dispatch, the docs row and the tests.
+//! The list of schemes. Each line generates ids, parameters, dispatch, documentation and tests.
 
 use crate::Pool;
 use crate::roles::*;

@@ -1,8 +1,8 @@
-//! In-network telemetry: what switches write into data packets, and ACKs carry back.
+//! In-band network telemetry (INT): switches write it into data packets, and ACKs carry it back.
 
 use fanin_units::{NodeId, Rate, Time};
 
-/// What one egress port writes into a packet that leaves it (HPCC 4.1). Exact values; [`IntFields`] is
+/// The record that an egress port writes into a packet (HPCC 4.1). Exact values; [`IntFields`] is
 /// the form with 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
@@ -10,9 +10,9 @@ pub struct IntHop {
     pub rate: Rate,
     /// When the packet was taken from its queue (TS).
     pub time: Time,
-    /// Bytes on the wire that the port had sent before this packet, since it came up (txBytes).
+    /// Bytes on the wire that the port sent before this packet, since it came up (txBytes).
     pub sent: u64,
-    /// Bytes of all classes that waited at the port once the packet was taken out (qLen).
+    /// Bytes of all classes queued at the port behind the packet (qLen).
     pub queued: u64,
 }
 
@@ -89,16 +89,16 @@ impl PartialEq for Telemetry {
 impl Eq for Telemetry {}
 
 impl Telemetry {
-    /// Records that a packet has room for: 42 bytes hold five (HPCC 4.1).
+    /// Most records in a packet: 42 bytes hold five (HPCC 4.1).
     pub const MOST: usize = 5;
 
-    /// Forgets all records. They are not overwritten, which would be most of the work for a new packet.
+    /// Removes all records. They are not overwritten, which would be most of the cost of a new packet.
     #[inline]
     pub fn clear(&mut self) {
         (self.count, self.path) = (0, 0);
     }
 
-    /// A switch writes its record. Beyond [`Self::MOST`] switches only the count and the path go on.
+    /// A switch writes its record. Beyond [`Self::MOST`] switches only the count and the path change.
     #[inline]
     pub fn push(&mut self, switch: NodeId, hop: IntHop) {
         if let Some(free) = self.hops.get_mut(self.count as usize) {

@@ -2,10 +2,10 @@
 //!
 //! ## Idea
 //! Each flow keeps at most a constant number of packets unacknowledged and is otherwise paced by its ACKs. It has no
-//! feedback, so two runs differ only by the network: the yardstick of the speed benchmark and of fabric tests.
+//! feedback, so two runs differ only by the network: the reference of the speed benchmark and of fabric tests.
 //!
 //! ## Signals
-//! ACKs, as clock only.
+//! ACKs, as a clock only.
 //!
 //! ## Control law
 //! A packet may leave while bytes in flight < `packets` x payload. Rate: the line rate.

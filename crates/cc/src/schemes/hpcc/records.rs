@@ -1,14 +1,14 @@
-//! What two ACKs say of a link, from exact numbers or from the fields of Fig. 7.
+//! The load of a link from the records of two ACKs, exact or in the fields of Fig. 7.
 
 use super::{LinkRate, Params, Precision};
 use crate::telemetry::{IntFields, IntHop};
 use fanin_units::{Rate, Time};
 
-/// What two records say of a link.
+/// A link between two records.
 struct Link {
     rate: Rate,
     tau: Time,
-    /// Bytes sent in that time.
+    /// Bytes sent between them.
     sent: u64,
     queued: u64,
     /// The queue of the earlier record.
@@ -16,7 +16,7 @@ struct Link {
 }
 
 impl Link {
-    /// None where the two do not follow each other.
+    /// `None` if the records are not in order of time.
     fn exact(new: &IntHop, old: &IntHop) -> Option<Self> {
         let tau = Time::from_ps(new.time.as_ps().checked_sub(old.time.as_ps())?);
         let sent = new.sent.checked_sub(old.sent)?;
@@ -36,12 +36,12 @@ impl Link {
         }
     }
 
-    /// u' (Algorithm 1 lines 4 and 5, eq. (2)): how full the link is, 1 being what it carries in `rtt`.
+    /// u' (Algorithm 1 lines 4 and 5, eq. (2)): utilisation, 1 being as much as the link carries in `rtt`.
     fn load(&self, rtt: Time, of: LinkRate) -> f64 {
         let rate = self.rate.as_bps() as f64;
         let bytes = match of {
             LinkRate::Sent => self.sent as f64,
-            // 3.4: what came is what left and what the queue grew by
+            // 3.4: bytes that arrived are bytes that left plus growth of the queue
             LinkRate::Arrived => (self.sent as f64 + self.queued as f64 - self.queued_before as f64).max(0.0),
         };
         let queued = self.queued.min(self.queued_before) as f64;
