@@ -46,7 +46,7 @@ impl Bed {
         hook(&mut self.flow, &mut cx)
     }
 
-    /// An ACK up to `acked_to`, when `sent_to` is next, with what switches wrote.
+    /// An ACK up to `acked_to`, when `sent_to` is next, with telemetry.
     fn ack(&mut self, acked_to: u64, sent_to: u64, telemetry: Option<&Telemetry>) -> f64 {
         let ack = Ack {
             seq: acked_to,
@@ -79,7 +79,7 @@ fn hop(gbps: u64, ns: u64, sent: u64, queued: u64) -> IntHop {
     IntHop { rate: Rate::from_gbps(gbps), time: Time::from_ns(ns), sent, queued }
 }
 
-/// A link of 100 Gb/s that is read every `T` = 13 us, so that U is what was read last. It is asked for a load.
+/// A link of 100 Gb/s that is read every `T` = 13 us, so that U is the last reading. The test sets its load.
 struct Steady {
     bed: Bed,
     ns: u64,
@@ -117,7 +117,7 @@ fn hpcc_winit_is_a_round_trip_of_the_nic() {
     let mut bed = Bed::new("hpcc", 25, Time::ZERO, |_| ());
     let control = bed.cx(|flow, cx| flow.control(cx));
     assert_eq!((control.window, control.rate), (37_500, Rate::from_gbps(25)));
-    // The window is a number of bytes, rounded so that in-flight < window says in-flight < W; R = W/T.
+    // The window is a number of bytes, rounded so that in-flight < window means in-flight < W; R = W/T.
     let mut it = Steady::new("hpcc", |_| ());
     let w = it.ack(1.5, 0, 10);
     let control = it.bed.cx(|flow, cx| flow.control(cx));
@@ -140,8 +140,8 @@ fn hpcc_wai_rule() {
     near(it.ack(1.9, 0, 10), w / 2.0 + 80.0);
 }
 
-/// S1's P1 and P2 both leave a queue of four packets behind. Four packets are what the link carries in T, so that with eta = 1
-/// either ACK alone asks for half the window.
+/// S1's P1 and P2 both leave a queue of four packets behind. The link carries four packets in T, so that with
+/// eta = 1 either ACK alone asks for half the window.
 #[test]
 fn hpcc_fig5_overreaction() {
     let after = |preset: &str| {
@@ -152,7 +152,7 @@ fn hpcc_fig5_overreaction() {
         let seen = |n: u64| path(&[hop(100, 320 * n, 4000 * n, 4000)]);
         bed.ack(1000, 9000, Some(&seen(0)));
         let w0 = bed.flow.window();
-        // P1 and P2 were sent before S1 heard anything.
+        // P1 and P2 were sent before S1 had any ACK.
         let halves = [1, 2].map(|n| bed.ack(1000 + 1000 * n, 9000, Some(&seen(n))) / w0);
         (halves, w0)
     };
@@ -212,7 +212,7 @@ fn a_window_is_at_most_the_first_one_and_never_nothing() {
         it.ack(0.1, 0, 0);
     });
     assert_eq!(it.bed.flow.window(), 162_500.0);
-    // The paper has no floor: what the additive step leaves.
+    // The paper has no floor but the additive step.
     (0..40).for_each(|_| {
         it.ack(1.0, 100_000_000, 0);
     });
@@ -236,7 +236,8 @@ fn hpcc_alg1_measure_corners() {
     // Records of one time: nothing is divided, U stays unknown and W with it.
     bed.ack(2 * MSS, 50 * MSS, Some(&path(&[hop(100, 1000, 5000, 70_000)])));
     assert_eq!((bed.flow.utilisation(), bed.flow.window()), (None, 162_500.0));
-    // 1,300 ns on: the smaller queue, 16,250 B, is a tenth of B T; 13,000 B in 1.3 us are 0.8 B. The first is taken whole.
+    // 1,300 ns on: the smaller queue, 16,250 B, is a tenth of B T; 13,000 B in 1.3 us are 0.8 B. The first is taken
+    // whole.
     bed.ack(3 * MSS, 50 * MSS, Some(&path(&[hop(100, 2300, 18_000, 16_250)])));
     near(bed.flow.utilisation().unwrap(), 0.9);
     // A tenth of T on: a tenth of the weight. u = 0 + 0.4.
@@ -251,7 +252,7 @@ fn hpcc_alg1_measure_corners() {
     near(bed.flow.utilisation().unwrap(), 0.5);
     bed.ack(7 * MSS, 50 * MSS, Some(&path(&[hop(100, 116_600, 1_421_250, 0)])));
     near(bed.flow.utilisation().unwrap(), 1.0);
-    // ACKs without telemetry (NACKs, repeated ones) say nothing, not even to line 22.
+    // ACKs without telemetry (NACKs, repeated ones) are ignored, also by line 22.
     let (w, to) = (bed.flow.window(), bed.flow.updated_to());
     bed.ack(60 * MSS, 90 * MSS, None);
     bed.ack(61 * MSS, 90 * MSS, Some(&Telemetry::default()));
@@ -287,7 +288,7 @@ fn lost_bytes_take_the_next_update_back_with_them() {
     let later = Loss::new(to, to + 1);
     it.bed.cx(|flow, cx| flow.on_timeout(&later, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
-    // What was sent before the loss does not trigger an update, the first byte that is sent again does.
+    // Data sent before the loss does not trigger an update, the first retransmitted byte does.
     let updates = it.bed.count(Action::ReferenceUpdate);
     it.packet += 9;
     it.ack(0.5, 0, 0);
@@ -391,7 +392,7 @@ fn against_the_oracle(mut check: impl FnMut(&Flow, &Oracle)) {
             for hop in &mut hops {
                 let gap = [0, dice.below(1000), dice.below(20_000), dice.below(100_000)][dice.below(4) as usize];
                 hop.time += Time::from_ns(gap);
-                // At most what the link carries, and half of it where queues are short.
+                // At most the link's capacity, and half of it where queues are short.
                 let most = hop.rate.bytes_in(Time::from_ns(gap)) / (1 + calm as u64);
                 hop.sent += dice.below(most + 1);
                 let up_to = 1 << dice.below(21);

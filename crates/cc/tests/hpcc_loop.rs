@@ -41,7 +41,7 @@ struct Flow {
     next: u64,
     acked: u64,
     last_sent: Time,
-    /// When it is to look again; others of its events are old.
+    /// Time of its next event; its other events are stale.
     wake_at: Time,
     stop_at: Time,
     seen: Vec<Seen>,
@@ -52,7 +52,7 @@ struct Loop {
     now: Time,
     flows: Vec<Flow>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
-    /// Packets: flow, offset behind it, when it was sent, what the switch wrote.
+    /// Packets: flow, offset behind it, time of sending, telemetry.
     packets: Vec<(usize, u64, Time, Telemetry)>,
     queue: VecDeque<usize>,
     busy: bool,
@@ -105,7 +105,7 @@ impl Loop {
         it
     }
 
-    /// Sends what window and rate allow now, else at its time.
+    /// Sends as window and rate allow, now or at its time.
     fn send(&mut self, i: usize) {
         let f = &mut self.flows[i];
         if f.next - f.acked >= f.control.window || self.now >= f.stop_at {
@@ -195,7 +195,7 @@ fn hpcc_alg1_reference() {
             for seen in &f.seen[1..] {
                 assert_eq!(seen.updated, seen.acked_to > last_update_seq, "flow {i} of {n}: {seen:?}");
                 if seen.updated {
-                    // What is answered was sent after the last update, not before it.
+                    // The ACK answers a packet sent after the last update, not before it.
                     assert!(seen.data_sent >= updated_at, "flow {i} of {n}: {seen:?}");
                     (last_update_seq, updated_at) = (seen.sent_to, seen.at);
                     if seen.at >= from && f.stop_at == never {

@@ -1,4 +1,4 @@
-//! What HPCC reads from switches: the fields of Fig. 7, changes of the path, and the table that divides (4.1, 4.3).
+//! HPCC's telemetry: the fields of Fig. 7, changes of the path, and the table for division (4.1, 4.3).
 
 mod common;
 
@@ -10,7 +10,7 @@ use fanin_cc::{Ack, Action, Actions, Cx, IntFields, IntHop, PathInfo, Scheme, Se
 use fanin_units::{NodeId, Rate, Time};
 
 const MSS: u64 = PAYLOAD as u64;
-/// 2^24 ns and 2^20 x 128 B: when the fields start anew.
+/// 2^24 ns and 2^20 x 128 B: where the fields wrap.
 const TIME_WRAP: u64 = 1 << 24;
 const SENT_WRAP: u64 = 128 << 20;
 
@@ -24,7 +24,7 @@ fn path(switches: &[u32], hops: &[IntHop]) -> Telemetry {
     telemetry
 }
 
-/// A flow that is told of ACKs at their times.
+/// A flow that receives ACKs at given times.
 struct Bed {
     flow: Flow,
     params: Params,
@@ -76,7 +76,7 @@ impl Bed {
     }
 }
 
-/// Layout, sizes and the bytes themselves are `wire`'s (`crates/wire/tests/int.rs`); here is what the fields keep.
+/// Layout, sizes and the bytes themselves are `wire`'s (`crates/wire/tests/int.rs`); here are the values of the fields.
 #[test]
 fn hpcc_fig7_int_format() {
     assert_eq!((HEADER_OVERHEAD.data, HEADER_OVERHEAD.ack, HEADER_OVERHEAD.telemetry), (42, 42, true));
@@ -86,7 +86,7 @@ fn hpcc_fig7_int_format() {
     };
     assert_eq!(of(TIME_WRAP - 1, SENT_WRAP - 1, 79), (0xFF_FFFF, 0xF_FFFF, 0));
     assert_eq!(of(TIME_WRAP, SENT_WRAP, 80), (0, 0, 1));
-    // A queue stops at 5.24 MB and does not start anew.
+    // A queue saturates at 5.24 MB and does not wrap.
     assert_eq!([5_242_799, 5_242_800, 5_242_880, 50_000_000].map(|q| of(0, 0, q).2), [65_534, 65_535, 65_535, 65_535]);
 
     // Differences over a wrap of either counter, at 100 and 400 Gb/s: 1,300 ns apart and half of the link used, from a
@@ -195,8 +195,8 @@ fn hpcc_fig7_pathid() {
         assert_eq!(bed.ack(us(5), &longer), None);
         assert_eq!(bed.actions.get(Action::PathChange), 2);
     }
-    // Two switches of a path replaced by two with the same XOR: the sender cannot see that. Of all pairs of different paths
-    // over two of 64 switches, so many look alike.
+    // Two switches of a path replaced by two with the same XOR: the sender cannot see that. Of all pairs of different
+    // paths over two of 64 switches, so many have the same number.
     let (mut alike, mut pairs) = (0, 0);
     let paths: Vec<(u32, u32)> = (0..64).flat_map(|x| (0..64).map(move |y| (x, y))).filter(|(x, y)| x != y).collect();
     for (i, p) in paths.iter().enumerate() {

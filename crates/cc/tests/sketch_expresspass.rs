@@ -1,4 +1,4 @@
-//! A sketch of ExpressPass, to try the roles on a scheme that sends only what it was given credit for.
+//! A sketch of ExpressPass, to try the roles on a scheme that sends only with credits.
 //!
 //! It is a test and no registered scheme. The receiver paces credits per flow and adapts their rate to how many are
 //! lost; the switch limits credits so that the data they ask for fits the link, and drops the others; the sender sends

@@ -1,7 +1,8 @@
 //! A sketch of RCC's receiver, to try the roles on a scheme whose receiver schedules the ACKs of all its flows.
 //!
-//! It is a test and no registered scheme: windows by slow start alone, no ECN, priority by what is left. What it shows: a receiver can hold ACKs back, let data of one flow release the ACK of another, order
-//! them, measure RTT by the sequence numbers it asked for, and ask for recovery when its own timer runs out.
+//! It is a test and no registered scheme: windows by slow start alone, no ECN, priority by remaining size. It shows
+//! that a receiver can hold ACKs back, let data of one flow release the ACK of another, order them, measure RTT by the
+//! sequence numbers it requested, and request recovery when its own timer expires.
 
 mod common;
 
@@ -56,7 +57,8 @@ impl Sender for Advertised {
 /// One open flow.
 struct Entry {
     flow: ReceiverFlow,
-    /// In segments: what is left (`u64::MAX` when not known), the ceiling W_i, the receiver's window, and the highest ack + rwnd ever advertised.
+    /// In segments: remaining size (`u64::MAX` if unknown), the ceiling W_i, the receiver's window, and the highest
+    /// ack + rwnd ever advertised.
     left: u64,
     ceiling: u64,
     window: u64,
@@ -88,7 +90,7 @@ impl AckScheduler {
         self.entries.iter_mut().find(|e| e.flow == flow)
     }
 
-    /// RCC Alg. 1: ceilings by weight, at least 1 and at most what is left; what remains goes round from the last.
+    /// RCC Alg. 1: ceilings by weight, at least 1 and at most the remaining size; the rest is dealt out from the last.
     fn assign(&mut self, max: i64) {
         // Priority falls with size: p = 1 / left.
         self.entries.sort_by_key(|e| (e.left, e.flow));
@@ -182,7 +184,7 @@ impl Receiver for AckScheduler {
 
     fn on_close(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) {
         if let Some(e) = self.entry(flow) {
-            // What was advertised and will not be used; the last packet's own arrival is counted already.
+            // Advertised window that will not be used; the last packet's own arrival is counted already.
             self.in_flight -= e.advertised as i64 - e.next as i64;
             self.entries.retain(|e| e.flow != flow);
             self.queue.retain(|w| w.flow != flow);
@@ -240,7 +242,7 @@ fn run(max: i64, sizes: &[u64]) -> Net<Rcc> {
     net
 }
 
-/// Windows in flight after each entry of the log: what was advertised and has not arrived, over the open flows.
+/// Windows in flight after each entry of the log: advertised data that has not arrived, over the open flows.
 fn windows_in_flight(net: &Net<Rcc>, sizes: &[u64]) -> Vec<i64> {
     let mut advertised = vec![1i64; sizes.len()];
     let mut arrived = vec![0i64; sizes.len()];
@@ -287,7 +289,7 @@ fn with_windows_for_all_the_sum_stays_at_its_limit() {
 
 #[test]
 fn short_flows_overtake() {
-    // Nine long flows keep the queue full when a short one comes: it is done long before any of them.
+    // Nine long flows keep the queue full when a short one starts: it finishes long before any of them.
     let mut net = Net::<Rcc>::new(Params { max: 6, ..Rcc::preset("") }, 1);
     (0..9).for_each(|_| {
         net.open(0, 300);
@@ -327,7 +329,7 @@ fn an_ack_overtaken_too_often_is_overtaken_no_more() {
 fn the_receivers_timeout_asks_for_recovery() {
     let mut net = Net::<Rcc>::new(Rcc::preset(""), 1);
     let flow = net.open(0, 20);
-    // The tail is lost: nothing arrives that would tell, and only the receiver has a timer.
+    // The tail is lost: nothing arrives to show it, and only the receiver has a timer.
     net.lose = [(flow, 18), (flow, 19)].into();
     net.run_until(Time::from_ms(9));
     assert!(net.of(flow).all(|e| e.1 != Crossed::Arrived { n: 19 }));

@@ -20,7 +20,7 @@ pub fn with(id: &str, change: impl FnOnce(&mut Params)) -> Params {
     params
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// What a message says when it starts.
+/// The announcement of a message when it starts.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     pub from: u32,
@@ -66,7 +66,7 @@ impl Host {
         assert!(self.pool.receiver_wake_at(0) > self.now, "what is due is done");
     }
 
-    /// Goes to `t`, firing what is due by then.
+    /// Advances to `t` and runs all timers due by then.
     pub fn at(&mut self, t: Time) -> &mut Self {
         while self.pool.receiver_wake_at(0) <= t {
             self.now = self.pool.receiver_wake_at(0);
@@ -210,7 +210,7 @@ impl Talker {
         opened.slot
     }
 
-    /// A message that is under the bucket, told 1/n.
+    /// A message under the bucket, with the share 1/n.
     pub fn old(&mut self, n: u16) -> u32 {
         let slot = self.open();
         self.ack(slot, Share { parts: 1, of: n }.encode());

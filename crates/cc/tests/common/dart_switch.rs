@@ -109,7 +109,7 @@ pub fn packet(flow: u32, n: u16, of: u16) -> Header {
     }
 }
 
-/// Ports 0 and 1 lead to hosts, 2 to 9 to switches. Packets come in at 2 and would leave at the hot 3.
+/// Ports 0 and 1 lead to hosts, 2 to 9 to switches. Packets come in at 2; their shortest path is the congested 3.
 pub const INGRESS: u16 = 2;
 pub const MINIMAL: u16 = 3;
 pub fn hot() -> Board {

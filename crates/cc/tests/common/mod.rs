@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Helpers of several test files.
 #![allow(dead_code)]
 
 pub mod dart;
@@ -12,7 +12,7 @@ use fanin_cc::{Data, NicInfo, PathInfo, ReceiverFlow};
 use fanin_units::{NodeId, Rate, Time};
 use proptest::test_runner::Config;
 
-/// As many random cases as `FANIN_CASES` says, else 64.
+/// Random cases: `FANIN_CASES`, else 64.
 pub fn cases() -> Config {
     let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     Config { cases, failure_persistence: None, ..Config::default() }

@@ -1,6 +1,6 @@
 //! The smallest network that can carry a scheme: flows share one link of 10 Gb/s through one switch.
 //!
-//! Data waits for the link, takes its time on it and `DELAY` to the receiver; what a receiver sends takes `DELAY` back,
+//! Data waits for the link, takes its time on it and `DELAY` to the receiver; packets of a receiver take `DELAY` back,
 //! through the scheme's switch program. A flow's opening reaches the receiver like a packet, by handshake. Loss is
 //! scripted, and an ACK that asks for it makes the sender go back. Everything that crosses is logged.
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 pub const LINE: Rate = Rate::from_gbps(10);
 pub const DELAY: Time = Time::from_us(5);
 
-/// What crossed, with its time and flow. Packets are numbered per flow from 0.
+/// A packet that crossed, with its time and flow. Packets are numbered per flow from 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Crossed {
     Sent {
@@ -60,7 +60,7 @@ pub struct Net<S: Scheme> {
     pub log: Vec<(Time, u32, Crossed)>,
     /// Packets (flow, number) that are lost the first time they are sent.
     pub lose: BTreeSet<(u32, u64)>,
-    /// Whether a flow says its size when it opens.
+    /// Whether a flow announces its size when it opens.
     pub sizes_known: bool,
     pool: Pool<S>,
     now: Time,
