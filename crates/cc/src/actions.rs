@@ -52,6 +52,7 @@ actions! {
     MarkedWindow = "marked_windows",
     /// The mark that the receiver echoes changed.
     EchoFlip = "echo_flips",
+    // From here to `Escaped`: Dart's alone, by which its summary recognises it.
     /// Nanoseconds, summed over hosts, in Dart's state without congestion while data arrived.
     NoCongestion = "no_congestion_ns",
     /// Nanoseconds in Dart's state of receiver congestion.

@@ -59,13 +59,7 @@ impl<S: Scheme> Pool<S> {
     ) -> Control {
         let (sender, shared) =
             self.senders[slot as usize].as_mut().expect("a hook is only called between open and close of its flow");
-        let mut cx = Cx {
-            now,
-            params: &self.params,
-            shared: &mut self.shared[*shared as usize],
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
+        let mut cx = Cx::new(now, &self.params, &mut self.shared[*shared as usize], &mut self.actions);
         hook(sender, &mut cx);
         let control = sender.control(&cx);
         self.shared_changed |= cx.shared_changed;
@@ -79,9 +73,7 @@ impl<S: Scheme> Pool<S> {
         now: Time,
         hook: impl FnOnce(&mut S::Receiver, &mut Vec<<S::Receiver as Receiver>::Flow>, &mut Cx<'_, S::Params>) -> T,
     ) -> T {
-        let mut cx =
-            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
-        hook(&mut self.receivers[host], &mut self.flows, &mut cx)
+        hook(&mut self.receivers[host], &mut self.flows, &mut Cx::new(now, &self.params, &mut (), &mut self.actions))
     }
 
     #[inline(always)]
@@ -91,9 +83,7 @@ impl<S: Scheme> Pool<S> {
         now: Time,
         hook: impl FnOnce(&mut S::Switch, &mut Cx<'_, S::Params>) -> T,
     ) -> T {
-        let mut cx =
-            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
-        hook(&mut self.switches[switch], &mut cx)
+        hook(&mut self.switches[switch], &mut Cx::new(now, &self.params, &mut (), &mut self.actions))
     }
 }
 
@@ -164,26 +154,15 @@ methods! {
         if self.shared.len() <= shared as usize {
             self.shared.resize_with(shared as usize + 1, Default::default);
         }
-        let mut cx = Cx {
-            now,
-            params: &self.params,
-            shared: &mut self.shared[shared as usize],
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
+        let mut cx = Cx::new(now, &self.params, &mut self.shared[shared as usize], &mut self.actions);
         let sender = S::Sender::open(path, &mut cx);
         let control = sender.control(&cx);
         self.shared_changed |= cx.shared_changed;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.senders[slot as usize] = Some((sender, shared));
-                slot
-            }
-            None => {
-                self.senders.push(Some((sender, shared)));
-                self.senders.len() as u32 - 1
-            }
-        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.senders.push(None);
+            self.senders.len() as u32 - 1
+        });
+        self.senders[slot as usize] = Some((sender, shared));
         Opened { slot, control }
     }
 

@@ -24,7 +24,7 @@ impl Bed {
         change(&mut params);
         let mut actions = Actions::default();
         let (shared, now) = (&mut (), Time::ZERO);
-        let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
+        let mut cx = Cx::new(now, &params, shared, &mut actions);
         let line = Rate::from_gbps(gbps);
         let path = PathInfo { base_rtt: us(10), network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
@@ -36,14 +36,7 @@ impl Bed {
     }
 
     fn cx<T>(&mut self, hook: impl FnOnce(&mut Flow, &mut Cx<'_, Params>) -> T) -> T {
-        let mut cx = Cx {
-            now: self.now,
-            params: &self.params,
-            shared: &mut (),
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
-        hook(&mut self.flow, &mut cx)
+        hook(&mut self.flow, &mut Cx::new(self.now, &self.params, &mut (), &mut self.actions))
     }
 
     /// An ACK up to `acked_to`, when `sent_to` is next, with telemetry.

@@ -38,8 +38,8 @@ impl Bed {
         params.base_rtt = us(13);
         change(&mut params);
         let mut actions = Actions::default();
-        let (now, shared) = (Time::ZERO, &mut ());
-        let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
+        let shared = &mut ();
+        let mut cx = Cx::new(Time::ZERO, &params, shared, &mut actions);
         let line = Rate::from_gbps(400);
         let path = PathInfo { network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
@@ -63,9 +63,7 @@ impl Bed {
             telemetry: Some(telemetry),
             ..Ack::default()
         };
-        let shared = &mut ();
-        let mut cx = Cx { now, params: &self.params, shared, shared_changed: false, actions: &mut self.actions };
-        self.flow.on_ack(&ack, &mut cx);
+        self.flow.on_ack(&ack, &mut Cx::new(now, &self.params, &mut (), &mut self.actions));
         self.flow.utilisation()
     }
 

@@ -310,7 +310,8 @@ fn short_flows_overtake() {
 fn an_ack_overtaken_too_often_is_overtaken_no_more() {
     let params = Params { max_skips: 2, ..Rcc::preset("") };
     let mut actions = Actions::default();
-    let mut cx = Cx { now: us(1), params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
+    let shared = &mut ();
+    let mut cx = Cx::new(us(1), &params, shared, &mut actions);
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     for (flow, size) in [(0, 100), (1, 3), (2, 2), (3, 1)] {
         let (flow, size) = (ReceiverFlow(flow), Some(size * SEGMENT));
@@ -350,7 +351,8 @@ fn the_receivers_timeout_asks_for_recovery() {
 fn the_receiver_measures_rtt_by_the_segment_it_asked_for() {
     let params = Rcc::preset("");
     let mut actions = Actions::default();
-    let mut cx = Cx { now: us(1), params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
+    let shared = &mut ();
+    let mut cx = Cx::new(us(1), &params, shared, &mut actions);
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     let flow = ReceiverFlow(0);
     let info = FlowInfo::new(flow, fanin_units::MessageId(0), fanin_units::NodeId(0));

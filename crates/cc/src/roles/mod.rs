@@ -180,7 +180,12 @@ pub struct Cx<'a, P, S = ()> {
     pub actions: &'a mut Actions,
 }
 
-impl<P, S> Cx<'_, P, S> {
+impl<'a, P, S> Cx<'a, P, S> {
+    /// The context of a call.
+    #[inline(always)]
+    pub fn new(now: Time, params: &'a P, shared: &'a mut S, actions: &'a mut Actions) -> Self {
+        Self { now, params, shared, shared_changed: false, actions }
+    }
     /// Counts one action.
     #[inline(always)]
     pub fn count(&mut self, action: Action) {
@@ -189,6 +194,6 @@ impl<P, S> Cx<'_, P, S> {
     /// The context of a scheme that this one is built on.
     #[inline(always)]
     pub fn inner<'b, Q>(&'b mut self, params: &'b Q, shared: &'b mut ()) -> Cx<'b, Q> {
-        Cx { now: self.now, params, shared, shared_changed: false, actions: self.actions }
+        Cx::new(self.now, params, shared, self.actions)
     }
 }

@@ -121,23 +121,17 @@ pub struct Data {
 impl Data {
     /// The part that its header gives.
     #[inline(always)]
-    pub const fn of(head: &Header) -> Self {
+    pub fn of(head: &Header) -> Self {
         Self {
-            flow: ReceiverFlow(0),
             from: head.src,
             wire: head.wire as u32,
             payload: head.payload as u32,
             seq: head.seq,
-            acked_to: 0,
             ce: head.has(flags::CE),
             start: head.has(flags::START),
             end: head.has(flags::END),
-            in_order: false,
-            ack_due: false,
-            pending: false,
-            due_alone: false,
             cc_tag: head.cc_tag,
-            received: 0,
+            ..Self::default()
         }
     }
 }

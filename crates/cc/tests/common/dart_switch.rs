@@ -66,7 +66,7 @@ impl Switch {
 
     pub fn cx<T>(&mut self, hook: impl FnOnce(&mut Table, &mut Cx<'_, Params>) -> T) -> T {
         let Self { table, params, actions, now } = self;
-        hook(table, &mut Cx { now: *now, params, shared: &mut (), shared_changed: false, actions })
+        hook(table, &mut Cx::new(*now, params, &mut (), actions))
     }
 
     pub fn route(&mut self, packet: &mut Header, ingress: u16, minimal: u16, board: &Board) -> u16 {

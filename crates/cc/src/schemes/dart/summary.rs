@@ -23,35 +23,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Actions of Dart alone.
-    const ACTIONS: [Action; 22] = [
-        Action::NoCongestion,
-        Action::ReceiverCongestion,
-        Action::NonReceiverCongestion,
-        Action::StateChange,
-        Action::ShareTold,
-        Action::CountTold,
-        Action::ShareChange,
-        Action::MarkSuppressed,
-        Action::MarkPassed,
-        Action::LookAheadUsed,
-        Action::LookAheadRepeated,
-        Action::LookAheadRefused,
-        Action::SenderExpired,
-        Action::MessageDeflected,
-        Action::TokenSpent,
-        Action::TableFull,
-        Action::NoPortFit,
-        Action::EntryFreed,
-        Action::EntryFlushed,
-        Action::EntryReclaimed,
-        Action::EntryTime,
-        Action::Escaped,
-    ];
-
     /// The summary of a scheme that acted so; `None` if it is not Dart.
     pub fn of(&Acted { actions, table_peak, switch_ns }: &Acted<'_>) -> Option<Self> {
-        if table_peak.is_none() && Self::ACTIONS.iter().all(|action| actions.get(*action) == 0) {
+        let own = &Action::ALL[Action::NoCongestion as usize..=Action::Escaped as usize];
+        if table_peak.is_none() && own.iter().all(|action| actions.get(*action) == 0) {
             return None;
         }
         let us = |action| actions.get(action) as f64 / 1e3;
