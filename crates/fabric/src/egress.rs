@@ -135,7 +135,7 @@ impl Egress {
     /// What a switch program sees of a port.
     pub fn view(&self, out: PortIx) -> PortView {
         let port = self.port(out);
-        PortView { rate: port.rate, to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up }
+        PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up, ..PortView::new(port.rate) }
     }
 
     /// Classes of a port that are paused by a switch, from a switch, and have packets.

@@ -220,20 +220,17 @@ fn instance(settings: &Settings, plan: &Plan, share: &Share, ports: &[Port], swi
     for (host, line_rate) in share.hosts.iter().zip(line_rates) {
         scheme.add_host(&NicInfo {
             seed: plan.streams.word("receiver", *host as u64),
-            line_rate,
-            payload: plan.config.packet.payload as u32,
-            wire: plan.largest,
-            network_rtt: plan.routes.network_rtt,
+            ..NicInfo::new(line_rate, plan.routes.network_rtt, plan.config.packet.payload as u32, plan.largest)
         });
     }
     for switch in switches {
         let view = |port: &PortIx| {
             let port = &ports[port.ix()];
-            PortView { rate: port.rate, to_switch: port.peer.0 >= hosts, queued: 0, up: true }
+            PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
         };
         let views: Vec<PortView> = switch.ports.iter().map(view).collect();
         let seed = plan.streams.word("program", switch.node.0 as u64);
-        scheme.add_switch(&SwitchInfo { node: switch.node, seed, ports: &views });
+        scheme.add_switch(&SwitchInfo { seed, ..SwitchInfo::new(switch.node, &views) });
     }
     scheme
 }

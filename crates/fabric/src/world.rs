@@ -70,14 +70,12 @@ impl<Q: EventQueue> World<Q> {
         });
         let rate = |link: Option<&crate::topology::Link>| link.map_or(Rate::ZERO, |link| link.rate);
         let (first, last) = (rate(links().next()), rate(links().next_back()));
+        let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
-            line_rate: first.min(last),
             nic_rate: first,
-            base_rtt: rtt.fold(Time::ZERO, |sum, rtt| sum + rtt),
-            payload: config.packet.payload as u32,
-            wire,
             network_bdp: self.net.routes.network_bdp,
             network_rtt: self.net.routes.network_rtt,
+            ..PathInfo::new(first.min(last), base_rtt, config.packet.payload as u32, wire)
         }
     }
 

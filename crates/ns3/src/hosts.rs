@@ -150,15 +150,10 @@ impl Network {
             (true, false) => self.wiring.product(src, dst),
         };
         let round_trip = if self.config.global_t { self.largest.0 } else { self.wiring.round_trip(src, dst) };
-        let path = PathInfo {
-            line_rate: Rate::from_bps(line),
-            nic_rate: Rate::from_bps(line),
-            base_rtt: Time::from_ns(round_trip),
-            payload: self.config.payload,
-            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
-            network_bdp: window,
-            network_rtt: Time::from_ns(round_trip),
-        };
+        let payload = self.config.payload;
+        let wire = payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead;
+        let path = PathInfo::new(Rate::from_bps(line), Time::from_ns(round_trip), payload, wire);
+        let path = PathInfo { network_bdp: window, ..path };
         let now = self.events.now();
         let opened = self.scheme.open(0, &path, Time::from_ns(now));
         let f = &mut self.flows[flow as usize];
@@ -381,14 +376,14 @@ impl Network {
             acked_to: f.acked,
             sent_to: f.next,
             in_flight,
-            recovering: false,
             ecn_echo: packet.ce,
             rtt: Time::from_ns(now - packet.sent_at),
-            cc_feedback: 0,
             telemetry: telemetry.as_ref(),
+            ..Ack::default()
         };
         // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.
-        while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
+        while packet.ce && self.scheme.ns3_sender(f.control).hidden_tick(Time::from_ns(now)) < Time::from_ns(self.asked)
+        {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
         }
@@ -430,7 +425,7 @@ impl Network {
         f.timer = f.timer.wrapping_add(1);
         if wake_at != Time::NEVER {
             let now = self.events.now();
-            let armed = (self.scheme.armed_at(f.control).as_ps() / 1000).min(now);
+            let armed = (self.scheme.ns3_sender(f.control).armed_at().as_ps() / 1000).min(now);
             self.events.push_as_of((wake_at.as_ps() / 1000).max(now), armed, Event::Timer(flow, f.timer));
         }
     }

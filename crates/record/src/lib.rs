@@ -29,6 +29,5 @@ pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers, port_names};
 pub use spool::{Spool, SpoolWriter};
 pub use summary::{
-    DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,
-    slowdown, summarise,
+    DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
 };

@@ -277,7 +277,7 @@ impl<P: Copy> Hosts<P> {
         let end = self.senders[slot as usize].tcp_mut();
         end.receiver = receiver;
         let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| *bytes < ENDLESS);
-        let info = FlowInfo { flow: ReceiverFlow(receiver), id: head.flow, from: head.src, size };
+        let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
         let now = io.now();
         io.scheme(scheme).receiver_open(host as usize, now, &info);
     }
@@ -303,20 +303,14 @@ impl<P: Copy> Hosts<P> {
         let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),
-            from: head.src,
-            wire: head.wire as u32,
-            payload: head.payload as u32,
             seq: arrived.offset,
             acked_to: arrived.arrived_to,
-            ce,
-            start: head.has(flags::START),
-            end: head.has(flags::END),
             in_order: arrived.in_order,
             ack_due: arrived.ack_due || window_update,
             pending: arrived.pending,
             due_alone: arrived.due_alone,
-            cc_tag: head.cc_tag,
             received: self.hosts[host as usize].received,
+            ..Data::of(head)
         };
         let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
         if let Some(fields) = &plan.before {
@@ -343,7 +337,6 @@ impl<P: Copy> Hosts<P> {
         }
         io.after_acked();
         let ack = Ack {
-            telemetry: None,
             newly_acked: acked.newly_acked,
             acked_to: acked.acked_to,
             // Numbers of bytes start behind the SYN's, and the FIN's is none.
@@ -354,6 +347,7 @@ impl<P: Copy> Hosts<P> {
             ecn_echo: acked.ecn_echo,
             rtt: acked.rtt,
             cc_feedback: head.cc_feedback,
+            ..Ack::default()
         };
         let mut control = io.scheme(scheme).on_ack(cc, now, &ack);
         if let Some(loss) = &acked.loss {

@@ -103,20 +103,13 @@ impl<P: Copy> Hosts<P> {
         let scheme = receiver.scheme;
         let data = Data {
             flow: ReceiverFlow(slot),
-            from: head.src,
-            wire: head.wire as u32,
-            payload: head.payload as u32,
-            seq: head.seq,
             acked_to: expected,
-            ce,
-            start: head.has(flags::START),
-            end: head.has(flags::END),
             in_order,
             ack_due,
             pending,
             due_alone,
-            cc_tag: head.cc_tag,
             received: self.hosts[host as usize].received,
+            ..Data::of(&head)
         };
         if in_order && head.has(flags::START) {
             io.record_mut(message).links = head.hops as u16;
@@ -159,12 +152,10 @@ impl<P: Copy> Hosts<P> {
         let (tenant, weight, scheme) = (traffic.config.tenant, traffic.config.weight, traffic.scheme);
         let incast = announced_incast(io, head.flow);
         let message = MessageStart {
-            flow: ReceiverFlow(slot),
-            id: head.flow,
-            from: head.src,
             tenant,
             weight,
             incast: incast.as_ref().map(|(id, senders)| Incast { id: *id, senders }),
+            ..MessageStart::new(ReceiverFlow(slot), head.flow, head.src)
         };
         io.scheme(scheme).receiver_message_start(host as usize, now, &message);
     }
@@ -204,7 +195,7 @@ impl<P: Copy> Hosts<P> {
         io.ends_mut(head.flow).recv = slot;
         io.ends_mut(first).recv = slot;
         let size = (record.bytes < ENDLESS).then_some(record.bytes);
-        let info = FlowInfo { flow: ReceiverFlow(slot), id: first, from: head.src, size };
+        let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(slot), first, head.src) };
         let now = io.now();
         io.scheme(scheme).receiver_open(host as usize, now, &info);
         slot

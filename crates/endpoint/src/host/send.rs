@@ -201,7 +201,7 @@ impl<P: Copy> Hosts<P> {
         let port = self.nics[sender.nic as usize].port;
         let line_time = io.tx_time(port, wire);
         sender.pacer.sent(now, wire, io.rate(port), line_time);
-        let sent = Sent { wire, payload: segment.len, sent_to, retransmitted: segment.retransmitted };
+        let sent = Sent { retransmitted: segment.retransmitted, ..Sent::new(wire, segment.len, sent_to) };
         let (control, cc_tag) = io.scheme(sender.scheme).on_send(sender.cc, now, &sent);
         sender.pacer.set(&control);
         if segment.start {
@@ -299,12 +299,8 @@ impl<P: Copy> Hosts<P> {
             if ecn && !segment.retransmitted {
                 head.flags |= flags::ECT;
             }
-            let sent = Sent {
-                wire,
-                payload: segment.len,
-                sent_to: offset + segment.len as u64,
-                retransmitted: segment.retransmitted,
-            };
+            let sent = Sent::new(wire, segment.len, offset + segment.len as u64);
+            let sent = Sent { retransmitted: segment.retransmitted, ..sent };
             let (control, cc_tag) = io.scheme(scheme).on_send(cc, now, &sent);
             head.cc_tag = cc_tag;
             self.senders[slot as usize].pacer.set(&control);

@@ -146,11 +146,11 @@ impl<P: Copy> Hosts<P> {
                         seq: head.seq,
                         sent_to,
                         in_flight,
-                        recovering: false,
                         ecn_echo: head.has(flags::ECHO),
                         rtt: now.saturating_sub(head.sent_at),
                         cc_feedback: head.cc_feedback,
                         telemetry: telemetry.as_ref(),
+                        ..Ack::default()
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
@@ -194,6 +194,5 @@ impl<P: Copy> Hosts<P> {
 
 /// What a sender has in flight as it learns of a loss.
 fn loss_of(half: &crate::rc::SendHalf) -> Loss {
-    let (from, sent_to) = (half.acked_to(), half.sent_to());
-    Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false }
+    Loss::new(half.acked_to(), half.sent_to())
 }

@@ -3,9 +3,7 @@
 //! Addresses and names come from numbers: node n is 02:00 and n+1 in four bytes, and 10.0.0.0 + n+1; a connection is named
 //! by its first message. See docs/traces.md for what is real in these bytes and what is not.
 
-use fanin_cc::schemes::dart::Share;
-use fanin_cc::schemes::hpcc::Fields;
-use fanin_cc::{Kind, Settings, Telemetry, flags};
+use fanin_cc::{IntFields, Kind, Telemetry, WireFormat, flags};
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::Simulation;
 use fanin_fabric::tap::Captured;
@@ -35,11 +33,9 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// What a traffic's packets say of it.
 struct Traffic {
-    dart: bool,
+    format: WireFormat,
     tenant: u8,
     weight: u16,
-    /// What the units of telemetry are multiplied with.
-    wire_unit: u32,
 }
 
 /// Makes frames, one after another in the same memory.
@@ -65,10 +61,9 @@ impl Frames {
     /// For packets of this network, cut to `snap` bytes.
     pub fn new(sim: &Simulation, snap: usize) -> Self {
         let traffics = sim.traffic_configs().map(|config| Traffic {
-            dart: matches!(config.scheme, Settings::Dart(..)),
+            format: config.scheme.wire_format(),
             tenant: config.tenant,
             weight: config.weight,
-            wire_unit: if let Settings::Hpcc(_, hpcc) = &config.scheme { hpcc.wire_unit } else { 1 },
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
@@ -86,9 +81,12 @@ impl Frames {
             lengthen(&mut self.bytes, missing);
         }
         if let Some(telemetry) = &packet.telemetry {
-            let of = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize));
+            let unit = match self.traffic(packet).map(|of| of.format) {
+                Some(WireFormat::Int { unit }) => unit,
+                _ => 1,
+            };
             let mut header = [0; IntHeader::MOST_LEN];
-            let bytes = telemetry_header(telemetry, of.map_or(1, |of| of.wire_unit)).encode(&mut header);
+            let bytes = telemetry_header(telemetry, unit).encode(&mut header);
             len += insert(&mut self.bytes, len, bytes.map_or(&[], |bytes| &header[..bytes]));
         }
         let original = (len + missing).max(packet.head.wire as usize);
@@ -102,6 +100,10 @@ impl Frames {
             }
         }
         (&self.bytes[..kept], original as u32)
+    }
+
+    fn traffic(&self, packet: &Captured) -> Option<&Traffic> {
+        self.traffics.get(packet.traffic? as usize)
     }
 
     fn encode(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Result<Made, WireError> {
@@ -119,7 +121,7 @@ impl Frames {
         let destination_qp = FIRST_QP + channel.0 % (NUMBERS - FIRST_QP);
         let psn = (head.seq.div_ceil(self.payload) % u64::from(NUMBERS)) as u32;
         let becn = head.has(flags::ECHO);
-        let dart = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize)).filter(|of| of.dart);
+        let dart = self.traffic(packet).filter(|of| of.format == WireFormat::Dart);
         let made = match head.kind {
             Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.cc_tag) },
             Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
@@ -164,12 +166,11 @@ impl Frames {
                 // The packet before the one that is expected next.
                 let psn = psn.wrapping_sub(1) % NUMBERS;
                 let ack = Response { envelope, destination_qp, psn, msn: 0, becn };
-                match Share::decode(head.cc_feedback) {
-                    share if dart.is_some() && head.wire > self.ack => {
-                        let dart = share.map_or(DartAck::NOTHING, |s| DartAck { parts: s.parts, of: s.of });
-                        Packet::DartAck { ack, dart }
-                    }
-                    _ => Packet::Ack(ack),
+                if dart.is_some() && head.wire > self.ack {
+                    let (dart, _) = DartAck::decode(&head.cc_feedback.to_be_bytes())?;
+                    Packet::DartAck { ack, dart }
+                } else {
+                    Packet::Ack(ack)
                 }
             }
             Kind::Nack => Packet::Nack(Response { envelope, destination_qp, psn, msn: 0, becn }),
@@ -252,7 +253,7 @@ impl Frames {
 fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
     let mut header = IntHeader::default();
     let mut records = telemetry.hops().iter().map(|hop| {
-        let Fields { speed, time, sent, queued } = Fields::of(hop, unit);
+        let IntFields { speed, time, sent, queued } = IntFields::of(hop, unit);
         IntRecord { speed, time, sent, queued }
     });
     for switch in 0..telemetry.count() {

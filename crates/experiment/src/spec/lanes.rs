@@ -2,9 +2,8 @@
 
 use super::check::Checker;
 use super::document::Document;
-use fanin_cc::schemes::dart::{Deflect, Escape};
-use fanin_cc::{Lanes, Settings};
-use fanin_fabric::deadlock::{Entry, prove};
+use fanin_cc::{EscapeEntry, Lanes};
+use fanin_fabric::deadlock::prove;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassConfig, Marking};
 use fanin_units::Bytes;
@@ -17,39 +16,28 @@ pub struct Needs {
     /// Lanes beside a class: the number of the class, counted from 0, and what they are.
     lanes: Vec<(usize, Lanes)>,
     /// Most bytes that a scheme adds to a data packet.
-    pub extra: u16,
+    pub overhead: u16,
     /// The traffic that deflects above a threshold, in a class: its number, the class, the threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
     /// How messages of deflecting traffics enter the escape lane.
-    escapes: Vec<Entry>,
+    escapes: Vec<EscapeEntry>,
 }
 
 /// What the schemes need. A scheme that is not understood needs nothing here; it is told of elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
-    let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
+    let mut needs = Needs { lanes: Vec::new(), overhead: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
-        needs.extra = needs.extra.max(scheme.header_overhead().data);
+        needs.overhead = needs.overhead.max(scheme.header_overhead().data);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;
         };
-        if let Settings::Dart(_, params) = &scheme
-            && params.deflect != Deflect::Off
-            && !params.force_threshold
-        {
-            needs.thresholds.push((i, class, params.threshold.get()));
-        }
-        if let Settings::Dart(_, params) = &scheme
-            && scheme.lanes() == Lanes::Escape
-        {
-            let entry = match params.escape {
-                Escape::AfterLastMisroute => Entry::AfterLastMisroute,
-                Escape::OnLastMisroute => Entry::OnLastMisroute { last_hop: params.last_hop },
-            };
-            if !needs.escapes.contains(&entry) {
-                needs.escapes.push(entry);
+        if let Some(deflection) = scheme.deflection() {
+            if !deflection.above_marks {
+                needs.thresholds.push((i, class, deflection.threshold.get()));
             }
+            needs.escapes.extend(deflection.escape.filter(|entry| !needs.escapes.contains(entry)));
         }
         let lanes = scheme.lanes();
         match needs.lanes.iter().find(|(other, _)| *other == class) {

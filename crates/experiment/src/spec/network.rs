@@ -51,10 +51,10 @@ pub fn check_network(
         }
     };
     let packet = check_packet(&network.packet, checker);
-    let header = network.packet.header.get().saturating_add(u64::from(needs.extra));
+    let header = network.packet.header.get().saturating_add(u64::from(needs.overhead));
     let wire = network.packet.payload.get().saturating_add(header);
     if packet.is_some() && wire > u64::from(u16::MAX) {
-        let problem = format!("with the {} B that a scheme adds, a packet has {wire} B", needs.extra);
+        let problem = format!("with the {} B that a scheme adds, a packet has {wire} B", needs.overhead);
         checker.fail("network.packet.payload", problem, format!("at most {} B fit", u16::MAX));
     }
     fill_buffer(&mut network.buffer, wire);

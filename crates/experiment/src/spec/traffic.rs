@@ -181,15 +181,10 @@ impl One<'_, '_> {
         }
         let scheme = scheme?;
         let transport = *traffic.transport.get_or_insert(transport_of(&scheme));
-        if transport == Transport::Tcp && matches!(scheme, Settings::Dart(..)) {
-            // Dart III-B: it counts messages by their marked starts and ends.
-            let problem =
-                format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
-        }
-        if transport == Transport::Tcp && scheme.header_overhead().telemetry {
-            let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+        if transport == Transport::Tcp
+            && let Some(why) = scheme.rdma_only()
+        {
+            self.fail("transport", format!("{} {why}", scheme.id()), "leave it out, or say \"rdma\"");
         }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();

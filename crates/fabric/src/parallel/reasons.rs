@@ -56,17 +56,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
 
 /// Whether a sender of a traffic's scheme has a timer, or shares something, from when it is made.
 fn acts_by_itself(traffic: &TrafficConfig) -> bool {
-    let rate = Rate::from_gbps(10);
-    let rtt = Time::from_us(10);
-    let path = PathInfo {
-        line_rate: rate,
-        nic_rate: rate,
-        base_rtt: rtt,
-        payload: 1000,
-        wire: 1040,
-        network_bdp: rate.bytes_in(rtt),
-        network_rtt: rtt,
-    };
+    let path = PathInfo::new(Rate::from_gbps(10), Time::from_us(10), 1000, 1040);
     let mut scheme = traffic.scheme.build();
     scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
