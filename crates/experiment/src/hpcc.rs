@@ -66,7 +66,7 @@ impl Setup {
         let setup = Self::files(file, base)?;
         let fail = |what: String| Error { file: file.to_string(), line: 0, what };
         let hosts = setup.topology.is_switch.iter().filter(|s| !**s).count();
-        if setup.settings.extra().telemetry && hosts > 1 {
+        if setup.settings.header_overhead().telemetry && hosts > 1 {
             let crossed = most_switches(&setup.topology, setup.config.payload);
             if crossed > fanin_cc::Telemetry::MOST {
                 return Err(fail(format!(

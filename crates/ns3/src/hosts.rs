@@ -155,7 +155,7 @@ impl Network {
             nic_rate: Rate::from_bps(line),
             base_rtt: Time::from_ns(round_trip),
             payload: self.config.payload,
-            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
             network_bdp: window,
             network_rtt: Time::from_ns(round_trip),
         };
@@ -273,7 +273,7 @@ impl Network {
             kind: Kind::Data,
             ce: false,
             queue: f.pg,
-            size: payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            size: payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
             seq: f.next as u32,
             flow,
             payload,
@@ -336,7 +336,7 @@ impl Network {
         let Some(kind) = kind else { return };
         let ack = Packet {
             kind,
-            size: (LOWER_HEADERS + ACK_FIELDS + self.extra).max(LEAST_ACK),
+            size: (LOWER_HEADERS + ACK_FIELDS + self.overhead).max(LEAST_ACK),
             seq: f.expected,
             payload: 0,
             came_by: 0,
@@ -384,7 +384,7 @@ impl Network {
             recovering: false,
             ecn_echo: packet.ce,
             rtt: Time::from_ns(now - packet.sent_at),
-            share: 0,
+            cc_feedback: 0,
             telemetry: telemetry.as_ref(),
         };
         // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.

@@ -51,8 +51,8 @@ index!(
     PortId
 );
 index!(
-    /// A message or byte stream, numbered by start over the whole run and never reused.
-    FlowId
+    /// A message or byte stream numbered by start over the whole run and never reused.
+    MessageId
 );
 
 impl PortId {

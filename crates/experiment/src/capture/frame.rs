@@ -121,7 +121,7 @@ impl Frames {
         let becn = head.has(flags::ECHO);
         let dart = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize)).filter(|of| of.dart);
         let made = match head.kind {
-            Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.stamp) },
+            Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.cc_tag) },
             Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
             Kind::Data => {
                 let ack_request = head.has(flags::END);
@@ -164,7 +164,7 @@ impl Frames {
                 // The packet before the one that is expected next.
                 let psn = psn.wrapping_sub(1) % NUMBERS;
                 let ack = Response { envelope, destination_qp, psn, msn: 0, becn };
-                match Share::decode(head.share) {
+                match Share::decode(head.cc_feedback) {
                     share if dart.is_some() && head.wire > self.ack => {
                         let dart = share.map_or(DartAck::NOTHING, |s| DartAck { parts: s.parts, of: s.of });
                         Packet::DartAck { ack, dart }
@@ -233,7 +233,7 @@ impl Frames {
         Ok(Made { len, missing: 0 })
     }
 
-    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and stamp behind an Ethernet
+    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and `cc_tag` behind an Ethernet
     /// header of a type for experiments.
     fn plain(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Made {
         let head = &packet.head;
@@ -243,7 +243,7 @@ impl Frames {
         self.bytes[12..14].copy_from_slice(&LOCAL_EXPERIMENT.to_be_bytes());
         self.bytes[14..16].copy_from_slice(&[head.kind as u8, head.class]);
         self.bytes[16..20].copy_from_slice(&packet.channel.0.to_be_bytes());
-        self.bytes[20..24].copy_from_slice(&head.stamp.to_be_bytes());
+        self.bytes[20..24].copy_from_slice(&head.cc_tag.to_be_bytes());
         Made { len: MIN_FRAME, missing: 0 }
     }
 }
@@ -323,8 +323,8 @@ fn ttl(links: u8) -> u8 {
 }
 
 /// The simulator's pause frame: classes that changed, and those of them that are paused.
-fn pfc(stamp: u32) -> Pfc {
-    let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
+fn pfc(cc_tag: u32) -> Pfc {
+    let (changed, paused) = ((cc_tag >> 8) as u8, cc_tag as u8);
     let quanta = |class: usize| if paused >> class & 1 == 1 { LONGEST_PAUSE } else { 0 };
     Pfc { quanta: std::array::from_fn(|class| (changed >> class & 1 == 1).then(|| quanta(class))) }
 }

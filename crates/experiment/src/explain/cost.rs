@@ -201,9 +201,9 @@ pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers:
     let mut endless = vec![0.0; checked.traffics().len()];
     for (message, (bps, links)) in some.iter().zip(rates(&some, paths, &busy)) {
         let config = &checked.traffics()[usize::from(message.traffic)];
-        let wire = payload + f64::from(network.packet.header + config.scheme.extra().data);
+        let wire = payload + f64::from(network.packet.header + config.scheme.header_overhead().data);
         let time = (ends - message.start.as_secs_f64()).max(0.0);
-        let reacts = config.tcp.is_none() && (config.ecn || config.scheme.extra().telemetry);
+        let reacts = config.tcp.is_none() && (config.ecn || config.scheme.header_overhead().telemetry);
         let used = if reacts && messages > 0.0 { AMONG_BURSTS } else { 1.0 };
         let data = bps * used * time / 8.0 / wire;
         let (some_data, some_small) = packets(config, payload, payload * 1000.0, true);
@@ -249,7 +249,7 @@ fn setup(checked: &CheckedSpec, paths: &Paths) -> f64 {
 
 fn relative_speed(checked: &CheckedSpec) -> f64 {
     let mut speed: f64 = 1.0;
-    if checked.traffics().iter().any(|t| t.scheme.extra().telemetry) {
+    if checked.traffics().iter().any(|t| t.scheme.header_overhead().telemetry) {
         speed *= TELEMETRY_SPEED;
     }
     if checked.traffics().iter().any(|t| t.tcp.is_some()) {
@@ -294,7 +294,7 @@ fn memory(
     let open = (offers.open as f64 + offers.endless.len() as f64).min(all);
     let waiting = if offers.gates > 0.0 { offers.gates * PER_GATE } else { 0.0 };
     let tcp = traffics.iter().any(|t| t.tcp.is_some());
-    let telemetry = traffics.iter().any(|t| t.scheme.extra().telemetry);
+    let telemetry = traffics.iter().any(|t| t.scheme.header_overhead().telemetry);
     // On lines and in buffers: what all hosts can have under way, and what switches hold at most.
     let wire = f64::from(network.packet.payload + network.packet.header);
     let under_way = table.bdp() * f64::from(graph.hosts) * 2.0 / wire + f64::from(graph.hosts);

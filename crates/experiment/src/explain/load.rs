@@ -239,7 +239,8 @@ impl Fluid<'_, '_> {
         let at = usize::from(message.traffic);
         let config = &self.checked.traffics()[at];
         let packet = &self.checked.network().packet;
-        let (payload, header) = (f64::from(packet.payload), f64::from(packet.header + config.scheme.extra().data));
+        let (payload, header) =
+            (f64::from(packet.payload), f64::from(packet.header + config.scheme.header_overhead().data));
         let paths = self.table.paths;
         let (src, dst) = (message.src as usize, message.dst as usize);
         let nic = |host: usize| paths.nic[paths.group_of[host] as usize].as_bps() as f64;

@@ -148,7 +148,7 @@ fn paths_of(checked: &CheckedSpec) -> Paths {
     let network = checked.network();
     let packet = &network.packet;
     // As the fabric counts them: with what the schemes add.
-    let extra = checked.traffics().iter().map(|traffic| traffic.scheme.extra().data).max().unwrap_or(0);
+    let extra = checked.traffics().iter().map(|traffic| traffic.scheme.header_overhead().data).max().unwrap_or(0);
     let wire = u64::from(packet.payload) + u64::from(packet.header) + u64::from(extra);
     Paths::new(&network.graph, wire, u64::from(packet.ack))
 }

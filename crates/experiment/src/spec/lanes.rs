@@ -29,7 +29,7 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
     let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
-        needs.extra = needs.extra.max(scheme.extra().data);
+        needs.extra = needs.extra.max(scheme.header_overhead().data);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;

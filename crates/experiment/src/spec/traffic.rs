@@ -187,7 +187,7 @@ impl One<'_, '_> {
                 format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
             self.fail("transport", problem, "leave it out, or say \"rdma\"");
         }
-        if transport == Transport::Tcp && scheme.extra().telemetry {
+        if transport == Transport::Tcp && scheme.header_overhead().telemetry {
             let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
             self.fail("transport", problem, "leave it out, or say \"rdma\"");
         }
