@@ -50,7 +50,7 @@ impl Traces {
                 Err(error) => traces.warn(CAPTURE, &error),
             }
         }
-        if let Some(TimelineOf { queues, file: most }) = &measure.timeline {
+        if let Some(TimelineOf { queues, max_size: most }) = &measure.timeline {
             match create(TIMELINE) {
                 Ok(file) => {
                     traces.timeline = Some(Timeline::new(file, *most, sim));
@@ -153,13 +153,13 @@ impl Capture {
     fn new(file: SpoolWriter, of: &CaptureOf, sim: &Simulation) -> io::Result<Self> {
         let graph: &Graph = &sim.config().graph;
         let names = port_names(graph);
-        let mut writer = pcapng::Writer::new(file, of.file)?;
+        let mut writer = pcapng::Writer::new(file, of.max_size)?;
         let mut interfaces: Vec<_> = sim.ports().map(|(_, from, to)| (u32::MAX, from, to)).collect();
         for port in &of.links {
             let rate = graph.links[port.ix() / 2].rate;
-            interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snap)?;
+            interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snaplen)?;
         }
-        Ok(Self { writer, frames: Frames::new(sim, of.snap as usize), interfaces, most: of.file })
+        Ok(Self { writer, frames: Frames::new(sim, of.snaplen as usize), interfaces, most: of.max_size })
     }
 
     fn add(&mut self, packet: &Captured) -> io::Result<()> {

@@ -9,7 +9,7 @@ use fanin_fabric::Message;
 use fanin_formats::Error;
 use fanin_formats::htsim::{Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
 use fanin_units::{Bytes, Rate, Time};
-use fanin_workload::{Chain, FlowList, ListedFlow};
+use fanin_workload::{Dependency, FlowList, ListedFlow};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -244,16 +244,21 @@ pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, 
             bytes: if c.bytes == 0 { Message::ENDLESS } else { c.bytes },
             group: c.id,
         };
-        let does =
-            Chain { counts: c.recv_done.and_then(gate), counts_acked: c.send_done.and_then(gate), ..Chain::default() };
+        let does = Dependency {
+            counts: c.recv_done.and_then(gate),
+            counts_acked: c.send_done.and_then(gate),
+            ..Dependency::default()
+        };
         // All of a gate are known from the start: what opens it must not happen before what waits for it is loaded.
         match c.start {
-            Start::Trigger(id) => (at(Time::ZERO), Chain { after: gate(id), in_turn: in_turn(id), ..does }),
-            Start::At(ps) if does != Chain::default() => (at(Time::ZERO), Chain { delay: Time::from_ps(ps), ..does }),
+            Start::Trigger(id) => (at(Time::ZERO), Dependency { after: gate(id), in_turn: in_turn(id), ..does }),
+            Start::At(ps) if does != Dependency::default() => {
+                (at(Time::ZERO), Dependency { delay: Time::from_ps(ps), ..does })
+            }
             Start::At(ps) => (at(Time::from_ps(ps)), does),
         }
     });
-    let list = FlowList::chained(flows.collect());
+    let list = FlowList::with_dependencies(flows.collect());
     let mut warnings = Vec::new();
     let with_priority = matrix.connections.iter().filter(|c| c.priority.is_some()).count();
     if with_priority > 0 {

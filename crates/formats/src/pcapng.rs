@@ -75,15 +75,15 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// One more interface, numbered from 0: a direction of a link. `snap` is the most bytes that packets are given with.
+    /// One more interface, numbered from 0: a direction of a link. `snaplen` is the most bytes that packets are given with.
     ///
     /// # Errors
     /// What writing gives.
-    pub fn interface(&mut self, name: &str, rate: Rate, snap: u32) -> io::Result<u32> {
+    pub fn interface(&mut self, name: &str, rate: Rate, snaplen: u32) -> io::Result<u32> {
         self.start(INTERFACE);
         self.put(&ETHERNET.to_le_bytes());
         self.put(&[0; 2]);
-        self.put(&snap.to_le_bytes());
+        self.put(&snaplen.to_le_bytes());
         self.option(option::INTERFACE_NAME, name.as_bytes());
         self.option(option::INTERFACE_SPEED, &rate.as_bps().to_le_bytes());
         self.option(option::INTERFACE_TIME_UNIT, &[PICOSECONDS]);
@@ -214,7 +214,7 @@ pub enum Block<'a> {
         /// Its name, if it has one.
         name: Option<&'a str>,
         /// Most bytes kept of a packet; 0 for all.
-        snap: u32,
+        snaplen: u32,
         /// Its link type; 1 is Ethernet.
         link: u16,
     },
@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
     }
 
     fn interface(&mut self, body: &'a [u8]) -> Result<Block<'a>, Error> {
-        let (Some(link), Some(snap)) = (self.u16(body, 0), self.u32(body, 4)) else {
+        let (Some(link), Some(snaplen)) = (self.u16(body, 0), self.u32(body, 4)) else {
             return Err(self.wrong("an interface's description has 20 B or more"));
         };
         let (mut name, mut unit) = (None, 6);
@@ -335,7 +335,7 @@ impl<'a> Reader<'a> {
             _ => {}
         })?;
         self.units.push(unit);
-        Ok(Block::Interface { name, snap, link })
+        Ok(Block::Interface { name, snaplen, link })
     }
 
     fn packet(&self, body: &'a [u8]) -> Result<Block<'a>, Error> {

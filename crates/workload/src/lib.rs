@@ -4,7 +4,7 @@
 //! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
 //! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
 //!
-//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, think), so another traffic or
+//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, service times), so another traffic or
 //! another size distribution shifts no other draw.
 #![forbid(unsafe_code)]
 
@@ -57,26 +57,26 @@ pub struct Flow {
     /// All senders of its incast, in order, where the application knows them ahead (Dart III-D).
     pub senders: Option<Arc<[u32]>>,
     /// What it waits for, and what waits for it.
-    pub chain: Chain,
+    pub dependency: Dependency,
 }
 
-/// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows of a gate have the same
-/// start. In patterns, all flows that count towards a gate go to one host, and all that wait for it leave from that host;
-/// only a list may have gates between hosts. A flow that waits counts as started only when it is posted.
+/// What a flow waits for, and what waits for it. Triggers are numbered within a traffic. All flows of a trigger have the same
+/// start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it leave from that host;
+/// only a list may have triggers between hosts. A flow that waits counts as started only when it is posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Chain {
-    /// It is posted only when this gate opens: when all that counts towards it has happened.
+pub struct Dependency {
+    /// It is posted only when this trigger opens: when all that counts towards it has happened.
     pub after: Option<u32>,
-    /// The gate lets one flow through for each that counts, in their order, instead of all after the last. The same for
+    /// The trigger lets one flow through for each that counts, in their order, instead of all after the last. The same for
     /// all that wait for it.
     pub in_turn: bool,
-    /// How long after that; of a flow that waits for no gate, how long after its start.
+    /// How long after that; of a flow that waits for no trigger, how long after its start.
     pub delay: Time,
-    /// Whether it goes back on the connection of the flow that opened its gate.
+    /// Whether it goes back on the connection of the flow that opened its trigger.
     pub answers: bool,
-    /// The gate that its arrival counts towards.
+    /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
-    /// The gate that its last ACK counts towards: when its sender knows that all of it arrived.
+    /// The trigger that its last ACK counts towards: when its sender knows that all of it arrived.
     pub counts_acked: Option<u32>,
 }
 
@@ -186,8 +186,8 @@ pub(crate) struct Draws {
     pub sizes: Stream,
     /// Offsets of starts.
     pub jitter: Stream,
-    /// Think times.
-    pub think: Stream,
+    /// Service times of servers.
+    pub service_time: Stream,
 }
 
 impl Draws {
@@ -198,7 +198,7 @@ impl Draws {
             hosts: stream("traffic hosts"),
             sizes: stream("traffic sizes"),
             jitter: stream("traffic jitter"),
-            think: stream("traffic think"),
+            service_time: stream("traffic think"),
         }
     }
 }
@@ -212,8 +212,9 @@ mod tests {
         let streams = Streams::new(1);
         let mut firsts: Vec<u64> = (0..3)
             .flat_map(|number| {
-                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter, mut think } = Draws::new(&streams, number);
-                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits(), think.bits()]
+                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter, mut service_time } =
+                    Draws::new(&streams, number);
+                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits(), service_time.bits()]
             })
             .collect();
         firsts.sort_unstable();

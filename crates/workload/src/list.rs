@@ -1,6 +1,6 @@
 //! Flows given one by one.
 
-use crate::{Chain, ENDLESS, Expected, Flow, Places, WorkloadError};
+use crate::{Dependency, ENDLESS, Expected, Flow, Places, WorkloadError};
 use fanin_units::Time;
 use std::sync::Arc;
 
@@ -45,26 +45,26 @@ impl ListedFlow {
 pub struct FlowList {
     flows: Arc<[ListedFlow]>,
     /// What each waits for; empty where none does.
-    chains: Arc<[Chain]>,
+    dependencies: Arc<[Dependency]>,
 }
 
 impl FlowList {
     /// From flows in any order.
     pub fn new(mut flows: Vec<ListedFlow>) -> Self {
         flows.sort_by_key(|flow| flow.start);
-        Self { flows: flows.into(), chains: Arc::default() }
+        Self { flows: flows.into(), dependencies: Arc::default() }
     }
 
     /// From flows in any order, each with what it waits for.
-    pub fn chained(mut flows: Vec<(ListedFlow, Chain)>) -> Self {
+    pub fn with_dependencies(mut flows: Vec<(ListedFlow, Dependency)>) -> Self {
         flows.sort_by_key(|(flow, _)| flow.start);
-        let (flows, chains): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
-        Self { flows: flows.into(), chains: chains.into() }
+        let (flows, dependencies): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
+        Self { flows: flows.into(), dependencies: dependencies.into() }
     }
 
     /// Whether some of them wait for others, which need not be of the same host.
-    pub fn has_gates(&self) -> bool {
-        self.chains.iter().any(|chain| chain.after.is_some())
+    pub fn has_triggers(&self) -> bool {
+        self.dependencies.iter().any(|d| d.after.is_some())
     }
 
     /// The flows in order of their start.
@@ -75,10 +75,10 @@ impl FlowList {
     /// The first and the last start of those that have an end; `None` where there are none, or where some wait for
     /// others.
     pub(crate) fn starts(&self) -> Option<(Time, Time)> {
-        if self.has_gates() {
+        if self.has_triggers() {
             return None;
         }
-        let delay = |i: usize| self.chains.get(i).map_or(Time::ZERO, |chain| chain.delay);
+        let delay = |i: usize| self.dependencies.get(i).map_or(Time::ZERO, |d| d.delay);
         let with_end = self.flows.iter().enumerate().filter(|(_, flow)| flow.bytes < ENDLESS);
         with_end.fold(None, |known: Option<(Time, Time)>, (i, flow)| {
             let start = flow.start.saturating_add(delay(i));
@@ -104,11 +104,11 @@ impl FlowList {
         span: Time,
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         self.check(places)?;
-        let (flows, chains) = (self.flows.clone(), self.chains.clone());
+        let (flows, dependencies) = (self.flows.clone(), self.dependencies.clone());
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
-            let chain = chains.get(i).copied().unwrap_or_default();
-            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain }
+            let dependency = dependencies.get(i).copied().unwrap_or_default();
+            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, dependency }
         }))
     }
 

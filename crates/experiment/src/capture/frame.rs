@@ -44,7 +44,7 @@ struct Traffic {
 
 /// Makes frames, one after another in the same memory.
 pub struct Frames {
-    snap: usize,
+    snaplen: usize,
     /// Largest payload, by which packets are numbered.
     payload: u64,
     /// The simulator's size of an ACK to which no scheme adds anything.
@@ -62,8 +62,8 @@ struct Made {
 }
 
 impl Frames {
-    /// For packets of this network, cut to `snap` bytes.
-    pub fn new(sim: &Simulation, snap: usize) -> Self {
+    /// For packets of this network, cut to `snaplen` bytes.
+    pub fn new(sim: &Simulation, snaplen: usize) -> Self {
         let traffics = sim.traffic_configs().map(|config| Traffic {
             dart: matches!(config.scheme, Settings::Dart(..)),
             tenant: config.tenant,
@@ -72,7 +72,7 @@ impl Frames {
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
-        Self { snap, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
+        Self { snaplen, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
     }
 
     /// What is kept of a packet on its way from one node to the next, and its length on the wire: the simulator's, or that
@@ -92,7 +92,7 @@ impl Frames {
             len += insert(&mut self.bytes, len, bytes.map_or(&[], |bytes| &header[..bytes]));
         }
         let original = (len + missing).max(packet.head.wire as usize);
-        let kept = original.min(self.snap);
+        let kept = original.min(self.snaplen);
         if missing == 0 {
             // What the simulator counts beyond the real bytes is padding, which goes before the FCS.
             let (frame, trailer) = self.bytes[..original].split_at_mut(original - FCS_LEN);
@@ -152,7 +152,7 @@ impl Frames {
                 };
                 // Checksums over payload that is cut off would be work for nothing. What is left out is a multiple of four,
                 // so that the padding stays as it is.
-                let missing = full.wire_len().saturating_sub(self.snap + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
+                let missing = full.wire_len().saturating_sub(self.snaplen + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
                 let payload = &whole[missing..];
                 let cut = match full {
                     Packet::DartData(data) => Packet::DartData(DartSend { payload, ..data }),

@@ -53,7 +53,7 @@ fn packet_hops_are_those_of_runs() {
 fn closed_loops_do_as_many_rounds_as_the_window_has_room_for() {
     // 100 rounds of which about 1 ms / (100 us + two ways) fit.
     let asks = "[[traffic]]\nname = \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], degree = 4, \
-                rounds = 100, request = \"1 KB\", pause = \"100 us\" }\nsize = { fixed = \"2 KB\" }\ntcp = { persistent = true }\n";
+                rounds = 100, request = \"1 KB\", think_time = \"100 us\" }\nsize = { fixed = \"2 KB\" }\ntcp = { persistent = true }\n";
     let checked = spec(&star(8, asks));
     let ratio = ratio(&checked);
     println!("queries: {ratio:.3} of the packet-hops of the run");

@@ -25,7 +25,7 @@ const TWO_SECONDS: u64 = 2_000_000_000;
 /// Longest window, below the longest run of a spec.
 const LONGEST_WINDOW: Time = Time::from_s(800_000);
 /// Bytes that an ingress must fall before it is resumed, there.
-const RESUME_GAP: u64 = 3 << 10;
+const XON_OFFSET: u64 = 3 << 10;
 
 /// A spec made of a configuration, and what it takes to write its results in that simulator's format.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
             "buffer": {
                 "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
                 "policy": "lossless",
-                "resume_gap": Bytes(RESUME_GAP).to_string(),
+                "xon_offset": Bytes(XON_OFFSET).to_string(),
             },
             "marking_by_rate": markings(config, &links),
             "links": changes,

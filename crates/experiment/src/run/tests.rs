@@ -101,7 +101,7 @@ fn traced_messages_leave_their_hops() {
 fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
     // Of ten rounds the window has room for two, but all are known before the other message.
     let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 \
-                Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\"],                     rounds = 10, total = \"1 KB\", think = [\"1 ms\", \"1 ms\"] }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     [\"late:0\", \"asks:19\"]\n";
+                Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\"],                     rounds = 10, total = \"1 KB\", service_time = [\"1 ms\", \"1 ms\"] }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     [\"late:0\", \"asks:19\"]\n";
     let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
     let run = run(spec.build(), &mut |_| true).run;
     assert!(run.flows.len() < 21, "{} messages were posted", run.flows.len());
@@ -188,7 +188,7 @@ fn messages_on_one_connection_show_what_arrived_of_each() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("three.csv"), "src,dst,bytes,start_us\n0,1,100000,0\n0,1,100000,0\n0,1,50000,1500\n")
         .unwrap();
-    for (scheme, transport) in [("none", "rdma = { connection = true }"), ("dctcp", "tcp = { persistent = true }")] {
+    for (scheme, transport) in [("none", "rdma = { persistent = true }"), ("dctcp", "tcp = { persistent = true }")] {
         let text = format!(
             "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 2, link = \"1 Gbps\", delay = \
              \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"three\"\nscheme = \"{scheme}\"\n\

@@ -56,10 +56,10 @@ pub struct Measure {
 pub struct Capture {
     /// The ports that send them, in order, each once.
     pub links: Vec<PortId>,
-    /// Most bytes of the file.
-    pub file: u64,
-    /// Most bytes kept of a packet.
-    pub snap: u32,
+    /// Largest size of the file, in bytes.
+    pub max_size: u64,
+    /// Bytes kept of each packet.
+    pub snaplen: u32,
 }
 
 /// What is drawn over time: all messages and pauses, and some queues.
@@ -67,8 +67,8 @@ pub struct Capture {
 pub struct Timeline {
     /// The ports of these queues, in order, each once.
     pub queues: Vec<PortId>,
-    /// Most bytes of the file.
-    pub file: u64,
+    /// Largest size of the file, in bytes.
+    pub max_size: u64,
 }
 
 /// What is sampled.

@@ -25,7 +25,7 @@ const ENOUGH_PROBLEMS: usize = 50;
 /// Most nodes times traffics that one series watches.
 const MAX_WATCHED: usize = 100_000;
 /// Least bytes kept of a captured packet.
-const SHORTEST_SNAP: u64 = 64;
+const MIN_SNAPLEN: u64 = 64;
 /// Bounds of the bounds of traces' files.
 const SMALLEST_FILE: Bytes = Bytes(10_000);
 const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
@@ -209,29 +209,29 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
 }
 
 fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Capture> {
-    let (snap, most) = (capture.snap.get(), u64::from(u16::MAX));
-    if !(SHORTEST_SNAP..=most).contains(&snap) {
-        let right = format!("it is {SHORTEST_SNAP} to {most} B; headers take up to 130 B");
-        checker.fail("measure.capture.snap", format!("{} is no length to cut packets to", capture.snap), right);
+    let (snaplen, most) = (capture.snaplen.get(), u64::from(u16::MAX));
+    if !(MIN_SNAPLEN..=most).contains(&snaplen) {
+        let right = format!("it is {MIN_SNAPLEN} to {most} B; headers take up to 130 B");
+        checker.fail("measure.capture.snaplen", format!("{} is no length to cut packets to", capture.snaplen), right);
     }
-    let file = check_file(capture.file, "measure.capture.file", checker);
+    let max_size = check_max_size(capture.max_size, "measure.capture.max_size", checker);
     let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
     // Each link is described in the file, and once more at its end.
     let heads = Bytes(links.len() as u64 * 512);
-    if heads.get() > file {
-        let problem = format!("{} links do not leave room for packets in {}", links.len(), capture.file);
-        checker.fail("measure.capture.file", problem, format!("capture fewer links, or write more than {heads}"));
+    if heads.get() > max_size {
+        let problem = format!("{} links do not leave room for packets in {}", links.len(), capture.max_size);
+        checker.fail("measure.capture.max_size", problem, format!("capture fewer links, or write more than {heads}"));
     }
-    Some(built::Capture { links, file, snap: snap as u32 })
+    Some(built::Capture { links, max_size, snaplen: snaplen as u32 })
 }
 
 fn check_perfetto(perfetto: &document::Perfetto, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Timeline> {
-    let file = check_file(perfetto.file, "measure.perfetto.file", checker);
+    let max_size = check_max_size(perfetto.max_size, "measure.perfetto.max_size", checker);
     let queues = chosen(&perfetto.queues, graph, "measure.perfetto.queues", checker)?;
-    Some(built::Timeline { queues, file })
+    Some(built::Timeline { queues, max_size })
 }
 
-fn check_file(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
+fn check_max_size(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
     if !(SMALLEST_FILE..=LARGEST_FILE).contains(&bytes) {
         let right = format!("it is {SMALLEST_FILE} to {LARGEST_FILE}");
         checker.fail(path, format!("{bytes} is no bound for the file of a trace"), right);

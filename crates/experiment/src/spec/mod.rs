@@ -314,9 +314,8 @@ impl CheckedSpec {
     /// When a flow does not fit the network.
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
-        let gates =
-            |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_gates());
-        let one_thread = self.workloads.iter().any(gates).then_some("htsim's triggers act between hosts at once");
+        let triggers = |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_triggers());
+        let one_thread = self.workloads.iter().any(triggers).then_some("htsim's triggers act between hosts at once");
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
@@ -357,12 +356,12 @@ impl CheckedSpec {
             group: flow.group,
             senders: flow.senders,
             chain: fanin_fabric::Chain {
-                after: flow.chain.after,
-                in_turn: flow.chain.in_turn,
-                delay: flow.chain.delay,
-                answers: flow.chain.answers,
-                counts: flow.chain.counts,
-                counts_acked: flow.chain.counts_acked,
+                after: flow.dependency.after,
+                in_turn: flow.dependency.in_turn,
+                delay: flow.dependency.delay,
+                answers: flow.dependency.answers,
+                counts: flow.dependency.counts,
+                counts_acked: flow.dependency.counts_acked,
             },
         };
         Ok(Box::new(merge(sources).map(message)))

@@ -277,8 +277,8 @@ fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSize
 
 fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     match buffer {
-        Buffer::PerPort(PerPort { resume_gap, .. }) | Buffer::Pool(Pool { resume_gap, .. }) => {
-            resume_gap.get_or_insert(Bytes(wire.saturating_mul(2)));
+        Buffer::PerPort(PerPort { xon_offset, .. }) | Buffer::Pool(Pool { xon_offset, .. }) => {
+            xon_offset.get_or_insert(Bytes(wire.saturating_mul(2)));
         }
         Buffer::Unlimited(_) => {}
     }
@@ -471,24 +471,24 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
             checker.fail(path, format!("{bytes} is no size of a buffer"), right);
         }
     };
-    let pfc = |headroom: Headroom, resume_gap: Option<Bytes>| Pfc {
+    let pfc = |headroom: Headroom, xon_offset: Option<Bytes>| Pfc {
         headroom: match headroom {
             Headroom::Computed(_) => None,
             Headroom::Bytes(bytes) => Some(bytes.get()),
         },
-        resume_gap: resume_gap.map(Bytes::get),
+        resume_gap: xon_offset.map(Bytes::get),
     };
     let policy = match buffer {
-        Buffer::PerPort(PerPort { per_port, headroom, resume_gap, .. }) => {
+        Buffer::PerPort(PerPort { per_port, headroom, xon_offset, .. }) => {
             size("network.buffer.per_port", *per_port);
-            BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *resume_gap) }
+            BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *xon_offset) }
         }
-        Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, resume_gap, .. }) => {
+        Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, xon_offset, .. }) => {
             size("network.buffer.pool", *pool);
             for (key, factor) in [("alpha", *alpha), ("pfc_alpha", *pfc_alpha)] {
                 check_factor(&format!("network.buffer.{key}"), factor, checker);
             }
-            let pfc = pfc(*headroom, *resume_gap);
+            let pfc = pfc(*headroom, *xon_offset);
             BufferPolicy::Pooled { bytes: pool.get(), alpha: *alpha, pfc_alpha: *pfc_alpha, pfc }
         }
         Buffer::Unlimited(_) => BufferPolicy::Unlimited,

@@ -26,6 +26,23 @@ pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
 /// What is wrong with a key that is not known.
 pub const NO_KEY: &str = "there is no such key";
 
+/// Keys that were renamed, by their path without indices, with the present name.
+const RENAMED: [(&str, &str); 7] = [
+    ("network.buffer.resume_gap", "xon_offset"),
+    ("traffic.pattern.pause", "think_time"),
+    ("traffic.pattern.think", "service_time"),
+    ("traffic.rdma.connection", "persistent"),
+    ("measure.capture.file", "max_size"),
+    ("measure.capture.snap", "snaplen"),
+    ("measure.perfetto.file", "max_size"),
+];
+
+/// The present name of a renamed key.
+fn renamed(path: &str) -> Option<&'static str> {
+    let plain: String = path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+    RENAMED.iter().find(|(old, _)| *old == plain).map(|(_, new)| *new)
+}
+
 /// Most names that a wrong one is compared with.
 const MOST_COMPARED: usize = 10_000;
 
@@ -271,7 +288,11 @@ impl<'a> Walk<'a> {
             match schema.get("properties").and_then(|p| p.get(key)) {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
-                    self.miss(&key_in(path, key), NO_KEY, advice(key, known.iter().copied()));
+                    let at = key_in(path, key);
+                    match renamed(&at) {
+                        Some(new) => self.miss(&at, "this key was renamed", format!("write \"{new}\"")),
+                        None => self.miss(&at, NO_KEY, advice(key, known.iter().copied())),
+                    }
                 }
                 None => {}
             }

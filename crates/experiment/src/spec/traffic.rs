@@ -2,7 +2,7 @@
 
 use super::check::Checker;
 use super::document::{
-    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Size, Tcp, Think, Timeout, Traffic, Transport,
+    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
 };
 use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
@@ -270,7 +270,7 @@ impl One<'_, '_> {
             self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
             return None;
         };
-        let (nack_interval, connection) = (rdma.nack_interval, rdma.connection);
+        let (nack_interval, connection) = (rdma.nack_interval, rdma.persistent);
         Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
     }
 
@@ -470,7 +470,7 @@ impl One<'_, '_> {
                 let hosts = self.pairs(senders, receivers, *inter_rack_only, setting)?;
                 workload::Pattern::Long(workload::Long { hosts, size, amount, spread: *spread })
             }
-            Pattern::Query { clients, servers, degree, rounds, request, total, think, jitter, pause } => {
+            Pattern::Query { clients, servers, degree, rounds, request, total, service_time, jitter, think_time } => {
                 let clients = self.hosts("pattern.clients", clients, setting);
                 let servers = self.hosts("pattern.servers", servers, setting);
                 workload::Pattern::Query(workload::Query {
@@ -483,12 +483,12 @@ impl One<'_, '_> {
                         Some(total) => workload::Response::Total(total.get()),
                         None => workload::Response::Each(size),
                     },
-                    think: match *think {
-                        Think::Fixed(time) => [time, time],
-                        Think::Uniform(bounds) => bounds,
+                    service_time: match *service_time {
+                        ServiceTime::Fixed(time) => [time, time],
+                        ServiceTime::Uniform(bounds) => bounds,
                     },
                     jitter: *jitter,
-                    pause: *pause,
+                    think_time: *think_time,
                 })
             }
             Pattern::Hpcc { file, dport, from } => {

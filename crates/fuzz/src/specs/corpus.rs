@@ -54,15 +54,15 @@ const PATTERNS: &[&str] = &[
     "pattern = { kind = \"all-to-all\" }\nsize = { cdf = \"sizes.txt\" }",
     "pattern = { kind = \"long\", count = 2, spread = \"10 us\" }",
     "pattern = { kind = \"long\", pairs = \"one-to-one\", senders = [\"h0\", \"h1\"], receivers = [\"h2\", \"h3\"] }\nsize = { fixed = \"1 MB\" }",
-    "pattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\", \"h2\"], degree = 2, rounds = 3, request = \"1 KB\", think = [\"1 us\", \"5 us\"], jitter = \"1 us\", pause = \"5 us\" }\nsize = { cdf_points = [[1000, 0], [5000, 100]] }",
-    "pattern = { kind = \"query\", degree = 1, rounds = 2, total = \"10 KB\", think = \"1 us\" }",
+    "pattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\", \"h2\"], degree = 2, rounds = 3, request = \"1 KB\", service_time = [\"1 us\", \"5 us\"], jitter = \"1 us\", think_time = \"5 us\" }\nsize = { cdf_points = [[1000, 0], [5000, 100]] }",
+    "pattern = { kind = \"query\", degree = 1, rounds = 2, total = \"10 KB\", service_time = \"1 us\" }",
     "pattern = { kind = \"list\", file = \"flows.csv\" }",
     "pattern = { kind = \"hpcc\", file = \"trace.txt\", from = \"2 s\", dport = 100 }",
     "pattern = { kind = \"htsim\", file = \"matrix.cm\" }",
 ];
 
 const NETWORKS: &[&str] = &[
-    "buffer = { policy = \"lossless\", per_port = \"200 KB\", resume_gap = \"3 KB\" }\nmarking = { kind = \"step\", above = \"20 KB\", at = \"dequeue\" }",
+    "buffer = { policy = \"lossless\", per_port = \"200 KB\", xon_offset = \"3 KB\" }\nmarking = { kind = \"step\", above = \"20 KB\", at = \"dequeue\" }",
     "buffer = { policy = \"lossy\", pool = \"4 MB\", alpha = 0.5, pfc_alpha = 0.125, headroom = \"20 KB\" }\nmarking = { kind = \"red\", min = \"10 KB\", max = \"40 KB\", probability = 0.1 }\nmarking_by_rate = [{ rate = \"10 Gbps\", marking = { kind = \"step\", above = \"30 KB\" } }]\nclasses = [{ name = \"a\", lossless = true, share = 0.5, alpha = 0.25 }, { name = \"b\" }]",
     "buffer = { policy = \"lossy\", per_port = \"20 KB\" }\nmarking = { kind = \"red-average\", min = \"5 KB\", max = \"15 KB\", probability = 0.1, weight = 0.002, gentle = true, wait = true, mean_packet = \"1 KB\" }\nhost_queue = { capacity = \"64 KB\", mark_above = \"20 KB\" }\nrelease = \"last-bit\"",
     "buffer = { policy = \"unlimited\" }\nmarking = { kind = \"pi\", target = \"20 KB\", a = 1.822e-5, b = 1.816e-5, every = \"10 us\" }\nfailure_detection = \"1 us\"\nlinks = [{ between = [\"h0\", \"sw0\"], error_rate = 0.01, down = [[\"5 us\", \"9 us\"]] }]",
@@ -93,14 +93,14 @@ fn small() -> Vec<String> {
                 "spec_version = 1\nname = \"small\"\nseed = 3\n[network]\ntopology = {topology}\npacket = {{ payload = \"1000 \
                  B\", header = \"48 B\", ack = \"60 B\", cnp = \"60 B\", pause = \"64 B\" }}\n{network}\n[[traffic]]\nname = \
                  \"x\"\nscheme = {scheme}\nweight = 2\ntenant = 1\nstart = \"1 us\"\n{pattern}\nrdma = {{ timeout = \"1 ms\", \
-                 nack_interval = \"10 us\", ack_chunk = \"4 KB\", connection = true }}\ntcp = {{ min_rto = \"1 ms\", persistent = \
+                 nack_interval = \"10 us\", ack_chunk = \"4 KB\", persistent = true }}\ntcp = {{ min_rto = \"1 ms\", persistent = \
                  true, ack_every = 1, ack_class = \"control\" }}\n[[traffic]]\nname = \"y\"\nscheme = \"dctcp\"\necn = \
                  true\npattern = {{ kind = \"incast\", degree = 1 }}\nsize = {{ fixed = \"20 KB\" }}\n[measure]\nwarm_up = \"5 \
                  us\"\nwindow = \"100 us\"\ndrain = true\ndrain_limit = \"200 us\"\nstop_when_done = false\nreport_size = \"20 \
                  KB\"\nseries = [{{ what = \"queue\", where = \"last-hop\", every = \"5 us\", zeros = true }}, {{ what = \"flow\", \
                  where = [\"x:0\"], every = \"5 us\" }}, {{ what = \"receiver\", where = [\"h0\"], every = \"10 us\" }}]\ntrace = \
-                 [\"y:0\"]\ncapture = {{ links = \"all\", file = \"1 MB\", snap = \"64 B\" }}\nperfetto = {{ queues = \
-                 \"last-hop\", file = \"1 MB\" }}\n[compare]\nschemes = [\"dcqcn\", \"none\"]\n"
+                 [\"y:0\"]\ncapture = {{ links = \"all\", max_size = \"1 MB\", snaplen = \"64 B\" }}\nperfetto = {{ queues = \
+                 \"last-hop\", max_size = \"1 MB\" }}\n[compare]\nschemes = [\"dcqcn\", \"none\"]\n"
             ));
         }
     }

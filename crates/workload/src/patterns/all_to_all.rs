@@ -1,7 +1,7 @@
 //! Each host sends to each other.
 
 use super::permutation::{inter_rack, several};
-use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// One flow from each host to each other host, all at the start. They come in rounds of a shift, so that at no point
@@ -47,7 +47,7 @@ impl AllToAll {
                 traffic: 0,
                 group: 0,
                 senders: None,
-                chain: Chain::default(),
+                dependency: Dependency::default(),
             }
         }))
     }

@@ -2,7 +2,8 @@
 
 use crate::hosts::{Pairs, in_order};
 use crate::{
-    Chain, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError,
+    Dependency, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution,
+    WorkloadError,
 };
 use fanin_units::Time;
 
@@ -103,7 +104,7 @@ impl Long {
             traffic: 0,
             group: NO_GROUP,
             senders: None,
-            chain: Chain::default(),
+            dependency: Dependency::default(),
         };
         // At most one per host, so the list is as small as the network.
         let mut flows: Vec<Flow> = if self.amount == LongFlows::OneToOne {

@@ -3,7 +3,7 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::resolve;
-use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// A random permutation of hosts in which none sends to itself: one flow from each host and one to each. Repeated, each
@@ -75,7 +75,7 @@ impl Permutation {
                     traffic: 0,
                     group,
                     senders: None,
-                    chain: Chain::default(),
+                    dependency: Dependency::default(),
                 });
             }
         }))

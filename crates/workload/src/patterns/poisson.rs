@@ -2,7 +2,7 @@
 
 use crate::bursts::Times;
 use crate::hosts::Pairs;
-use crate::{Chain, Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// Flows that arrive as one Poisson process over the network: each picks a uniform sender and then a uniform other
@@ -52,7 +52,7 @@ impl Poisson {
                 traffic: 0,
                 group: NO_GROUP,
                 senders: None,
-                chain: Chain::default(),
+                dependency: Dependency::default(),
             })
         })
         .fuse())

@@ -80,6 +80,30 @@ fn faults_of_shape() {
 }
 
 #[test]
+fn renamed_keys_are_named_with_their_new_names() {
+    let told = |new: &str| format!("this key was renamed; write \"{new}\"");
+    let renamed = |from: &str, to: &str, key: &str, new| refused(from, to, key, &[&told(new)]);
+    let policy = "policy = \"lossless\"";
+    renamed(policy, "policy = \"lossless\", resume_gap = \"3 KB\"", "network.buffer.resume_gap", "xon_offset");
+    let service = "service_time = [\"1 us\", \"2 us\"]";
+    renamed(service, "think = \"1 us\"", "traffic[3].pattern.think", "service_time");
+    renamed(service, "pause = \"1 us\"", "traffic[3].pattern.pause", "think_time");
+    let rdma = "\"4 KB\", persistent = true";
+    renamed(rdma, "\"4 KB\", connection = true", "traffic[0].rdma.connection", "persistent");
+    let traced = |traces: &str, key: &str, new| {
+        refused_at("drain_limit = ", &format!("{traces}\ndrain_limit = "), traces, key, &[&told(new)]);
+    };
+    traced("perfetto = { file = \"1 MB\" }", "measure.perfetto.file", "max_size");
+    traced("capture = { links = \"all\", file = \"1 MB\" }", "measure.capture.file", "max_size");
+    traced("capture = { links = \"all\", snap = \"64 B\" }", "measure.capture.snap", "snaplen");
+    // The same word elsewhere was not renamed.
+    refused(policy, "policy = \"lossless\", snap = \"1 B\"", "network.buffer.snap", &["no such key"]);
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let error = spec.set("traffic.queries.rdma.connection", "true").unwrap_err().to_string();
+    assert!(error.contains(&told("persistent")), "{error}");
+}
+
+#[test]
 fn a_missing_key_is_named_where_it_should_be() {
     refused_at("pods = 2, ", "", "topology", "network.topology.pods", &["missing", "a whole number"]);
     refused_at("kind = \"clos\", ", "", "topology", "network.topology.kind", &["missing", "one of", "\"star\""]);
@@ -377,10 +401,10 @@ fn impossible_queries() {
     refused("\"h7\", \"h2\"", "\"h77\"", &pattern("servers[0]"), &["no host \"h77\"", "did you mean"]);
     refused("clients = [\"h1\"]", "clients = [\"x\"]", &pattern("clients[0]"), &["no host \"x\""]);
     refused("total = \"1 MB\"", "total = \"1 B\"", &pattern("total"), &["1 B cannot be 2 responses"]);
-    refused("[\"1 us\", \"2 us\"]", "[\"3 us\", \"2 us\"]", &pattern("think"), &["3 us is above 2 us"]);
-    refused("[\"1 us\", \"2 us\"]", "\"1\"", &pattern("think"), &["5 us"]);
+    refused("[\"1 us\", \"2 us\"]", "[\"3 us\", \"2 us\"]", &pattern("service_time"), &["3 us is above 2 us"]);
+    refused("[\"1 us\", \"2 us\"]", "\"1\"", &pattern("service_time"), &["5 us"]);
     refused("rounds = 10,", "rounds = 10, request = \"0 B\",", &pattern("request"), &["0 B is no size"]);
-    refused("rounds = 10,", "rounds = 10, pause = \"1000000 s\",", &pattern("pause"), &["at most 864000 s"]);
+    refused("rounds = 10,", "rounds = 10, think_time = \"1000000 s\",", &pattern("think_time"), &["at most 864000 s"]);
     let tcp = "tcp = { min_rto";
     refused_at(
         tcp,

@@ -164,7 +164,7 @@ fn a_resolved_spec_shows_every_default_and_reads_back() {
     assert_eq!((aggs, agg_uplinks, cores), (Some(2), Some(2), Some(4)));
     assert_eq!((fabric_link, fabric_delay), (Some(Rate::from_gbps(10)), Some(Time::from_us(5))));
     let Buffer::PerPort(buffer) = &document.network.buffer else { panic!() };
-    assert_eq!(buffer.resume_gap, Some(Bytes(3000)));
+    assert_eq!(buffer.xon_offset, Some(Bytes(3000)));
     assert_eq!(document.network.classes.as_ref().unwrap()[0].lossless, Some(true));
     assert_eq!(document.traffic[2].class.as_deref(), Some("data"));
     assert_eq!(document.traffic[1].size, Some(Size::Endless));
@@ -208,7 +208,7 @@ fn every_topology_and_pattern_is_reachable() {
         "pattern = { kind = \"all-to-all\" }",
         "pattern = { kind = \"long\", count = 1 }",
         "pattern = { kind = \"query\", rounds = 3 }",
-        "transport = \"tcp\"\npattern = { kind = \"query\", rounds = 2, degree = 1, jitter = \"1 us\", pause = \"2 us\" }",
+        "transport = \"tcp\"\npattern = { kind = \"query\", rounds = 2, degree = 1, jitter = \"1 us\", think_time = \"2 us\" }",
     ];
     let sizes = [
         "{ fixed = \"1 MB\" }",
@@ -269,7 +269,7 @@ fn schemes_seeds_and_single_keys_can_be_replaced() {
     assert_eq!(set("measure.window", "10 ms").measure.window, Time::from_ms(10));
     assert_eq!(set("measure.window", "\"10 ms\"").measure.window, Time::from_ms(10));
     assert_eq!(set("traffic.web.scheme", "none").traffic[2].scheme.id(), "none");
-    assert!(set("traffic.web.rdma.connection", "true").traffic[2].rdma.connection);
+    assert!(set("traffic.web.rdma.persistent", "true").traffic[2].rdma.persistent);
     let red = set("network.marking", "{ kind = \"red\", min = \"1 KB\", max = \"2 KB\", probability = 0.5 }");
     assert!(matches!(red.network.marking, document::Marking::Red { .. }));
 }
