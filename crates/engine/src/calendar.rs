@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 
 /// Most buckets of a calendar: 2^14 of them take 400 KB before they hold anything.
 const MOST_BUCKETS: usize = 1 << 14;
-/// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is little to sort.
+/// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is
+/// little to sort.
 const EVENTS_PER_BUCKET: u64 = 32;
 /// Events that a bucket keeps the memory of when it is emptied.
 const KEPT: usize = 64;
@@ -25,8 +26,8 @@ const FEW: usize = 64;
 const WIDE: usize = 8;
 
 /// The next events stand sorted in a short line, refilled a few buckets at a time so that a model may look ahead; those
-/// of later buckets in unsorted arrays, each of which is written and read in order; those beyond the last bucket in a heap. A
-/// two-level bitmap finds the next bucket that holds anything.
+/// of later buckets in unsorted arrays, each of which is written and read in order; those beyond the last bucket in a
+/// heap. A two-level bitmap finds the next bucket that holds anything.
 pub struct CalendarQueue {
     order: Order,
     /// Bucket width is 2^shift picoseconds.
@@ -57,8 +58,8 @@ struct Scratch {
 }
 
 impl CalendarQueue {
-    /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a network:
-    /// the time of a packet on the fastest link, over the number of links).
+    /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a
+    /// network: the time of a packet on the fastest link, over the number of links).
     pub fn new(seed: u64, spacing: Time, horizon: Time) -> Self {
         // At least two instants, so that a time within a bucket has a bit.
         let mut shift = spacing.as_ps().max(1).saturating_mul(EVENTS_PER_BUCKET).ilog2().max(1);
@@ -147,8 +148,9 @@ impl CalendarQueue {
         None
     }
 
-    /// Moves whole buckets to the end of the line until it is long enough to look ahead. Never goes beyond `limit`, nor far
-    /// ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into it.
+    /// Moves whole buckets to the end of the line until it is long enough to look ahead. Never goes beyond `limit`, nor
+    /// far ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into
+    /// it.
     #[inline(never)]
     fn refill(&mut self, limit: Time) {
         if self.first >= SPENT {
@@ -234,10 +236,10 @@ impl CalendarQueue {
     }
 }
 
-/// Appends the events of a bucket to the line in order, by half a word: the time within the bucket and as much of the hash as
-/// has room. Few are sorted by counting, for each, how many come before it: all are compared with all, which has no branch that
-/// depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted digit by digit. Where half a
-/// word does not tell all apart they are sorted in the ordinary way.
+/// Appends the events of a bucket to the line in order, by half a word: the time within the bucket and as much of the
+/// hash as has room. Few are sorted by counting, for each, how many come before it: all are compared with all, which
+/// has no branch that depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted
+/// digit by digit. Where half a word does not tell all apart they are sorted in the ordinary way.
 #[inline(always)]
 fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, scratch: &mut Scratch) {
     let start = line.len();
@@ -310,7 +312,8 @@ fn by_words(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, w
 impl EventQueue for CalendarQueue {
     #[inline(always)]
     fn push(&mut self, event: Event) {
-        // Calls get its parts one by one: what has an address is written to memory in parts and read back whole, which stalls.
+        // Calls get its parts one by one: what has an address is written to memory in parts and read back whole, which
+        // stalls.
         let Event { at, source, arg } = event;
         let day = self.day_of(at);
         // Wraps for what is due now.

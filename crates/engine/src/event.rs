@@ -35,8 +35,8 @@ impl Order {
         if a.at != b.at { a.at < b.at } else { self.key(a) < self.key(b) }
     }
 
-    /// The number by which events are ordered: the time above, the keyed hash below. For one seed and time the hash is a
-    /// bijection of the source, so the source itself is never needed to break a tie.
+    /// The number by which events are ordered: the time above, the keyed hash below. For one seed and time the hash is
+    /// a bijection of the source, so the source itself is never needed to break a tie.
     #[inline(always)]
     pub fn key(&self, event: &Event) -> u128 {
         (event.at.as_ps() as u128) << 64 | self.hash(event) as u128

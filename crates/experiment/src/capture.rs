@@ -1,5 +1,5 @@
-//! Traces for other tools, written while a run goes on: packets on links as a capture, and messages, queues and pauses as
-//! a timeline. Both have a bound, and say what they left out.
+//! Traces for other tools, written while a run goes on: packets on links as a capture, and messages, queues and pauses
+//! as a timeline. Both have a bound, and say what they left out.
 
 mod frame;
 mod timeline;
@@ -92,8 +92,8 @@ impl Traces {
         }
     }
 
-    /// A file cannot be written any more: the run goes on without, and no part of the file is left to take for a whole one.
-    /// The network shows no more of what nobody takes.
+    /// A file cannot be written any more: the run goes on without, and no part of the file is left to take for a whole
+    /// one. The network shows no more of what nobody takes.
     fn fail(&mut self, file: &'static str, error: &io::Error, sim: &mut Simulation) {
         self.warn(file, error);
         match file {

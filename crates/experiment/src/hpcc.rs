@@ -1,5 +1,5 @@
-//! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with the
-//! files that its users' scripts read.
+//! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with
+//! the files that its users' scripts read.
 
 pub mod generate;
 pub mod ordinary;
@@ -57,8 +57,8 @@ fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error
 }
 
 impl Setup {
-    /// Reads a configuration and the files that it names. Paths in it start at `base`: for that simulator the folder in which
-    /// it is called.
+    /// Reads a configuration and the files that it names. Paths in it start at `base`: for that simulator the folder in
+    /// which it is called.
     ///
     /// # Errors
     /// Says what is wrong, in which file and line, and what would be right.
@@ -70,8 +70,8 @@ impl Setup {
             let crossed = most_switches(&setup.topology, setup.config.payload);
             if crossed > fanin_cc::Telemetry::MOST {
                 return Err(fail(format!(
-                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
-                     for {}, and what it does beyond is not defined",
+                    "CC_MODE 3 on a network with {crossed} switches between two hosts: the simulator's telemetry has \
+                     room for {}, and its behaviour beyond is undefined",
                     fanin_cc::Telemetry::MOST
                 )));
             }
@@ -101,7 +101,7 @@ impl Setup {
         let hosts = topology.is_switch.iter().filter(|s| !**s).count();
         if hosts * topology.is_switch.len() > MOST_WAYS {
             return Err(fail(format!(
-                "{} nodes with {hosts} hosts: that simulator's tables of ways hold up to {MOST_WAYS} pairs of them here; run \
+                "{} nodes with {hosts} hosts: its routing tables here hold up to {MOST_WAYS} pairs of them; run \
                  the topology from a spec instead",
                 topology.is_switch.len()
             )));
@@ -128,10 +128,10 @@ impl Setup {
         let switches = self.topology.is_switch.iter().filter(|s| **s).count();
         let hosts = self.topology.is_switch.len() - switches;
         format!(
-            "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\n\
-             hpcc_config = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n\
-             [measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n\
-             [[traffic]]\nname = \"all\"\nscheme = {}\n",
+            "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\nhpcc_config \
+             = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n[measure]\nwarm_up = \"0 \
+             s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
+             \"all\"\nscheme = {}\n",
             quote(&self.name),
             quote(&self.text),
             quote(&self.config.topology_file),
@@ -227,8 +227,8 @@ impl Outputs {
     }
 }
 
-/// Runs a configuration to its end, or until `progress` answers no. `trace` asks for its binary trace of the nodes that its
-/// TRACE_FILE names.
+/// Runs a configuration to its end, or until `progress` answers no. `trace` asks for its binary trace of the nodes that
+/// its TRACE_FILE names.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -284,12 +284,12 @@ fn run_within(
         cancelled,
         wall: begin.elapsed(),
         threads: 1,
-        threads_reason: Some("that simulator's own network has one order of events, and so one thread".into()),
+        threads_reason: Some("that simulator's network model runs on one thread".into()),
     })
 }
 
-/// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when
-/// its sender knows, as in the FCT file.
+/// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished
+/// when its sender knows, as in the FCT file.
 fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), spools: Vec<Spool>) -> Run {
     let wiring = network.wiring();
     let mut place = vec![0u32; wiring.is_switch.len()];
@@ -404,7 +404,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         events.push(warn(warning.to_string()));
     }
     if left_out > 0 {
-        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {limit} bytes")));
+        events.push(warn(format!("{left_out} records of the trace were left out: its limit is {limit} bytes")));
     }
     for (at, node, why) in &network.happened.drops {
         let detail = match why {

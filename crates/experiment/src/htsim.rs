@@ -1,5 +1,5 @@
-//! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says what
-//! becomes of each word.
+//! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says
+//! what becomes of each word.
 
 use crate::error::why_unread;
 use crate::spec::document::{GraphLink, Topology};
@@ -46,8 +46,8 @@ impl From<Error> for Problem {
     }
 }
 
-/// The spec of a connection matrix on a fat tree, under a scheme. Without a tree it is the one that htsim's programs make
-/// of the number of nodes.
+/// The spec of a connection matrix on a fat tree, under a scheme. Without a tree it is the one that htsim's programs
+/// make of the number of nodes.
 ///
 /// # Errors
 /// What is wrong with a file, with its line.
@@ -115,7 +115,7 @@ pub(crate) fn topology(text: &str, file: &str) -> Result<(Topology, Vec<String>)
     let mut warnings = Vec::from_iter(above_the_top(&topo, file));
     if topo.tiers.iter().any(|tier| tier.queue_down.or(tier.queue_up).is_some()) {
         let said = "Queue_Down and Queue_Up are not used";
-        warnings.push(format!("{file}: {said}: network.buffer of the spec says what a port holds"));
+        warnings.push(format!("{file}: {said}; network.buffer of the spec sets the size of queues"));
     }
     Ok((graph(&topo, links), warnings))
 }
@@ -131,7 +131,7 @@ fn check_size(topo: &Topo, file: &str) -> Result<(), Problem> {
 
 fn above_the_top(topo: &Topo, file: &str) -> Option<String> {
     let given = topo.tiers.last().is_some_and(|tier| tier.radix_up > 0);
-    given.then(|| format!("{file}: Radix_Up of the top tier is not used: nothing is above it"))
+    given.then(|| format!("{file}: Radix_Up of the top tier is not used"))
 }
 
 /// A tree with these links as a topology of a spec.
@@ -202,7 +202,7 @@ fn queue(topo: &Topo, lossless: bool, warnings: &mut Vec<String>) -> u64 {
     sizes.dedup();
     if let [smallest, .., largest] = sizes[..] {
         let sizes = format!("the tree has queues of {} to {}", Bytes(smallest), Bytes(largest));
-        warnings.push(format!("{sizes}, and all ports are alike here: each has {}", Bytes(smallest)));
+        warnings.push(format!("{sizes}, but all ports have the same here: {}", Bytes(smallest)));
     }
     let beside = topo.tiers.iter().map(|tier| {
         // What may be under way on the longest link, there and back, fits twice beside the queue.
@@ -262,7 +262,9 @@ pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, 
     let mut warnings = Vec::new();
     let with_priority = matrix.connections.iter().filter(|c| c.priority.is_some()).count();
     if with_priority > 0 {
-        warnings.push(format!("{file}: prio of {with_priority} connections is not used: no receiver here pulls"));
+        warnings.push(format!(
+            "{file}: prio of {with_priority} connections is not used: there is no receiver-driven transport"
+        ));
     }
     Ok((list, warnings))
 }

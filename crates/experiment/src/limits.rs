@@ -119,10 +119,10 @@ mod tests {
 
     fn poisson(window: &str) -> CheckedSpec {
         let text = format!(
-            "spec_version = 1\nname = \"busy\"\n[network]\ntopology = {{ kind = \"star\", hosts = 100, link = \"10 Gbps\", \
-             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"queries\"\nscheme = \
-             \"none\"\npattern = {{ kind = \"poisson\" }}\nsize = {{ fixed = \"10 KB\" }}\nload = {{ share = 0.5, of = \
-             \"host-links\" }}\n[measure]\nwindow = \"{window}\"\n"
+            "spec_version = 1\nname = \"busy\"\n[network]\ntopology = {{ kind = \"star\", hosts = 100, link = \"10 \
+             Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \
+             \"queries\"\nscheme = \"none\"\npattern = {{ kind = \"poisson\" }}\nsize = {{ fixed = \"10 KB\" }}\nload \
+             = {{ share = 0.5, of = \"host-links\" }}\n[measure]\nwindow = \"{window}\"\n"
         );
         Spec::from_toml(&text, "x.toml", Path::new("")).unwrap().check().unwrap()
     }

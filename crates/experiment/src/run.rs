@@ -55,7 +55,8 @@ const EVENTS_PER_TAKE: u64 = 5_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
-/// Memory for the tables of all parts of a network but two, which bounds how many there are: 65,536 hosts take some 300 MB each.
+/// Memory for the tables of all parts of a network but two, which bounds how many there are: 65,536 hosts take some 300
+/// MB each.
 const BYTES_FOR_PARTS: f64 = 1e9;
 /// Samples of queues kept over all series, and as many values of all else; histograms still count all.
 pub(crate) const MOST_SAMPLES: usize = 4_000_000;
@@ -74,8 +75,8 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer
-/// parts.
+/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in
+/// fewer parts.
 fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
@@ -87,17 +88,18 @@ fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) 
     let most_parts = 2 + (BYTES_FOR_PARTS / bytes_of_each) as usize;
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
-        None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
+        None if seen => Err("captures, traces and timelines need one order of all events"),
         None => plan(&network, &traffics, built.threads.min(most_parts)),
     };
     let (sim, reason) = match planned {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
             let reason = if count < most_parts {
-                format!("its network is cut between racks, of which it has {count}")
+                format!("the network is partitioned by racks, and has {count}")
             } else {
                 format!(
-                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} together",
+                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} \
+                     together",
                     bytes_text(bytes_of_each),
                     bytes_text(BYTES_FOR_PARTS)
                 )
@@ -237,7 +239,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs to the end of the window, which comes early where that is wanted and all is done. False when it was stopped.
+    /// Runs to the end of the window, which comes early where that is wanted and all is done. False when it was
+    /// stopped.
     fn pass_window(&mut self) -> bool {
         if !self.measure.stop_when_done {
             return self.advance(self.window_end);
@@ -413,8 +416,7 @@ impl<'a> Runner<'a> {
             run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
         }
         let threads = self.sim.threads();
-        let idle =
-            (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
+        let idle = (threads < self.sim.count()).then_some("too few events per synchronisation window");
         let threads_reason = idle.map(str::to_string).or(self.threads_reason);
         Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
     }
@@ -452,7 +454,7 @@ impl<'a> Runner<'a> {
                 What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
                 What::Paused(class) => (EventKind::Pause, format!("class {class}")),
                 What::CircularWait(class) => {
-                    (EventKind::Warning, format!("class {class} waits for itself in a circle of paused queues"))
+                    (EventKind::Warning, format!("deadlock: a cycle of paused queues in class {class}"))
                 }
             };
             let place = names.get(incident.port.ix()).cloned().unwrap_or_default();
@@ -479,29 +481,29 @@ impl<'a> Runner<'a> {
         if let Some(circle) = circle {
             let ports: Vec<&str> =
                 circle.iter().filter_map(|(port, _)| names.get(port.ix()).map(String::as_str)).collect();
-            warn(format!("at the end queues waited for each other in a circle: {}", ports.join(", ")));
+            warn(format!("deadlock at the end of the run, a cycle of paused queues: {}", ports.join(", ")));
         }
         if self.samples.left_out > 0 {
             warn(format!(
-                "{} samples above the {MOST_SAMPLES} kept were left out of the series; the histograms have them",
+                "{} samples beyond the first {MOST_SAMPLES} were left out of the series; the histograms include them",
                 self.samples.left_out
             ));
         }
         if self.seen.left_out > 0 {
             warn(format!(
-                "{} values above the {MOST_SAMPLES} kept were left out of what was watched",
+                "{} values beyond the first {MOST_SAMPLES} were left out of the table watch",
                 self.seen.left_out
             ));
         }
         if self.sim.hops_left_out() > 0 {
-            warn(format!("{} hops above the {} kept were left out", self.sim.hops_left_out(), Hop::KEPT));
+            warn(format!("{} hops beyond the first {} were left out", self.sim.hops_left_out(), Hop::KEPT));
         }
         if self.sim.host_waits_left_out() > 0 {
             let (left_out, kept) = (self.sim.host_waits_left_out(), HostWait::KEPT);
-            warn(format!("{left_out} waits of traced messages at their hosts above the {kept} kept were left out"));
+            warn(format!("{left_out} waits of traced messages at their hosts beyond the first {kept} were left out"));
         }
         for name in missing {
-            warn(format!("there was no message \"{name}\", which measure asks for"));
+            warn(format!("measure names the message \"{name}\", but there was none"));
         }
         if self.measure.drain && self.sim.open_messages() > 0 && !self.cancelled {
             warn(format!(
@@ -520,9 +522,9 @@ fn cause_text(cause: DropCause) -> &'static str {
         DropCause::Error => "link error",
         DropCause::LinkDown => "link down",
         DropCause::NoRoute => "no route",
-        DropCause::Program => "by the scheme's switch program",
-        DropCause::Blocked => "of a message that a failure blocked",
-        DropCause::WrongHost => "at a host that it was not for",
+        DropCause::Program => "dropped by the scheme's switch program",
+        DropCause::Blocked => "message blocked by a failure",
+        DropCause::WrongHost => "at a host that was not its destination",
     }
 }
 

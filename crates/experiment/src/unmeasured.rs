@@ -67,7 +67,7 @@ impl Before {
             0 if *endless => None,
             0 => Some(format!("no message is posted before the end of {window}: there is nothing to report")),
             1 => Some(format!(
-                "no message is posted in {window}: the only one is posted at {last}; lower measure.warm_up"
+                "no message is posted in {window}: the only message is posted at {last}; lower measure.warm_up"
             )),
             _ => Some(format!(
                 "no message is posted in {window}: all {count} are posted before it, the last at {last}; lower \

@@ -1,8 +1,8 @@
 //! Packet captures in the pcapng format (IETF draft-ietf-opsawg-pcapng), which Wireshark, tshark and tcpdump read.
 //!
-//! [`Writer`] streams to any [`Write`] and never goes above its bound: the first packet that does not fit ends the capture
-//! at a packet boundary, and what comes after it is counted. Every block is whole when it is written, so a file that is cut
-//! behind any block is a valid capture.
+//! [`Writer`] streams to any [`Write`] and never goes above its bound: the first packet that does not fit ends the
+//! capture at a packet boundary, and what comes after it is counted. Every block is whole when it is written, so a file
+//! that is cut behind any block is a valid capture.
 //!
 //! | block | what it says here |
 //! |---|---|
@@ -58,8 +58,8 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// The head of a capture of at most `most` bytes. The heads of the file and of its interfaces are written even where
-    /// they alone are more.
+    /// The head of a capture of at most `most` bytes. The heads of the file and of its interfaces are written even
+    /// where they alone are more.
     ///
     /// # Errors
     /// What writing to `out` gives.
@@ -75,7 +75,8 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// One more interface, numbered from 0: a direction of a link. `snaplen` is the most bytes that packets are given with.
+    /// One more interface, numbered from 0: a direction of a link. `snaplen` is the most bytes that packets are given
+    /// with.
     ///
     /// # Errors
     /// What writing gives.
@@ -93,8 +94,8 @@ impl<W: Write> Writer<W> {
         Ok(self.counts.len() as u32 - 1)
     }
 
-    /// A packet of `original` bytes on the wire, of which `bytes` are kept. Returns whether it was written: from the first
-    /// one that the bound has no room for, none is.
+    /// A packet of `original` bytes on the wire, of which `bytes` are kept. Returns whether it was written: from the
+    /// first one that the bound has no room for, none is.
     ///
     /// # Errors
     /// What writing gives; an interface that is not there.

@@ -2,11 +2,11 @@
 //! `Trace`, so that a file that is cut behind any packet is a valid trace.
 //!
 //! Only what is needed of the format: tracks that are grouped as "processes", slices, and counters. Names are written
-//! out where they are used, so that no packet needs another one to be understood but the description of its track. Times
-//! are rounded down to nanoseconds, the unit of the format.
+//! out where they are used, so that no packet needs another one to be understood but the description of its track.
+//! Times are rounded down to nanoseconds, the unit of the format.
 //!
-//! [`Writer`] never goes above its bound. It keeps room to close every slice that is open; the first event that does not
-//! fit ends the trace, and what comes after it is counted.
+//! [`Writer`] never goes above its bound. It keeps room to close every slice that is open; the first event that does
+//! not fit ends the trace, and what comes after it is counted.
 
 use fanin_units::Time;
 use std::collections::BTreeMap;
@@ -122,8 +122,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// A track of slices. Slices of one track must not overlap unless one holds the other; tracks of one name in one group
-    /// are shown together.
+    /// A track of slices. Slices of one track must not overlap unless one holds the other; tracks of one name in one
+    /// group are shown together.
     ///
     /// # Errors
     /// What writing gives.
@@ -200,8 +200,8 @@ impl<W: Write> Writer<W> {
         self.left_out
     }
 
-    /// Ends the trace and gives `out` back, flushed. Slices that are open end here, or where the trace became full, with the
-    /// argument "open at".
+    /// Ends the trace and gives `out` back, flushed. Slices that are open end here, or where the trace became full,
+    /// with the argument "open at".
     ///
     /// # Errors
     /// What writing gives.

@@ -51,8 +51,8 @@ fn a_matrix_says_who_sends_how_much_and_when() {
 
 #[test]
 fn a_trigger_behind_a_start_is_what_counts() {
-    let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger 1 \
-                size 5\ntrigger id 1 multishot";
+    let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger \
+                1 size 5\ntrigger id 1 multishot";
     let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
     assert_eq!(matrix.connections[1].start, Start::Trigger(1));
     let other_way = text.replace("start 3 trigger 1", "trigger 1 start 3");
@@ -105,7 +105,8 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         (with("0->1 trigger 3 size 1"), "f:3: ", "there is no trigger 3"),
         (with("0->1 start 0 size 1 send_done_trigger 3"), "f:3: ", "there is no trigger 3"),
         ("Nodes 4\nConnections 2\n0->1 id 5 start 0 size 1\n1->2 id 5 start 0 size 1".into(), "f:4: ", "has the id 5"),
-        ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n1->2 id 2147483647 start 0 size 1".into(), "f:3: ", "no id above"),
+        ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n1->2 id 2147483647 start 0 size 1".into(), "f:3: ", "no id \
+            above"),
         (chained("", "trigger id 1"), "f:7: ", "it has no kind"),
         (chained("", "trigger oneshot"), "f:7: ", "it has no id"),
         (chained("", "trigger id 1 barrier"), "f:7: ", "a barrier has a count"),
@@ -118,10 +119,12 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         (chained("send_done_trigger 1", "trigger id 1 barrier count 1"), "f:5: ", "raise its count"),
         (chained("", "trigger id 1 barrier count 2"), "f:6: ", "it never starts: trigger 1"),
         ("Nodes 3\nConnections 2\nTriggers 2\n0->1 trigger 1 size 1 send_done_trigger 2\n1->2 trigger 2 size 1 \
-          send_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot".into(), "f:4: ", "it never starts: trigger 1"),
-        ("Nodes 3\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n1->2 trigger 1 size 1\ntrigger id \
-          1 oneshot".into(), "f:5: ", "it never starts: trigger 1"),
-        ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type TOR switch_id 0 link_id 0".into(), "f:4: ", "only uplinks"),
+          send_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot".into(), "f:4: ", "it never starts: trigger \
+              1"),
+        ("Nodes 3\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n1->2 trigger 1 size 1\ntrigger \
+          id 1 oneshot".into(), "f:5: ", "it never starts: trigger 1"),
+        ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type TOR switch_id 0 link_id 0".into(), "f:4: ", "only \
+            uplinks"),
         ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type AGG link_id 0".into(), "f:4: ", "write it like"),
         ("Nodes 4\nConnections 0\nFailures 1\nfailure tier 2".into(), "f:4: ", "\"tier\" is not known"),
         ("Nodes 4\nConnections 0\nFailures 1".into(), "f:3: ", "write \"Failures 0\""),

@@ -90,7 +90,8 @@ impl Flow {
 }
 
 impl Network {
-    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the next.
+    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the
+    /// next.
     pub(crate) fn read_flows(&mut self) {
         let now = self.events.now();
         while let Some(flow) = self.file.get(self.read).copied()
@@ -446,7 +447,8 @@ impl Network {
         self.apply(flow, &control);
     }
 
-    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of flows.
+    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of
+    /// flows.
     pub(crate) fn redistribute(&mut self) {
         for nic in &mut self.nics {
             nic.flows.clear();

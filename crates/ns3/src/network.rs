@@ -456,8 +456,8 @@ impl Network {
         self.transmit(device, ix);
     }
 
-    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on, and
-    /// writes telemetry.
+    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on,
+    /// and writes telemetry.
     fn leaves_switch(&mut self, device: u32, queue: usize, ix: u32) {
         let d = device as usize;
         let node = self.wiring.devices[d].node;

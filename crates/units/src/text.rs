@@ -28,7 +28,8 @@ struct Kind {
     units: Units,
     /// The size of a unit that has another name, where that can mean only one thing.
     other_name: fn(&str) -> Option<u64>,
-    /// What to write instead of a unit that is close to one, or that could mean two things; given the number and the unit.
+    /// What to write instead of a unit that is close to one, or that could mean two things; given the number and the
+    /// unit.
     instead: fn(&str, &str) -> Option<String>,
 }
 
@@ -75,8 +76,8 @@ const RATE: Kind = Kind {
         thousands(&prefix)?;
         Some(match number.parse::<u32>() {
             Ok(number) => format!(
-                "a large B is a byte and rates are in bits; write \"{} {prefix}bps\" for {number} {prefix}B a second, or \
-                 \"{number} {prefix}bps\" if you meant bits",
+                "a large B is a byte and rates are in bits; write \"{} {prefix}bps\" for {number} {prefix}B a second, \
+                 or \"{number} {prefix}bps\" if you meant bits",
                 u64::from(number) * 8
             ),
             Err(_) => format!("a large B is a byte and rates are in bits; write it in {prefix}bps"),

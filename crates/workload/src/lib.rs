@@ -4,8 +4,8 @@
 //! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
 //! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
 //!
-//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, service times), so another traffic or
-//! another size distribution shifts no other draw.
+//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, service times), so
+//! another traffic or another size distribution shifts no other draw.
 #![forbid(unsafe_code)]
 
 mod bursts;
@@ -60,15 +60,16 @@ pub struct Flow {
     pub dependency: Dependency,
 }
 
-/// What a flow waits for, and what waits for it. Triggers are numbered within a traffic. All flows of a trigger have the same
-/// start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it leave from that host;
-/// only a list may have triggers between hosts. A flow that waits counts as started only when it is posted.
+/// What a flow waits for, and what waits for it. Triggers are numbered within a traffic. All flows of a trigger have
+/// the same start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it leave
+/// from that host; only a list may have triggers between hosts. A flow that waits counts as started only when it is
+/// posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dependency {
     /// It is posted only when this trigger opens: when all that counts towards it has happened.
     pub after: Option<u32>,
-    /// The trigger lets one flow through for each that counts, in their order, instead of all after the last. The same for
-    /// all that wait for it.
+    /// The trigger lets one flow through for each that counts, in their order, instead of all after the last. The same
+    /// for all that wait for it.
     pub in_turn: bool,
     /// How long after that; of a flow that waits for no trigger, how long after its start.
     pub delay: Time,

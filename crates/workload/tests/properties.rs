@@ -149,7 +149,8 @@ proptest! {
     fn queries_draw_from_streams_of_their_own(query in any_query(), hosts in 6u32..16, seed: u64) {
         let places = network(hosts, 10);
         let flows = asked(&query, &places, seed);
-        // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the offsets.
+        // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the
+        // offsets.
         let still = Query { service_time: [Time::ZERO; 2], jitter: Time::ZERO, response: Response::Total(5000), ..query.clone() };
         let ends = |flows: &[Flow]| flows.iter().map(|f| (f.src, f.dst, f.group)).collect::<Vec<_>>();
         let other = asked(&still, &places, seed);

@@ -1,7 +1,7 @@
 //! The bytes of a packet of the simulator, as `wire` has them.
 //!
-//! Addresses and names come from numbers: node n is 02:00 and n+1 in four bytes, and 10.0.0.0 + n+1; a connection is named
-//! by its first message. See docs/traces.md for what is real in these bytes and what is not.
+//! Addresses and names come from numbers: node n is 02:00 and n+1 in four bytes, and 10.0.0.0 + n+1; a connection is
+//! named by its first message. See docs/traces.md for what is real in these bytes and what is not.
 
 use fanin_cc::schemes::dart::Share;
 use fanin_cc::schemes::hpcc::Fields;
@@ -18,8 +18,8 @@ use fanin_wire::{
 
 /// Where what switches write goes: behind the UDP header.
 const BEHIND_UDP: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN;
-/// The UDP port of packets with telemetry. HPCC 4.1 names none, and at RoCEv2's own a reader would take telemetry for a BTH;
-/// this one is for experiments (RFC 4727 section 6).
+/// The UDP port of packets with telemetry. HPCC 4.1 names none, and at RoCEv2's own a reader would take telemetry for a
+/// BTH; this one is for experiments (RFC 4727 section 6).
 const TELEMETRY_PORT: u16 = 1021;
 /// Frames that no standard has a layout for: an Ethernet type for local experiments (IEEE 802, clause 9.2.3).
 const LOCAL_EXPERIMENT: u16 = 0x88B5;
@@ -75,8 +75,8 @@ impl Frames {
         Self { snaplen, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
     }
 
-    /// What is kept of a packet on its way from one node to the next, and its length on the wire: the simulator's, or that
-    /// of its real headers and payload where the simulator counts less.
+    /// What is kept of a packet on its way from one node to the next, and its length on the wire: the simulator's, or
+    /// that of its real headers and payload where the simulator counts less.
     pub fn make(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> (&[u8], u32) {
         let Made { mut len, missing } = match self.encode(packet, from, to) {
             Ok(made) => made,
@@ -150,8 +150,8 @@ impl Frames {
                         Packet::DartData(DartSend { envelope, destination_qp, psn, ack_request, dart, payload: whole })
                     }
                 };
-                // Checksums over payload that is cut off would be work for nothing. What is left out is a multiple of four,
-                // so that the padding stays as it is.
+                // Checksums over payload that is cut off would be work for nothing. What is left out is a multiple of
+                // four, so that the padding stays as it is.
                 let missing = full.wire_len().saturating_sub(self.snaplen + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
                 let payload = &whole[missing..];
                 let cut = match full {
@@ -233,8 +233,8 @@ impl Frames {
         Ok(Made { len, missing: 0 })
     }
 
-    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and `cc_tag` behind an Ethernet
-    /// header of a type for experiments.
+    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and `cc_tag` behind an
+    /// Ethernet header of a type for experiments.
     fn plain(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Made {
         let head = &packet.head;
         self.bytes[..MIN_FRAME].fill(0);
@@ -264,7 +264,8 @@ fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
 }
 
 /// Puts a header between UDP and BTH of a frame of `len` bytes and gives its length. The ICRC stays that of the packet
-/// without it, sent to RoCEv2's port: switches change the header on the way, and only what does not change counts in the ICRC.
+/// without it, sent to RoCEv2's port: switches change the header on the way, and only what does not change counts in
+/// the ICRC.
 fn insert(frame: &mut [u8], len: usize, header: &[u8]) -> usize {
     if header.is_empty() || frame[23] != PROTOCOL_UDP {
         return 0;

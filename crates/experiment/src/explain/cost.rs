@@ -1,8 +1,9 @@
 //! What a run will cost: packets over links, real time, memory. All of it is an estimate.
 //!
-//! Counted are data packets and their ACKs, over shortest paths, at full lines. *Not* known: retransmissions, pause frames, CNPs,
-//! tokens and other packets of schemes, deflections, and by how much a scheme's control or unlucky hashing leaves lines unused. A
-//! run whose flows never end may therefore take less than said, one that loses packets more.
+//! Counted are data packets and their ACKs, over shortest paths, at full lines. *Not* known: retransmissions, pause
+//! frames, CNPs, tokens and other packets of schemes, deflections, and by how much a scheme's control or unlucky
+//! hashing leaves lines unused. A run whose flows never end may therefore take less than said, one that loses packets
+//! more.
 
 use super::load::{Endless, Offers, Span, Table, packets};
 use super::paths::Paths;
@@ -21,8 +22,8 @@ const EVENTS_PER_HOP: f64 = 1.4;
 const TELEMETRY_SPEED: f64 = 0.85;
 const TCP_SPEED: f64 = 0.7;
 const LARGE_SPEED: f64 = 0.65;
-/// What a flow without end uses of its fair rate where bursts of messages slow it down again and again and it is not TCP's:
-/// measured with examples/incast.toml under DCQCN, HPCC and Dart (0.37 to 0.55).
+/// What a flow without end uses of its fair rate where bursts of messages slow it down again and again and it is not
+/// TCP's: measured with examples/incast.toml under DCQCN, HPCC and Dart (0.37 to 0.55).
 const AMONG_BURSTS: f64 = 0.45;
 /// Ports from which a network counts as large.
 const LARGE: usize = 2000;
@@ -30,9 +31,9 @@ const LARGE: usize = 2000;
 const SETUP_PER_PORT: f64 = 1.5e-6;
 const SETUP_PER_STEP: f64 = 2e-9;
 
-/// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a host under
-/// each scheme, of a message that is over, of one whose neighbours are not, of one that waits for others, of one under way, of a
-/// packet, and of what a small run takes.
+/// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a
+/// host under each scheme, of a message that is over, of one whose neighbours are not, of one that waits for others, of
+/// one under way, of a packet, and of what a small run takes.
 const PER_PORT: f64 = 420.0;
 const PER_PORT_AND_CLASS: f64 = 190.0;
 const PER_NODE: f64 = 420.0;
@@ -92,11 +93,11 @@ pub struct Share {
     pub amount: f64,
 }
 
-pub const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and lines that a \
-                           scheme's control or ECMP leaves unused";
+pub const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and link \
+                               capacity that a scheme's control or ECMP leaves unused";
 
-/// Rates of messages that never end: max-min over the ports of one shortest path each, with what messages with an end leave.
-/// Bits per second on the wire, and links.
+/// Rates of messages that never end: max-min over the ports of one shortest path each, with what messages with an end
+/// leave. Bits per second on the wire, and links.
 fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
     let mut number_of = std::collections::HashMap::new();
     let (mut left, mut crossing): (Vec<f64>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
 //! What traffics will offer, found by looking at their messages before anything is sent.
 //!
-//! The messages are those of the run: the same generators with the same seed. Each goes into a fluid model of two resources, the
-//! NIC that sends it and the one that takes it, first come, first served. That says about when each ends, which is what closed
-//! loops wait for, and how much of it a run has time for. Nothing here knows of congestion inside the network beyond what each
-//! tier carries, of losses, or of what a scheme's control does.
+//! The messages are those of the run: the same generators with the same seed. Each goes into a fluid model of two
+//! resources, the NIC that sends it and the one that takes it, first come, first served. That says about when each
+//! ends, which is what closed loops wait for, and how much of it a run has time for. Nothing here knows of congestion
+//! inside the network beyond what each tier carries, of losses, or of what a scheme's control does.
 
 use super::paths::{Paths, Route};
 use crate::CheckedSpec;

@@ -1,7 +1,7 @@
 //! What can be known of a run before anything runs: paths, thresholds, loads and what it will cost.
 //!
-//! [`explain`] says all of it, [`estimate`] only the cost. Both look at the messages of the run (`load.rs`) and take a second at most,
-//! whatever the spec asks for.
+//! [`explain`] says all of it, [`estimate`] only the cost. Both look at the messages of the run (`load.rs`) and take a
+//! second at most, whatever the spec asks for.
 
 mod cost;
 mod hpcc;
@@ -135,8 +135,8 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
     }
 }
 
-/// What a run of the spec will cost, with `flows` that its caller adds. `speed` is that of this machine in packet-hops per second;
-/// `None` finds it in a short trial.
+/// What a run of the spec will cost, with `flows` that its caller adds. `speed` is that of this machine in packet-hops
+/// per second; `None` finds it in a short trial.
 pub fn estimate(checked: &CheckedSpec, flows: &[ListedFlow], speed: Option<f64>) -> Cost {
     let paths = paths_of(checked);
     let mut table = Table::new(&paths);

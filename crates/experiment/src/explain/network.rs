@@ -172,8 +172,8 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
     let (wire, ack) = paths.sizes();
     PathsOf {
         counted: format!(
-            "alone in the network, store-and-forward: on each link a full packet of {wire} B there, an ACK of {ack} B back, and \
-             the propagation delay both ways; the product is with all links of the sending host"
+            "alone in the network, store-and-forward: on each link a full packet of {wire} B there, an ACK of {ack} B \
+             back, and the propagation delay both ways; the product is with all links of the sending host"
         ),
         packet_bytes: wire,
         ack_bytes: ack,

@@ -1,7 +1,8 @@
 //! Shortest paths before a run: how long they are, and which tiers they cross.
 //!
-//! Hosts whose links are alike (same neighbours, rates and delays) have the same paths, so one of each group stands for all, and
-//! nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, as the routes of a run are.
+//! Hosts whose links are alike (same neighbours, rates and delays) have the same paths, so one of each group stands for
+//! all, and nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, as the
+//! routes of a run are.
 
 use fanin_fabric::topology::{Graph, Tier};
 use fanin_units::{NodeId, Rate, Time};
@@ -187,8 +188,8 @@ impl Paths {
         joined
     }
 
-    /// One shortest path between two groups, as (node, port of the node) of each link; `draw` chooses among equal next hops.
-    /// Empty where there is none.
+    /// One shortest path between two groups, as (node, port of the node) of each link; `draw` chooses among equal next
+    /// hops. Empty where there is none.
     pub fn one(&self, from: u32, target: u32, mut draw: impl FnMut(u32, usize) -> usize) -> Vec<(u32, u32)> {
         let groups = self.groups();
         let (mut distance, _) = self.distances(target);

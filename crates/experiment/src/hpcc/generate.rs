@@ -1,5 +1,5 @@
-//! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what is
-//! wrong comes back as one line that says what would be right.
+//! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what
+//! is wrong comes back as one line that says what would be right.
 
 use crate::error::why_unread;
 use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// Says what cannot be.
 pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
     let topology = FatTree::k_ary(k, link_rate(rate)?, link_delay(delay)?).topology();
-    let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even, from 2 on"))?;
+    let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even and at least 2"))?;
     readable(&topology)
 }
 
@@ -69,7 +69,8 @@ impl Hosts {
                 Ok(Self { ids: topology.hosts().collect(), rate })
             }
             (None, None) => {
-                Err("which hosts? Give their number, like --hosts 16, or a topology, like --topology topology.txt"
+                Err("the hosts are missing; give their number, like --hosts 16, or a topology, like --topology \
+                     topology.txt"
                     .into())
             }
             (Some(_), Some(_)) => {
@@ -108,7 +109,7 @@ impl Hosts {
             (None, Some(rate)) => rate,
             (None, None) => {
                 return Err(
-                    "--load: a share of which bandwidth? Give that of a host's link, like --bandwidth 100Gbps".into()
+                    "--load: the bandwidth is missing; give that of a host's link, like --bandwidth 100Gbps".into()
                 );
             }
         };
@@ -180,15 +181,15 @@ pub struct Wishes<'a> {
     pub trace_file: Option<&'a str>,
 }
 
-/// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are read,
-/// so that it is one that runs; paths stand in it as they are given.
+/// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are
+/// read, so that it is one that runs; paths stand in it as they are given.
 ///
 /// # Errors
 /// Says what is wrong with which file, or with a name.
 pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_>) -> Result<String, String> {
     let Some(law) = Law::of(law) else {
         let known: Vec<&str> = Law::NAMES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("--cc {law}: there is no such control law; known are {}", known.join(", ")));
+        return Err(format!("--cc {law}: unknown control law; known: {}", known.join(", ")));
     };
     let topology = topology_of(Path::new(topology_file))?;
     let rates: Vec<u64> = topology.links.iter().map(|link| link.rate).collect();
@@ -215,11 +216,11 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
     if let Some(path) =
         paths(&config).iter().find(|path| path.contains(char::is_whitespace) || path.starts_with(['#', '{']))
     {
-        return Err(format!("{path}: a path there is one word, without spaces; rename the file"));
+        return Err(format!("{path}: paths in that format have no spaces; rename the file"));
     }
     let (read, _) = read.map_err(|error| error.to_string())?;
     if paths(&read) != paths(&config) {
-        return Err("a path there is one word that begins like a path; // begins an explanation".into());
+        return Err("paths in that format must not begin with //, which begins a comment".into());
     }
     fanin_formats::hpcc::check("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
     Ok(text)
@@ -241,14 +242,14 @@ fn quantity<T: FromStr<Err = UnitError>>(name: &str, text: &str) -> Result<T, St
 
 fn link_rate(text: &str) -> Result<u64, String> {
     match quantity::<Rate>("--rate", text)?.as_bps() {
-        0 => Err("--rate 0: a link has more than 0 bps".into()),
+        0 => Err("--rate 0: rates are above 0 bps".into()),
         rate => Ok(rate),
     }
 }
 
 fn whole_ns(name: &str, text: &str) -> Result<u64, String> {
     let ps = quantity::<Time>(name, text)?.as_ps();
-    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name} {text}: it is no whole number of ns")) }
+    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name} {text}: it is not a whole number of ns")) }
 }
 
 fn link_delay(text: &str) -> Result<u64, String> {
@@ -257,5 +258,5 @@ fn link_delay(text: &str) -> Result<u64, String> {
 
 fn flow_bytes(text: &str) -> Result<u32, String> {
     let bytes = quantity::<Bytes>("--size", text)?.get();
-    u32::try_from(bytes).map_err(|_| format!("--size {text}: a flow there has less than 4.29 GB"))
+    u32::try_from(bytes).map_err(|_| format!("--size {text}: flows in that format have less than 4.29 GB"))
 }

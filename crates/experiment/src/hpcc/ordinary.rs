@@ -183,7 +183,8 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         "network": {
             "topology": graph(topology, &links),
             // Headers of data, ACKs and pause frames there; what a scheme adds is added here too.
-            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 B" },
+            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 \
+                B" },
             "buffer": {
                 "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
                 "policy": "lossless",
@@ -242,7 +243,8 @@ fn ways(topology: &Topology) -> Vec<Link> {
     topology.links.iter().enumerate().filter(|(at, link)| last[&pair(link)] == *at).map(|(_, link)| *link).collect()
 }
 
-/// Markings of the rates that links have. A threshold that the whole memory cannot reach marks nothing, and is left out.
+/// Markings of the rates that links have. A threshold that the whole memory cannot reach marks nothing, and is left
+/// out.
 fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
     let mut rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
     rates.sort_unstable();
@@ -281,8 +283,8 @@ fn differences(setup: &Setup, scheme: &str) -> String {
         _ => format!("; without effect: {}", without.join(", ")),
     };
     format!(
-        "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with what it \
-         says about control{without}; docs/ns3-hpcc.md lists what differs",
+        "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with \
+         what it says about control{without}; docs/ns3-hpcc.md lists what differs",
         setup.name
     )
 }
@@ -301,12 +303,15 @@ pub(crate) fn listed(
     };
     let flow = |(at, flow): (usize, &Flow)| {
         let host = |id: u32| {
-            let what = || format!("no host is called \"h{id}\"; its name is \"h\" and its number in the file");
+            let what = || format!("there is no host \"h{id}\"; it is named \"h\" and its number in the file");
             number_of.get(&format!("h{id}")).copied().ok_or_else(|| fail(at, what()))
         };
         let start = nanoseconds(flow.start).and_then(|ns| ns.checked_mul(1000)).unwrap_or(u64::MAX - 1);
         let Some(start) = start.checked_sub(from.as_ps()) else {
-            return Err(fail(at, format!("it starts at {} s; with from = {from} it is at or after that", flow.start)));
+            return Err(fail(
+                at,
+                format!("it starts at {} s; with from = {from} it starts at or after that", flow.start),
+            ));
         };
         let (src, dst, bytes) = (host(flow.src)?, host(flow.dst)?, u64::from(flow.bytes));
         Ok(ListedFlow { start: Time::from_ps(start), src, dst, bytes, group: NO_GROUP })

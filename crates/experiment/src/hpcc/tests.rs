@@ -54,7 +54,7 @@ fn a_trace_ends_at_its_limit_and_says_so() {
     assert_eq!(whole.len(), header + 56 * 2 * 20 * 3);
     let (cut, told) = trace(header as u64 + 56 * 7 + 55);
     assert_eq!(cut, whole[..header + 56 * 7]);
-    assert_eq!(told, [format!("113 records of the trace are left out: it ends at {} bytes", header + 56 * 7 + 55)]);
+    assert_eq!(told, [format!("113 records of the trace were left out: its limit is {} bytes", header + 56 * 7 + 55)]);
 }
 
 #[test]

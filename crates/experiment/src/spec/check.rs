@@ -70,7 +70,7 @@ impl Checker<'_> {
 fn text_of(path: &Path) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
     if !about.is_file() {
-        return Err(if about.is_dir() { "it is a folder" } else { "it is no file" }.into());
+        return Err(if about.is_dir() { "it is a folder" } else { "it is not a regular file" }.into());
     }
     if about.len() > LARGEST_NAMED {
         return Err(format!("it has {} bytes; at most {LARGEST_NAMED} are possible", about.len()));
@@ -115,8 +115,8 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
 
 fn check_head(document: &Document, checker: &mut Checker<'_>) {
     if document.spec_version != document::SPEC_VERSION {
-        let problem = format!("this program does not read version {}", document.spec_version);
-        checker.fail("spec_version", problem, format!("it reads {}", document::SPEC_VERSION));
+        let problem = format!("version {} is not supported", document.spec_version);
+        checker.fail("spec_version", problem, format!("use version {}", document::SPEC_VERSION));
     }
     if document.name.trim().is_empty() {
         checker.fail("name", "it is empty", "give the experiment a name");
@@ -131,7 +131,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
         for (i, scheme) in compare.schemes.iter().enumerate() {
             if compare.schemes[..i].contains(scheme) {
                 let path = format!("compare.schemes[{i}]");
-                checker.fail(&path, format!("\"{}\" is there twice", scheme.0), "name each scheme once");
+                checker.fail(&path, format!("\"{}\" is listed twice", scheme.0), "name each scheme once");
             }
         }
     }
@@ -140,7 +140,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
 fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
     let measure = &document.measure;
     if measure.window == Time::ZERO {
-        checker.fail("measure.window", "it has no length", "write a time above zero, like \"50 ms\"");
+        checker.fail("measure.window", "it is zero", "write a time above zero, like \"50 ms\"");
     }
     let all = measure.warm_up.saturating_add(measure.window).saturating_add(measure.drain_limit);
     if all > MAX_RUN {
@@ -154,8 +154,8 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
     }
     let missing = match measure.slowdown {
         Ideal::StoreAndForward => None,
-        Ideal::Hpcc => Some("the HPCC simulator's formula is not there yet"),
-        Ideal::LoneRun => Some("runs of single messages are not there yet"),
+        Ideal::Hpcc => Some("the HPCC simulator's formula is not implemented"),
+        Ideal::LoneRun => Some("runs of single messages are not implemented"),
     };
     if let Some(problem) = missing {
         checker.fail("measure.slowdown", problem, "use \"store-and-forward\"");
@@ -165,7 +165,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         let path = format!("measure.series[{i}]");
         if wanted.every == Time::ZERO {
             let right = "write a time above zero, like \"10 us\"";
-            checker.fail(&format!("{path}.every"), "samples have no time between them", right);
+            checker.fail(&format!("{path}.every"), "the time between samples is zero", right);
             continue;
         }
         let Some((place, of)) = graph.and_then(|graph| sampled(wanted, document, graph, &path, checker)) else {
@@ -173,7 +173,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         };
         let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * of.values() as f64;
         if samples > MAX_SAMPLES {
-            let problem = format!("that makes {samples:.1e} samples of {} places", of.places());
+            let problem = format!("that makes {samples:.1e} samples at {} places", of.places());
             let right = format!("sample less often or fewer places; a run takes at most {MAX_SAMPLES:.0e}");
             checker.fail(&format!("{path}.every"), problem, right);
         }
@@ -212,15 +212,19 @@ fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Check
     let (snaplen, most) = (capture.snaplen.get(), u64::from(u16::MAX));
     if !(MIN_SNAPLEN..=most).contains(&snaplen) {
         let right = format!("it is {MIN_SNAPLEN} to {most} B; headers take up to 130 B");
-        checker.fail("measure.capture.snaplen", format!("{} is no length to cut packets to", capture.snaplen), right);
+        checker.fail(
+            "measure.capture.snaplen",
+            format!("{} is not a possible snapshot length", capture.snaplen),
+            right,
+        );
     }
     let max_size = check_max_size(capture.max_size, "measure.capture.max_size", checker);
     let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
     // Each link is described in the file, and once more at its end.
     let heads = Bytes(links.len() as u64 * 512);
     if heads.get() > max_size {
-        let problem = format!("{} links do not leave room for packets in {}", links.len(), capture.max_size);
-        checker.fail("measure.capture.max_size", problem, format!("capture fewer links, or write more than {heads}"));
+        let problem = format!("the headers of {} links leave no room for packets in {}", links.len(), capture.max_size);
+        checker.fail("measure.capture.max_size", problem, format!("capture fewer links, or allow more than {heads}"));
     }
     Some(built::Capture { links, max_size, snaplen: snaplen as u32 })
 }
@@ -234,7 +238,7 @@ fn check_perfetto(perfetto: &document::Perfetto, graph: &Graph, checker: &mut Ch
 fn check_max_size(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
     if !(SMALLEST_FILE..=LARGEST_FILE).contains(&bytes) {
         let right = format!("it is {SMALLEST_FILE} to {LARGEST_FILE}");
-        checker.fail(path, format!("{bytes} is no bound for the file of a trace"), right);
+        checker.fail(path, format!("{bytes} is not a possible size of a trace file"), right);
     }
     bytes.get()
 }
@@ -316,7 +320,7 @@ fn messages(names: &[String], document: &Document, path: &str, checker: &mut Che
         let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
         let Some((traffic, number)) = parts else {
             let right = format!("write a traffic and the number of its message, like \"{}\"", first_message(document));
-            checker.fail(&path, format!("\"{name}\" names no message"), right);
+            checker.fail(&path, format!("\"{name}\" is not a message"), right);
             continue;
         };
         match document.traffic.iter().position(|t| t.name == traffic) {

@@ -57,8 +57,8 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
             None => needs.lanes.push((class, lanes)),
             Some((_, other)) if *other == lanes => {}
             Some(_) => {
-                let problem = "another traffic of its class needs lanes of another kind";
-                checker.fail(&format!("traffic[{i}].class"), problem, "give the two traffics classes of their own");
+                let problem = "another traffic of its class needs another kind of lanes";
+                checker.fail(&format!("traffic[{i}].class"), problem, "put the two traffics into different classes");
             }
         }
     }
@@ -72,7 +72,7 @@ impl Needs {
             let Some(of) = classes.get(class).cloned() else { continue };
             let markings = std::iter::once(&of.marking).chain(of.marking_by_rate.iter().map(|(_, marking)| marking));
             if markings.into_iter().any(|m| matches!(m, Marking::RedAverage(_) | Marking::Pi(_))) {
-                let problem = format!("class \"{}\" has two lanes, which are marked by what both hold", of.name);
+                let problem = format!("class \"{}\" has two lanes, which are marked by their total", of.name);
                 checker.fail("network.marking", problem, "use the kind \"step\" or \"red\" there");
             }
             let kind = if lanes == Lanes::Strict { "urgent" } else { "deflectable" };
@@ -89,14 +89,14 @@ impl Needs {
     /// Says so where the escape lane of this network is not free of deadlock (Dart IV-B).
     pub fn warn_of_circles(&self, graph: &Graph, checker: &mut Checker<'_>) {
         if !self.escapes.is_empty() && fanin_fabric::route_entries(graph) > MOST_PROVEN {
-            let what = "whether deflected messages may stand still for ever was not looked for: the network is too large for it";
+            let what = "the network is too large to check its escape lane for deadlock";
             checker.warnings.push(what.into());
             return;
         }
         for entry in &self.escapes {
             let report = prove(graph, *entry);
             if !report.holds() {
-                checker.warnings.push(format!("{report}: deflected messages may stand still for ever"));
+                checker.warnings.push(format!("{report}: deflected messages may deadlock"));
             }
         }
     }
@@ -117,11 +117,11 @@ impl Needs {
                 checker.fail(
                     &format!("traffic[{traffic}].scheme.threshold"),
                     format!(
-                        "it deflects above {}, where packets are marked from {} on already",
+                        "it deflects above {}, but packets are already marked above {}",
                         Bytes(threshold),
                         Bytes(marks)
                     ),
-                    "lower it below the marking threshold, or say force_threshold = true",
+                    "lower it below the marking threshold, or set force_threshold = true",
                 );
             }
         }

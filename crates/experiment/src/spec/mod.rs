@@ -103,8 +103,8 @@ impl Spec {
         &self.document
     }
 
-    /// The same spec with one scheme, as it is, for all traffics. A transport that was the old scheme's own becomes the new
-    /// one's own; any other was chosen on purpose and stays.
+    /// The same spec with one scheme, as it is, for all traffics. A transport that was the old scheme's own becomes the
+    /// new one's own; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         for (i, traffic) in spec.document.traffic.iter_mut().enumerate() {
@@ -130,7 +130,7 @@ impl Spec {
     /// without quotes.
     ///
     /// # Errors
-    /// When there is no such key or the value does not fit it.
+    /// When unknown key or the value does not fit it.
     pub fn set(&self, key: &str, value: &str) -> Result<Self, Problems> {
         let option = format!("--set \"{}={}\"", key.trim(), value.trim());
         let mut source = self.source.clone();
@@ -148,7 +148,7 @@ impl Spec {
         Self::from_value(root, source).map_err(|problems| self.with_nearest_key(key.trim(), problems))
     }
 
-    /// The same problems; where there is no such key, with the keys elsewhere in the spec that end in its last word.
+    /// The same problems; where unknown key, with the keys elsewhere in the spec that end in its last word.
     fn with_nearest_key(&self, key: &str, problems: Problems) -> Problems {
         let word = key.rsplit('.').next().unwrap_or(key);
         let mut known = Vec::new();
@@ -203,7 +203,7 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
     for word in key.split('.') {
         let (name, indices) = word.split_once('[').map_or((word, ""), |(name, rest)| (name, rest));
         if name.is_empty() {
-            return Err(("this is no key".into(), example()));
+            return Err(("this is not a key".into(), example()));
         }
         at = match at {
             Value::Array(items) => {
@@ -224,7 +224,7 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
         };
         for index in indices.split_terminator('[') {
             let Some(i) = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok()) else {
-                return Err((format!("\"{word}\" is no key"), example()));
+                return Err((format!("\"{word}\" is not a key"), example()));
             };
             let count = at.as_array().map_or(0, Vec::len);
             path.push_str(&format!("[{i}]"));

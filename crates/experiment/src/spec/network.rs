@@ -21,8 +21,8 @@ use std::collections::HashMap;
 const MAX_CLASSES: usize = 7;
 /// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
 const MAX_RATES: usize = 16;
-/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far from
-/// overflow.
+/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far
+/// from overflow.
 const LONGEST_WAY: Time = Time::from_s(864_000);
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
@@ -78,10 +78,14 @@ pub fn check_network(
     let entries = fanin_fabric::route_entries(&graph);
     if entries > MAX_ROUTES {
         let problem = format!(
-            "its routes need a table of {entries} entries: {} nodes, few hosts of which share a switch",
+            "its routing table would have {entries} entries: {} nodes, and few of its hosts share a switch",
             graph.names.len()
         );
-        checker.fail("network.topology", problem, format!("at most {MAX_ROUTES} fit; put more hosts on each switch"));
+        checker.fail(
+            "network.topology",
+            problem,
+            format!("at most {MAX_ROUTES} are possible; put more hosts on each switch"),
+        );
         return None;
     }
     change_links(&network.links, &mut graph, checker);
@@ -252,7 +256,7 @@ fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSize
         let max = u64::from(u16::MAX);
         if bytes.get() < min || bytes.get() > max {
             let path = format!("network.packet.{key}");
-            checker.fail(&path, format!("{bytes} is no size of it"), format!("it is {min} to {max} B"));
+            checker.fail(&path, format!("{bytes} is not a possible size"), format!("it is {min} to {max} B"));
         }
         bytes.get() as u16
     };
@@ -340,7 +344,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
     for (i, class) in classes.iter().enumerate() {
         if class.name.is_empty() || classes[..i].iter().any(|other| other.name == class.name) {
             let path = format!("network.classes[{i}].name");
-            checker.fail(&path, format!("\"{}\" is empty or there twice", class.name), "give each class its own name");
+            checker.fail(&path, format!("\"{}\" is empty or used twice", class.name), "give each class its own name");
         }
     }
     let class = |class: &Class| ClassConfig {
@@ -412,9 +416,13 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
         if let Some(share) = class.share {
             let path = format!("network.classes[{i}].share");
             if *buffer == BufferPolicy::Unlimited {
-                checker.fail(&path, "a buffer without limit has no parts", "leave it out, or give the buffer a size");
+                checker.fail(&path, "an unlimited buffer cannot be divided", "leave it out, or give the buffer a size");
             } else if !(share > 0.0 && share <= 1.0) {
-                checker.fail(&path, format!("{share} is no part of a buffer"), "it is above 0 and at most 1, like 0.5");
+                checker.fail(
+                    &path,
+                    format!("{share} is not a possible share"),
+                    "it is above 0 and at most 1, like 0.5",
+                );
             } else if ((all as f64 * share) as u64) < wire {
                 let problem = format!("{share} of {} is less than one packet of {}", Bytes(all), Bytes(wire));
                 checker.fail(&path, problem, "give it a larger share, or more buffer");
@@ -426,7 +434,7 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
         if let Some(alpha) = class.alpha {
             let path = format!("network.classes[{i}].alpha");
             if !matches!(buffer, BufferPolicy::Pooled { .. }) {
-                let right = "leave it out, or give the switch a pool";
+                let right = "leave it out, or use a pool";
                 checker.fail(&path, "only a pool has dynamic thresholds", right);
             } else {
                 check_factor(&path, alpha, checker);
@@ -459,7 +467,7 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
 
 fn check_factor(path: &str, factor: f64, checker: &mut Checker<'_>) {
     if !(factor > 0.0 && factor <= 1000.0) {
-        checker.fail(path, format!("{factor} is no factor"), "it is above 0 and at most 1000, like 0.125");
+        checker.fail(path, format!("{factor} is not a possible factor"), "it is above 0 and at most 1000, like 0.125");
     }
 }
 
@@ -468,7 +476,7 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
     let mut size = |path: &str, bytes: Bytes| {
         if bytes.get() < wire || bytes.get() > MAX_BUFFER {
             let right = format!("it is at least one packet, {}, and at most {}", Bytes(wire), Bytes(MAX_BUFFER));
-            checker.fail(path, format!("{bytes} is no size of a buffer"), right);
+            checker.fail(path, format!("{bytes} is not a possible buffer size"), right);
         }
     };
     let pfc = |headroom: Headroom, xon_offset: Option<Bytes>| Pfc {
@@ -525,8 +533,8 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
         }
         let path = format!("network.links[{i}]");
         if !(0.0..1.0).contains(&change.error_rate) {
-            let problem = format!("{} is no probability of a loss", change.error_rate);
-            checker.fail(&format!("{path}.error_rate"), problem, "it is 0 or more and below 1, like 0.001");
+            let problem = format!("{} is not a probability of loss", change.error_rate);
+            checker.fail(&format!("{path}.error_rate"), problem, "it is at least 0 and below 1, like 0.001");
         }
         check_outages(&change.down, &path, checker);
         let mut ends = Vec::with_capacity(2);
@@ -543,13 +551,13 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
         let pair = (a.min(b), a.max(b));
         let [one, other] = &change.between;
         let Some(links) = links_of.get(&pair) else {
-            let problem = format!("no link is between \"{one}\" and \"{other}\"");
-            checker.fail(&format!("{path}.between"), problem, "name two nodes that are wired to each other");
+            let problem = format!("there is no link between \"{one}\" and \"{other}\"");
+            checker.fail(&format!("{path}.between"), problem, "name two nodes that share a link");
             continue;
         };
         if let Some(before) = seen.insert(pair, i) {
             let problem =
-                format!("the links between \"{one}\" and \"{other}\" are changed in network.links[{before}] too");
+                format!("the links between \"{one}\" and \"{other}\" are also changed in network.links[{before}]");
             checker.fail(&format!("{path}.between"), problem, "put both changes into one entry");
         }
         for link in links {
@@ -630,8 +638,8 @@ impl Room<'_> {
                     };
                     let (from, to) = self.ends(worst.1);
                     let problem = format!(
-                        "an ingress has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of headroom \
-                         alone",
+                        "an ingress port has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of \
+                         headroom alone",
                         Bytes(bytes),
                         Bytes(worst.0)
                     );
@@ -690,9 +698,9 @@ impl Room<'_> {
         rates.dedup();
         if !rates.contains(&rate) {
             let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
-            checker.fail(&path, format!("no link has {rate}"), format!("links have {}", known.join(", ")));
+            checker.fail(&path, format!("no link has the rate {rate}"), format!("the rates are {}", known.join(", ")));
         } else if before.iter().any(|(other, _)| *other == rate) {
-            checker.fail(&path, format!("{rate} is there twice"), "give each rate one marking");
+            checker.fail(&path, format!("{rate} is listed twice"), "give each rate one marking");
         } else if before.len() >= MAX_RATES {
             checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
         }
@@ -709,7 +717,7 @@ impl Room<'_> {
         let most = self.most_queued(number, class);
         let never = |bytes: u64| {
             format!(
-                "no queue of class \"{}\" holds more than {}: {} never marks",
+                "no queue of class \"{}\" holds more than {}: a threshold of {} never marks",
                 class.name,
                 Bytes(most),
                 Bytes(bytes)
@@ -730,7 +738,7 @@ impl Room<'_> {
                     checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
                 if !(0.0..=1.0).contains(&max_probability) {
-                    let problem = format!("{max_probability} is no probability");
+                    let problem = format!("{max_probability} is not a probability");
                     checker.fail(&format!("{path}.probability"), problem, "it is 0 to 1, like 0.01");
                 }
             }
@@ -757,10 +765,10 @@ impl Room<'_> {
                 }
                 if !(pi.a > 0.0 && pi.a <= 1.0) {
                     let right = "it is above 0 and at most 1, like 1.822e-5";
-                    checker.fail(&format!("{path}.a"), format!("{} is no gain", pi.a), right);
+                    checker.fail(&format!("{path}.a"), format!("{} is not a possible gain", pi.a), right);
                 } else if !(pi.b >= 0.0 && pi.b < pi.a) {
                     let problem =
-                        format!("{} is not below a = {}: a queue that stays too long would not matter", pi.b, pi.a);
+                        format!("{} is not below a = {}: a constant deviation would have no effect", pi.b, pi.a);
                     checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
                 }
                 if pi.every < SHORTEST_SAMPLE {
@@ -776,6 +784,6 @@ impl Room<'_> {
 fn check_packet_size(path: &str, key: &str, bytes: u32, checker: &mut Checker<'_>) {
     if bytes == 0 || bytes > u32::from(u16::MAX) {
         let right = format!("it is 1 to {} B; leave it out for a full packet", u16::MAX);
-        checker.fail(&format!("{path}.{key}"), "no packet has this size", right);
+        checker.fail(&format!("{path}.{key}"), "this is not a possible packet size", right);
     }
 }

@@ -73,8 +73,8 @@ impl JsonSchema for SchemeChoice {
             let full = definition(generator, reference);
             branches.extend(presets.iter().map(|id| changes(id, &full)));
         }
-        // Their definitions are in the branches now. One stays if a branch refers to it, as Dart's does to DCQCN's; there, too, any
-        // parameter may be left out.
+        // Their definitions are in the branches now. One stays if a branch refers to it, as Dart's does to DCQCN's;
+        // there, too, any parameter may be left out.
         let text = Value::from(branches.clone()).to_string();
         for name in parameters.iter().filter_map(|(_, reference)| defined(reference)) {
             if text.contains(&format!("\"#/$defs/{name}\"")) {

@@ -24,7 +24,7 @@ pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
 }
 
 /// What is wrong with a key that is not known.
-pub const NO_KEY: &str = "there is no such key";
+pub const NO_KEY: &str = "unknown key";
 
 /// Keys that were renamed, by their path without indices, with the present name.
 const RENAMED: [(&str, &str); 7] = [
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         }
         let types = types(schema);
         if !types.is_empty() && !types.iter().any(|t| is_type(value, t)) {
-            let problem = format!("{} is not what belongs here", show(value));
+            let problem = format!("{} is not valid here", show(value));
             return self.miss(path, problem, self.wanted(&[schema]));
         }
         match value {
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
             Some(word) => self.miss(path, format!("\"{word}\" is not known"), advice(word, words.iter().copied())),
             None => {
                 let right = format!("write one of \"{}\"", words.join("\", \""));
-                self.miss(path, format!("{} is not what belongs here", show(value)), right);
+                self.miss(path, format!("{} is not valid here", show(value)), right);
             }
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
             }
             None if value.is_string() && !words.is_empty() => self.word(value, &words, path),
             None => {
-                let problem = format!("{} is not what belongs here", show(value));
+                let problem = format!("{} is not valid here", show(value));
                 self.miss(path, problem, self.wanted(branches));
             }
         }
@@ -275,9 +275,7 @@ impl<'a> Walk<'a> {
                 let at = key_in(path, key);
                 self.miss(&at, NO_KEY, advice(key, own));
             }
-            _ => {
-                self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", ")))
-            }
+            _ => self.miss(path, "its kind is missing", format!("give one of the keys {}", own.join(", "))),
         }
     }
 

@@ -56,11 +56,11 @@ impl Source {
                 file: self.file.clone(),
                 line: error.span().map(|span| line(span.start)),
                 key: String::new(),
-                problem: format!("this is no TOML: {}", error.message().trim().replace('\n', ", ")),
+                problem: format!("this is not valid TOML: {}", error.message().trim().replace('\n', ", ")),
                 right: String::new(),
             };
             let problems = Problems::new(errors.iter().map(problem).collect());
-            return Err(problems.unwrap_or_else(|| self.problem("", "this is no TOML", "").into()));
+            return Err(problems.unwrap_or_else(|| self.problem("", "this is not valid TOML", "").into()));
         }
         let mut reader = Reader { line: &line, lines: BTreeMap::new(), wrong: Vec::new() };
         let value = reader.table(table.get_ref(), "");
@@ -83,7 +83,7 @@ impl Source {
                 file: self.file.clone(),
                 line: u32::try_from(error.line()).ok(),
                 key: String::new(),
-                problem: format!("this is no JSON: {what}, in column {}", error.column()),
+                problem: format!("this is not valid JSON: {what}, in column {}", error.column()),
                 right: String::new(),
             }
             .into()
@@ -106,7 +106,7 @@ pub fn read_value(text: &str) -> Result<Value, String> {
             }
         }
         Err(error) if text.is_empty() || text.starts_with(['[', '{', '"', '\'']) => {
-            Err(format!("{text:?} is no TOML value: {}", error.message().trim().replace('\n', ", ")))
+            Err(format!("{text:?} is not a TOML value: {}", error.message().trim().replace('\n', ", ")))
         }
         Err(_) => Ok(Value::String(text.to_string())),
     }
@@ -167,12 +167,12 @@ impl Reader<'_> {
             DeValue::Float(number) => {
                 let value = number.as_str().parse().ok().and_then(serde_json::Number::from_f64);
                 value.map(Value::Number).unwrap_or_else(|| {
-                    self.refuse(path, format!("{} is no finite number", number.as_str()), "write it like 0.4")
+                    self.refuse(path, format!("{} is not a finite number", number.as_str()), "write it like 0.4")
                 })
             }
             DeValue::Datetime(_) => self.refuse(
                 path,
-                "a date means nothing here".into(),
+                "a date is not allowed here".into(),
                 "a time span is text with its unit, like \"5 us\"",
             ),
         }

@@ -33,7 +33,7 @@ pub fn read(
     let (text, path) = checker.read(FILE, &about.file, "")?;
     let file = path.display().to_string();
     let Some(format) = about.format.or_else(|| looks_like(&text)) else {
-        let problem = format!("{file} is no topology that is known");
+        let problem = format!("{file} is not in a known topology format");
         let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, \
                      Podsize first), or a table of links whose first line is a,b,rate,delay";
         checker.fail(FILE, problem, right);
@@ -42,7 +42,7 @@ pub fn read(
     let nodes = match (nodes, format) {
         (Some(nodes), TopologyFormat::Links) => Some(checker.read(NODES, &nodes, "")?),
         (Some(_), _) => {
-            let problem = "only a table of links has a table of nodes beside it";
+            let problem = "only a table of links can have a table of nodes";
             checker.fail(NODES, problem, format!("leave it out: {file} says which nodes are hosts"));
             return None;
         }
@@ -124,8 +124,8 @@ fn explain(error: &TopologyError, file: String, lines: &[u32], by_links: bool) -
             (lines.get(number).copied().unwrap_or(0), problem.trim().to_string())
         }
         None if parameter == "hosts" && by_links && !lines.is_empty() => {
-            let problem = "fewer than 2 nodes are linked to one other node only, and others do not count as hosts";
-            let what = format!("{problem}; say which are hosts in a table of nodes, with the key nodes");
+            let problem = "fewer than 2 nodes have a single neighbour, and only those count as hosts";
+            let what = format!("{problem}; name the hosts in a table of nodes, with the key nodes");
             return Error { file, line: 0, what }.into();
         }
         None => (0, problem.to_string()),

@@ -79,7 +79,7 @@ pub fn check_traffics(
             one.fail("name", format!("traffic[{before}] has this name too"), "give each traffic its own name");
         }
         if traffic.start >= until && until > Time::ZERO {
-            let problem = format!("it begins at {}, when the measured window has ended at {until}", traffic.start);
+            let problem = format!("it begins at {}, after the end of the measured window at {until}", traffic.start);
             one.fail("start", problem, "begin earlier, or lengthen measure.window");
         }
         configs.extend(one.config(traffic, &classes, payload));
@@ -120,7 +120,7 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
         if sum > 1.0 {
             checker
                 .warnings
-                .push(format!("the traffics offer {:.0} % of {name}: queues grow without end", sum * 100.0));
+                .push(format!("the traffics offer {:.0} % of {name}: queues grow without bound", sum * 100.0));
         }
     }
 }
@@ -166,7 +166,7 @@ impl One<'_, '_> {
 
     fn config(&mut self, traffic: &mut Traffic, classes: &[String], payload: u64) -> Option<TrafficConfig> {
         if traffic.weight == 0 {
-            self.fail("weight", "it is 0, which is no share at all", "1 is the usual weight");
+            self.fail("weight", "it is 0", "weights are at least 1");
         }
         let scheme = self.scheme(&mut traffic.scheme);
         let endpoint = self.rdma(&traffic.rdma);
@@ -185,11 +185,11 @@ impl One<'_, '_> {
             // Dart III-B: it counts messages by their marked starts and ends.
             let problem =
                 format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+            self.fail("transport", problem, "leave it out, or write \"rdma\"");
         }
         if transport == Transport::Tcp && scheme.header_overhead().telemetry {
-            let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+            let problem = format!("{} needs telemetry, and TCP's ACKs carry none", scheme.id());
+            self.fail("transport", problem, "leave it out, or write \"rdma\"");
         }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
@@ -197,7 +197,7 @@ impl One<'_, '_> {
         let over_tcp = (transport == Transport::Tcp).then(|| {
             if connection.ack_delay >= connection.min_rto {
                 self.checker.warnings.push(format!(
-                    "{}.tcp: an ACK may wait for ack_delay = {}, and its sender for it no longer than min_rto = {}",
+                    "{}.tcp: ack_delay = {} is not below min_rto = {}, so a delayed ACK may come after the timeout",
                     self.path, connection.ack_delay, connection.min_rto
                 ));
             }
@@ -264,7 +264,7 @@ impl One<'_, '_> {
             Timeout::After(time) => time,
         };
         if timeout == Time::ZERO {
-            self.fail("rdma.timeout", "it has no length", "write a time above zero, like \"4 ms\", or \"off\"");
+            self.fail("rdma.timeout", "it is zero", "write a time above zero, like \"4 ms\", or \"off\"");
         }
         let Ok(ack_chunk) = u32::try_from(rdma.ack_chunk.get()) else {
             self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
@@ -279,10 +279,10 @@ impl One<'_, '_> {
         let before = self.checker.problems.len();
         let buffer = tcp.receive_buffer.get();
         if buffer < payload {
-            let problem = format!("{} do not hold a segment of {payload} B", tcp.receive_buffer);
-            self.fail("tcp.receive_buffer", problem, "give it some segments, like \"4 MB\"");
+            let problem = format!("{} is less than a segment of {payload} B", tcp.receive_buffer);
+            self.fail("tcp.receive_buffer", problem, "make it several segments, like \"4 MB\"");
         } else if buffer > MAX_RECEIVE_BUFFER {
-            let problem = format!("no window is as large as {}", tcp.receive_buffer);
+            let problem = format!("no TCP window is as large as {}", tcp.receive_buffer);
             self.fail("tcp.receive_buffer", problem, format!("it is at most {MAX_RECEIVE_BUFFER} B (RFC 7323)"));
         }
         if tcp.ack_every == 0 {
@@ -290,10 +290,10 @@ impl One<'_, '_> {
         }
         if tcp.ack_every > 1 && tcp.ack_delay == Time::ZERO {
             let right = "write a time above zero, like \"1 ms\", or ack_every = 1";
-            self.fail("tcp.ack_delay", "ACKs that do not wait are not one for several segments", right);
+            self.fail("tcp.ack_delay", "an ACK for several segments needs a delay", right);
         }
         if tcp.min_rto == Time::ZERO {
-            self.fail("tcp.min_rto", "it has no length", "write a time above zero, like \"10 ms\"");
+            self.fail("tcp.min_rto", "it is zero", "write a time above zero, like \"10 ms\"");
         }
         let Tcp { initial_rto, min_rto, max_rto, .. } = tcp;
         if min_rto > max_rto {
@@ -349,8 +349,8 @@ impl One<'_, '_> {
         let when = if first == last { format!("at {first}") } else { format!("from {first} to {last}") };
         if last < from {
             Some(format!(
-                "{path}: no message is measured: they start {when}, and what starts before measure.warm_up = {from} does \
-                 not count; shorten the warm-up, or start them later"
+                "{path}: no message is measured: they start {when}, before the end of measure.warm_up = {from}; \
+                 shorten the warm-up, or start them later"
             ))
         } else if first >= until {
             Some(format!(
@@ -390,11 +390,11 @@ impl One<'_, '_> {
         }
         let size = match (&traffic.pattern, &traffic.size) {
             (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Htsim { .. }, Some(_)) => {
-                self.fail("size", "the messages of a list have sizes of their own", "leave it out");
+                self.fail("size", "the messages of a list have their own sizes", "leave it out");
                 None
             }
             (Pattern::Query { total: Some(_), .. }, Some(_)) => {
-                self.fail("size", "pattern.total says what the answers carry", "leave one of both out");
+                self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
                 None
             }
             // Never used: their sizes are in the pattern.
@@ -464,7 +464,7 @@ impl One<'_, '_> {
                 };
                 if *pairs == Pairs::OneToOne && inter_rack_only.is_some() {
                     let problem = "pairs = \"one-to-one\" draws no pairs";
-                    self.fail("pattern.inter_rack_only", problem, "leave one of both out");
+                    self.fail("pattern.inter_rack_only", problem, "leave one of them out");
                     return None;
                 }
                 let hosts = self.pairs(senders, receivers, *inter_rack_only, setting)?;
@@ -539,21 +539,21 @@ impl One<'_, '_> {
                 ("this key is missing", "write it like { share = 0.4, of = \"host-links\" }")
             }
             Pattern::Poisson { .. } | Pattern::Incast { every: None, .. } if given && endless => {
-                ("messages that never end have no load", "give them a size, or leave the load out")
+                ("endless messages have no load", "give them a size, or leave the load out")
             }
             Pattern::Incast { every: Some(_), .. } if given => {
-                ("pattern.every sets the load already", "leave one of both out")
+                ("pattern.every sets the load already", "leave one of them out")
             }
             Pattern::Long { pairs: Pairs::OneToOne, count, .. } if given || count.is_some() => {
                 let key = if given { "load" } else { "pattern.count" };
-                self.fail(key, "pairs = \"one-to-one\" makes one flow per sender", "leave one of both out");
+                self.fail(key, "pairs = \"one-to-one\" makes one flow per sender", "leave one of them out");
                 return None;
             }
             Pattern::Long { count: Some(_), .. } if given => {
-                ("pattern.count sets the load already", "leave one of both out")
+                ("pattern.count sets the load already", "leave one of them out")
             }
             Pattern::Long { pairs: Pairs::Random, count: None, .. } if !given => {
-                ("nothing says how many flows there are", "give a load, or pattern.count")
+                ("the number of flows is missing", "give a load, or pattern.count")
             }
             Pattern::Permutation { .. }
             | Pattern::AllToAll { .. }
@@ -640,8 +640,8 @@ impl One<'_, '_> {
         self.checker.read(&format!("{}.{key}", self.path), name, or)
     }
 
-    /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find it
-    /// from any folder.
+    /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find
+    /// it from any folder.
     fn read_flows(&mut self, file: &mut String) -> Option<(String, PathBuf)> {
         let (text, path) = self.read("pattern.file", file, "")?;
         if let Some(absolute) = std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok()) {

@@ -63,8 +63,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a configuration: words between white space, `KEY value...` in any order. From `#` or `//` to the end of the
-    /// line and from `{` to `}` is explanation.
+    /// Reads a configuration: words between white space, `KEY value...` in any order. From `#` or `//` to the end of
+    /// the line and from `{` to `}` is explanation.
     ///
     /// That simulator skips words that it does not know; here they are errors. Of keys given twice the last one counts,
     /// as there. Keys without effect are named in one warning.

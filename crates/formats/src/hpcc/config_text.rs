@@ -5,8 +5,8 @@ use super::keys::KEYS;
 use core::fmt::{Display, Write as _};
 
 impl Config {
-    /// The file: the keys that have an effect beside what the others say, in the order of that simulator's manual. Files
-    /// that have no name are left out.
+    /// The file: the keys that have an effect beside what the others say, in the order of that simulator's manual.
+    /// Files that have no name are left out.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for key in KEYS.iter().filter(|key| self.uses(key)) {

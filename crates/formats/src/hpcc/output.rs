@@ -36,8 +36,8 @@ pub struct Fct {
 }
 
 impl Fct {
-    /// Completion time over the time alone, at least 1: the formula for the latter counts one packet's store-and-forward
-    /// twice, so that small flows can be faster.
+    /// Completion time over the time alone, at least 1: the formula for the latter counts one packet's
+    /// store-and-forward twice, so that small flows can be faster.
     pub fn slowdown(&self) -> f64 {
         (self.fct as f64 / self.standalone as f64).max(1.0)
     }

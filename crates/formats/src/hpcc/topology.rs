@@ -72,7 +72,8 @@ impl Topology {
         self.is_switch.iter().enumerate().filter(|(_, switch)| !**switch).map(|(id, _)| id as u32)
     }
 
-    /// The file: whole gigabits where they are, delays in nanoseconds, error rates with six digits where these are exact.
+    /// The file: whole gigabits where they are, delays in nanoseconds, error rates with six digits where these are
+    /// exact.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(64 + self.is_switch.len() * 5 + self.links.len() * 34);
         let switches = self.is_switch.iter().filter(|switch| **switch).count();

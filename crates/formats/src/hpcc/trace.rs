@@ -1,7 +1,7 @@
 //! The binary trace (`.tr`) of that simulator: what its tool reads, and the lines that the tool prints.
 //!
-//! All numbers are little endian. First the rates of all ports and the window, without gaps; then records of 56 bytes as
-//! a C++ compiler lays them out. Bytes between the fields are 0 here; there they are left over from earlier use.
+//! All numbers are little endian. First the rates of all ports and the window, without gaps; then records of 56 bytes
+//! as a C++ compiler lays them out. Bytes between the fields are 0 here; there they are left over from earlier use.
 
 use crate::Error;
 use core::fmt;

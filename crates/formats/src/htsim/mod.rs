@@ -1,7 +1,7 @@
 //! Files of htsim (csg-htsim and its forks, such as uet-htsim): connection matrices (`.cm`) and fat trees (`.topo`).
 //!
-//! A line is words with space between them; empty lines and what stands behind `#` mean nothing. Both readers refuse what
-//! htsim's own would stop at later, and what it would read past without a word.
+//! A line is words with space between them; empty lines and what stands behind `#` mean nothing. Both readers refuse
+//! what htsim's own would stop at later, and what it would read past without a word.
 
 mod matrix;
 mod topo;

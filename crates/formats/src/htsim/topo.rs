@@ -92,8 +92,8 @@ impl Topo {
         reader.finish().map_err(|(line, what)| error(line.unwrap_or(last), what))
     }
 
-    /// What htsim's programs make of a number of nodes alone: a k-ary fat tree of three tiers, 100 Gb/s and 1 us a link.
-    /// `None` where no even k has k^3/4 hosts.
+    /// What htsim's programs make of a number of nodes alone: a k-ary fat tree of three tiers, 100 Gb/s and 1 us a
+    /// link. `None` where no even k has k^3/4 hosts.
     pub fn of_nodes(nodes: u32) -> Option<Self> {
         // 2047^3/4 is beyond what 31 bits count.
         let k = (2..2047u32).step_by(2).find(|k| u64::from(*k).pow(3) / 4 >= nodes.into())?;

@@ -1,5 +1,5 @@
-//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each ends in a
-//! result or in problems of one line each; none panics, hangs, or takes memory without end.
+//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each
+//! ends in a result or in problems of one line each; none panics, hangs, or takes memory without end.
 
 mod breaks;
 mod corpus;

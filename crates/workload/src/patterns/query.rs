@@ -11,17 +11,17 @@ const MAX_DELAY: Time = Time::from_s(864_000);
 /// Queries in a closed loop (DCTCP section 4.2.1): each client asks `degree` servers at once, waits until all have
 /// answered, and asks again, `rounds` times. Clients do not wait for each other.
 ///
-/// All flows have the start of the traffic and wait for each other by their [`Dependency`]s. Request and response of round r
-/// of client c (both from 0, clients in their order) are of group `c * rounds + r`, so a group is a query: it completes
-/// when its last response has arrived.
+/// All flows have the start of the traffic and wait for each other by their [`Dependency`]s. Request and response of
+/// round r of client c (both from 0, clients in their order) are of group `c * rounds + r`, so a group is a query: it
+/// completes when its last response has arrived.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
     /// Who asks; all hosts when none are given. Their order numbers the groups.
     pub clients: Option<Vec<u32>>,
     /// Who answers; all hosts when none are given. No client asks itself.
     pub servers: Option<Vec<u32>>,
-    /// Servers per query; all of them when not given. All are asked in the order of their list; fewer are drawn anew for
-    /// each query.
+    /// Servers per query; all of them when not given. All are asked in the order of their list; fewer are drawn anew
+    /// for each query.
     pub degree: Option<u32>,
     /// Queries per client, one after another.
     pub rounds: u32,

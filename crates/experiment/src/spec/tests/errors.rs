@@ -40,8 +40,8 @@ fn refused(from: &str, to: &str, key: &str, tells: &[&str]) {
 
 #[test]
 fn faults_of_shape() {
-    refused("warm_up = \"5 ms\"", "warmup = \"5 ms\"", "measure.warmup", &["no such key", "did you mean \"warm_up\"?"]);
-    refused("pods = 2", "pdos = 2, pods = 2", "network.topology.pdos", &["no such key", "did you mean \"pods\"?"]);
+    refused("warm_up = \"5 ms\"", "warmup = \"5 ms\"", "measure.warmup", &["unknown key", "did you mean \"warm_up\"?"]);
+    refused("pods = 2", "pdos = 2, pods = 2", "network.topology.pdos", &["unknown key", "did you mean \"pods\"?"]);
     refused(
         "window = \"50 ms\"",
         "window = 50",
@@ -73,8 +73,8 @@ fn faults_of_shape() {
     refused("where = \"last-hop\"", "where = \"hot\"", "measure.series[0].where", &["\"hot\"", "last-hop"]);
     refused("[\"1 ms\", \"2 ms\"]", "[\"1 ms\"]", "network.links[0].down[0]", &["1 entries", "it has 2"]);
     refused("schemes = [\"dcqcn\"", "schemes = [\"dqcqn\"", "compare.schemes[0]", &["did you mean \"dcqcn\"?"]);
-    refused("seed = 7", "seed = 1979-05-27", "seed", &["a date means nothing here"]);
-    refused("share = 0.1,", "share = nan,", "traffic[2].load.share", &["no finite number"]);
+    refused("seed = 7", "seed = 1979-05-27", "seed", &["a date is not allowed here"]);
+    refused("share = 0.1,", "share = nan,", "traffic[2].load.share", &["not a finite number"]);
     refused("seed = 7", "seed = 99999999999999999999", "seed", &["too large"]);
     refused("buffer = { per_port = \"225 KB\", policy", "buffer = { policy", "network.buffer", &["per_port, pool"]);
 }
@@ -97,7 +97,7 @@ fn renamed_keys_are_named_with_their_new_names() {
     traced("capture = { links = \"all\", file = \"1 MB\" }", "measure.capture.file", "max_size");
     traced("capture = { links = \"all\", snap = \"64 B\" }", "measure.capture.snap", "snaplen");
     // The same word elsewhere was not renamed.
-    refused(policy, "policy = \"lossless\", snap = \"1 B\"", "network.buffer.snap", &["no such key"]);
+    refused(policy, "policy = \"lossless\", snap = \"1 B\"", "network.buffer.snap", &["unknown key"]);
     let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
     let error = spec.set("traffic.queries.rdma.connection", "true").unwrap_err().to_string();
     assert!(error.contains(&told("persistent")), "{error}");
@@ -160,13 +160,13 @@ fn impossible_networks() {
 
 #[test]
 fn hosts_that_cannot_reach_each_other() {
-    let graph = "topology = { kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\", \"t\"], links = [\n{ between \
-                 = [\"a\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" },\n{ between = [\"b\", \"t\"], rate = \"1 \
-                 Gbps\", delay = \"1 us\" }] }\n";
+    let graph = "topology = { kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\", \"t\"], links = [\n{ \
+                 between = [\"a\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" },\n{ between = [\"b\", \"t\"], rate = \
+                 \"1 Gbps\", delay = \"1 us\" }] }\n";
     let text = format!(
         "spec_version = 1\nname = \"x\"\n[network]\n{graph}buffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \
-         \"t\"\nscheme = \"none\"\npattern = {{ kind = \"permutation\" }}\nsize = {{ fixed = \"1 B\" }}\n[measure]\nwindow \
-         = \"1 ms\"\n"
+         \"t\"\nscheme = \"none\"\npattern = {{ kind = \"permutation\" }}\nsize = {{ fixed = \"1 B\" \
+         }}\n[measure]\nwindow = \"1 ms\"\n"
     );
     let shown = checked(&text).unwrap_err().to_string();
     assert!(shown.contains("x.toml:4: network.topology.links: no way leads from host \"a\" to host \"b\""), "{shown}");
@@ -206,9 +206,9 @@ fn thresholds_that_no_queue_reaches() {
     refused("probability = 0.01", "probability = 1.5", &format!("{red}.probability"), &["1.5", "0 to 1"]);
     // Without classes of its own the key is the network's.
     let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 2, link = \"1 Gbps\", \
-                delay = \"1 us\" }\nbuffer = { pool = \"100 KB\", policy = \"lossy\" }\nmarking = { kind = \"step\", above \
-                = \"50 KB\" }\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = { kind = \"permutation\" }\nsize = { \
-                fixed = \"1 B\" }\n[measure]\nwindow = \"1 ms\"\n";
+                delay = \"1 us\" }\nbuffer = { pool = \"100 KB\", policy = \"lossy\" }\nmarking = { kind = \"step\", \
+                above = \"50 KB\" }\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = { kind = \"permutation\" \
+                }\nsize = { fixed = \"1 B\" }\n[measure]\nwindow = \"1 ms\"\n";
     let shown = checked(text).unwrap_err().to_string();
     assert!(
         shown.starts_with("x.toml:6: network.marking.above: no queue of class \"data\" holds more than 50 KB"),
@@ -255,13 +255,21 @@ fn impossible_queue_management() {
         "mean_packet",
         &["1 to 65535 B"],
     );
-    refused_marking(&red("min = \"5 KB\", idle_packet = \"1 MB\""), "idle_packet", &["no packet has this size"]);
+    refused_marking(
+        &red("min = \"5 KB\", idle_packet = \"1 MB\""),
+        "idle_packet",
+        &["this is not a possible packet size"],
+    );
     let pi = |rest: &str| format!("{{ kind = \"pi\", {rest} }}");
     refused_marking(&pi("target = \"225 KB\""), "target", &["225 KB never marks", "lower the target"]);
     refused_marking(&pi("a = 0.0, b = 0.0"), "a", &["0 is no gain", "like 1.822e-5"]);
     refused_marking(&pi("b = 0.1"), "b", &["0.1 is not below a", "stays too long"]);
     refused_marking(&pi("every = \"1 ps\""), "every", &["1 ps is too short", "at least 1 ns"]);
-    refused_marking(&pi("mean_packet = \"1 MB\", target = \"1 KB\""), "mean_packet", &["no packet has this size"]);
+    refused_marking(
+        &pi("mean_packet = \"1 MB\", target = \"1 KB\""),
+        "mean_packet",
+        &["this is not a possible packet size"],
+    );
 }
 
 #[test]
@@ -286,7 +294,7 @@ fn impossible_shares() {
     let none = EXAMPLE
         .replace(bulk, &with("share = 0.7"))
         .replace("{ per_port = \"225 KB\", policy = \"lossless\" }", "{ policy = \"unlimited\" }");
-    assert!(of(&none).contains("network.classes[1].share: a buffer without limit has no parts"), "{}", of(&none));
+    assert!(of(&none).contains("network.classes[1].share: an unlimited buffer cannot be divided"), "{}", of(&none));
     let pool = EXAMPLE.replace(bulk, &with("alpha = 0.0")).replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
     assert!(of(&pool).contains("network.classes[1].alpha: 0 is no factor"), "{}", of(&pool));
 }
@@ -558,9 +566,9 @@ fn text_that_is_no_toml_or_no_json() {
     let problems = checked("name = \"x\"\nseed = = 3\n").unwrap_err();
     let first = problems.iter().next().unwrap();
     assert_eq!((first.file.as_str(), first.line), ("x.toml", Some(2)));
-    assert!(first.to_string().contains("this is no TOML"), "{first}");
+    assert!(first.to_string().contains("this is not valid TOML"), "{first}");
     let error = Spec::from_json("{\n\"name\": }", "x.json", Path::new("")).unwrap_err().to_string();
-    assert!(error.starts_with("x.json:2: this is no JSON"), "{error}");
+    assert!(error.starts_with("x.json:2: this is not valid JSON"), "{error}");
     let error = Spec::from_json("{\"spec_version\": 1}", "x.json", Path::new("")).unwrap_err().to_string();
     assert!(error.contains("x.json: network: this key is missing"), "{error}");
     let error = Spec::read(Path::new("/nowhere/x.toml")).unwrap_err().to_string();
@@ -586,20 +594,20 @@ fn changes_are_named_in_errors() {
     let window = error("measure.window", "4");
     assert_eq!(
         window,
-        "--set \"measure.window=4\": measure.window: 4 is not what belongs here; write a time with its unit, like \"5 us\""
+        "--set \"measure.window=4\": measure.window: 4 is not valid here; write a time with its unit, like \"5 us\""
     );
-    assert!(error("measure.windo", "4 us").contains("measure.windo: there is no such key; did you mean \"window\"?"));
+    assert!(error("measure.windo", "4 us").contains("measure.windo: unknown key; did you mean \"window\"?"));
     // A key that is nowhere is not looked for in the file, and one that lies elsewhere is found.
     let nowhere = error("mesure.window", "4 us");
-    assert_eq!(nowhere, "--set \"mesure.window=4 us\": mesure: there is no such key; did you mean \"measure\"?",);
-    assert!(error("window", "4 us").ends_with("window: there is no such key; did you mean \"measure.window\"?"));
+    assert_eq!(nowhere, "--set \"mesure.window=4 us\": mesure: unknown key; did you mean \"measure\"?",);
+    assert!(error("window", "4 us").ends_with("window: unknown key; did you mean \"measure.window\"?"));
     assert!(error("queries.degree", "4").ends_with("did you mean \"traffic.queries.pattern.degree\"?"));
     assert!(error("traffic[9].ecn", "true").contains("there is no entry 9; there are 4"));
     assert!(error("traffic.web2.ecn", "true").contains("traffic has no entry \"web2\"; did you mean \"web\"?"));
     assert!(error("seed.x", "1").contains("seed is not a table"));
-    assert!(error("", "1").contains("this is no key"));
+    assert!(error("", "1").contains("this is not a key"));
     assert!(error("traffic[0", "1").contains("is no key"));
-    assert!(error("measure.series", "[1, 2").contains("is no TOML value"));
+    assert!(error("measure.series", "[1, 2").contains("is not a TOML value"));
     // A change that is possible in shape but not in meaning is named too, and so is a scheme that is not there.
     let late = spec.set("traffic[0].pattern.degree", "99").unwrap().check().unwrap_err().to_string();
     assert!(
@@ -636,7 +644,7 @@ fn impossible_darts() {
     let none = "scheme = \"none\"\nclass = \"bulk\"";
     let two = format!("scheme = \"dart\"\n{long} \"urgent\"\nscheme = \"dcqcn-priq\"\n{long} \"rest\"\n{none}");
     let shown = checked(&EXAMPLE.replace(none, &two)).unwrap_err().to_string();
-    assert!(shown.contains("traffic[2].class: another traffic of its class needs lanes of another kind"), "{shown}");
+    assert!(shown.contains("traffic[2].class: another traffic of its class needs another kind of lanes"), "{shown}");
 }
 
 /// `dart-iofd-threshold-order`: deflection is to come before marks (Dart IV-B), unless it is meant otherwise.

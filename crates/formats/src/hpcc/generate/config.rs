@@ -45,8 +45,8 @@ impl Law {
     }
 
     /// The configuration for hosts with links of `rate` (bits per second). `rates` are those of all links: each gets
-    /// thresholds, and so does four times `rate`, as there. What is no whole number of the script's steps is rounded down,
-    /// as there.
+    /// thresholds, and so does four times `rate`, as there. What is no whole number of the script's steps is rounded
+    /// down, as there.
     pub fn config(self, rate: u64, rates: &[u64]) -> Config {
         const M: u64 = 1_000_000;
         let gbps = rate / 1_000_000_000;

@@ -12,9 +12,9 @@ const PG: u8 = 3;
 const BACKGROUND: u16 = 100;
 const INCAST: u16 = 200;
 
-/// Background traffic as that simulator's `traffic_gen.py` makes it: flows leave each host with exponential gaps, to any
-/// other host alike, with sizes of a distribution. The mean gap is such that payload alone (no headers) takes the share
-/// `load` of a host's link.
+/// Background traffic as that simulator's `traffic_gen.py` makes it: flows leave each host with exponential gaps, to
+/// any other host alike, with sizes of a distribution. The mean gap is such that payload alone (no headers) takes the
+/// share `load` of a host's link.
 ///
 /// What differs, on purpose. The script writes an estimate of the count and overwrites it in place, so that digits of a
 /// longer estimate stay; here the count is right. It drops a host's flow once it sees that the host's *next* one comes
@@ -79,8 +79,8 @@ impl Poisson<'_> {
     }
 }
 
-/// Every host sends one flow and receives one, all at `start` (ns): hosts in one random circle, each sending to the next.
-/// Flows are listed in random order.
+/// Every host sends one flow and receives one, all at `start` (ns): hosts in one random circle, each sending to the
+/// next. Flows are listed in random order.
 ///
 /// # Errors
 /// Says what cannot be.

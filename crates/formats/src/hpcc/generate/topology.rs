@@ -3,8 +3,9 @@
 
 use crate::hpcc::{Link, Topology};
 
-/// A fat tree of three stages: pods of ToR and aggregation switches, all of which are joined in a pod, and core switches.
-/// The first aggregation switch of each pod has links to the first few cores, the second to the next, and so on.
+/// A fat tree of three stages: pods of ToR and aggregation switches, all of which are joined in a pod, and core
+/// switches. The first aggregation switch of each pod has links to the first few cores, the second to the next, and so
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Pods.
