@@ -231,7 +231,7 @@ fn queues_are_those_of_the_tree() {
     assert_eq!(one.spec["network"]["marking"]["above"], "100 KB");
     let two = made("Queue_Up 300000\nQueue_Down 250000\n");
     assert_eq!(two.spec["network"]["buffer"]["per_port"], "250 KB");
-    let warning = "the tree has queues of 250 KB to 300 KB, and all ports are alike here: each has 250 KB";
+    let warning = "the tree has queues of 250 KB to 300 KB, but all ports have the same here: 250 KB";
     assert_eq!(two.warnings, [warning]);
     // Under RDMA nothing is lost, and what is under way on the longest link has room.
     let topo = folder.file("t.topo", &tree([0; 3], ""));
@@ -271,7 +271,10 @@ fn the_resolved_spec_stands_alone_and_says_the_same() {
     let hash = |spec: &CheckedSpec| run(spec.build(), &mut |_| true).run.totals.event_hash;
     assert_eq!(hash(&first), hash(&again));
     let [warning] = first.warnings() else { panic!("{:?}", first.warnings()) };
-    assert!(warning.ends_with("m.cm: prio of 1 connections is not used: no receiver here pulls"), "{warning}");
+    assert!(
+        warning.ends_with("m.cm: prio of 1 connections is not used: there is no receiver-driven transport"),
+        "{warning}"
+    );
 }
 
 #[test]

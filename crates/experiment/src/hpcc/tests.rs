@@ -107,7 +107,7 @@ fn flows_of_a_file_go_between_hosts_by_name() {
     assert_eq!(found, [(0, 1, 5, Time::ZERO), (0, 1, 7, Time::from_s(1))]);
     assert_eq!(listed(text, "f", &hosts, None, from).unwrap().flows_in_order().len(), 3);
     let told = |text: &str, from| listed(text, "f", &hosts, None, from).unwrap_err().to_string();
-    assert!(told("1\n7 8 3 100 5 2\n", from).contains("flow 1: no host is called \"h8\""));
+    assert!(told("1\n7 8 3 100 5 2\n", from).contains("flow 1: there is no host \"h8\""));
     assert!(told(text, Time::from_ms(2100)).contains("flow 1: it starts at 2 s"));
     assert!(told("2\n7 9 3 100 5 2\n", from).starts_with("f:1: the first line says 2 flows"));
 }

@@ -60,7 +60,7 @@ fn messages_are_watched_while_they_send() {
     let rates: Vec<f64> = seen("long:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.value).collect();
     assert_eq!((rates.len(), rates[0]), (499, 1e9));
     assert_eq!(seen("long:0").iter().filter(|s| s.name == "window_bytes").count(), 499);
-    assert_eq!(warnings(&run), ["there was no message \"once:5\", which measure asks for"]);
+    assert_eq!(warnings(&run), ["measure names the message \"once:5\", but there was none"]);
     assert!(run.histograms.is_empty() && run.series.is_empty());
     // One of each traffic, whose scheme shows nothing.
     assert_eq!(run.watched.iter().filter(|watched| watched.part == Part::Receiver).count(), 3);
@@ -114,7 +114,7 @@ fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
     let [traced] = &run.traced[..] else { panic!("{:?}", run.traced) };
     assert_eq!((traced.name.as_str(), run.flows[traced.flow as usize].traffic), ("late:0", 1));
     assert!(!run.hops.is_empty() && run.hops.iter().all(|hop| hop.message == 0));
-    assert_eq!(warnings(&run), ["there was no message \"asks:19\", which measure asks for"]);
+    assert_eq!(warnings(&run), ["measure names the message \"asks:19\", but there was none"]);
 }
 
 #[test]

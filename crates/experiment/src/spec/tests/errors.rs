@@ -139,9 +139,9 @@ fn impossible_networks() {
         "[[network.classes]]\nname = \"data\" # again\n[[traffic]]\nname = \"queries\"",
         "again",
         "network.classes[2].name",
-        &["there twice"],
+        &["used twice"],
     );
-    refused("0.001", "1.0", "network.links[0].error_rate", &["1 is no probability", "below 1"]);
+    refused("0.001", "1.0", "network.links[0].error_rate", &["1 is not a probability", "below 1"]);
     refused("[\"3 ms\", \"4 ms\"]", "[\"2 ms\", \"4 ms\"]", "network.links[0].down[1]", &["2 ms", "with time between"]);
     refused("[\"3 ms\", \"4 ms\"]", "[\"4 ms\", \"4 ms\"]", "network.links[0].down[1]", &["later than its start"]);
     refused(
@@ -154,7 +154,7 @@ fn impossible_networks() {
         "[\"tor0\", \"h3\"]",
         "[\"tor1\", \"h3\"]",
         "network.links[0].between",
-        &["no link is between \"tor1\" and \"h3\""],
+        &["there is no link between \"tor1\" and \"h3\""],
     );
 }
 
@@ -184,16 +184,21 @@ fn buffers_too_small_for_what_they_promise() {
     // A ToR has 6 ports, an aggregation switch 4, for one lossless class.
     refused("{ per_port = \"225 KB\"", pool, "network.buffer.pool", &["102378 B of headroom", "more buffer"]);
     assert!(checked(&EXAMPLE.replace("{ per_port = \"225 KB\"", "{ pool = \"500 KB\"")).is_ok());
-    refused("\"225 KB\"", "\"1 KB\"", "network.buffer.per_port", &["1 KB is no size of a buffer", "1.5 KB"]);
+    refused("\"225 KB\"", "\"1 KB\"", "network.buffer.per_port", &["1 KB is not a possible buffer size", "1.5 KB"]);
     let pool = "{ pool = \"1 MB\", pfc_alpha = 0.0";
-    refused("{ per_port = \"225 KB\"", pool, "network.buffer.pfc_alpha", &["0 is no factor", "like 0.125"]);
+    refused("{ per_port = \"225 KB\"", pool, "network.buffer.pfc_alpha", &["0 is not a possible factor", "like 0.125"]);
 }
 
 #[test]
 fn thresholds_that_no_queue_reaches() {
     // The egress of a lossless class may hold what all 6 ports of a ToR have: 6 x 225 KB.
     let key = "network.marking.above";
-    refused("above = \"22.5 KB\", at", "above = \"1350 KB\", at", key, &["1.35 MB never marks", "lower"]);
+    refused(
+        "above = \"22.5 KB\", at",
+        "above = \"1350 KB\", at",
+        key,
+        &["a threshold of 1.35 MB never marks", "lower"],
+    );
     assert!(checked(&EXAMPLE.replace("above = \"22.5 KB\", at", "above = \"1349 KB\", at")).is_ok());
     let red = "network.classes[1].marking";
     refused("min = \"5 KB\"", "min = \"300 KB\"", &format!("{red}.min"), &["is above max = 200 KB"]);
@@ -221,16 +226,22 @@ fn thresholds_that_no_queue_reaches() {
 fn impossible_markings_by_rate() {
     let list = "[{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]";
     let of = "network.marking_by_rate[0]";
-    let known = ["no link has 25 Gbps", "links have 10 Gbps"];
+    let known = ["no link has the rate 25 Gbps", "the rates are 10 Gbps"];
     refused("rate = \"10000 Mbps\"", "rate = \"25 Gbps\"", &format!("{of}.rate"), &known);
     let twice = list.replace("[{", "[{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }, {");
-    refused(list, &twice, "network.marking_by_rate[1].rate", &["there twice"]);
+    refused(list, &twice, "network.marking_by_rate[1].rate", &["listed twice"]);
     let high = list.replace("\"off\"", "\"step\", above = \"9 MB\"");
-    refused(list, &high, &format!("{of}.marking.above"), &["9 MB never marks", "lower"]);
+    refused(list, &high, &format!("{of}.marking.above"), &["a threshold of 9 MB never marks", "lower"]);
     // A class with a marking of its own has a list of its own.
     let own = "lossless = false\nmarking_by_rate = [{ rate = \"1 Gbps\", marking = { kind = \"off\" } }]";
     let at = |text: &str| line_of(text, "marking_by_rate = [{ rate = \"1 Gbps\"");
-    refused_on("lossless = false", own, at, "network.classes[1].marking_by_rate[0].rate", &["no link has 1 Gbps"]);
+    refused_on(
+        "lossless = false",
+        own,
+        at,
+        "network.classes[1].marking_by_rate[0].rate",
+        &["no link has the rate 1 Gbps"],
+    );
     let built = checked(EXAMPLE).unwrap().build();
     let listed: Vec<usize> = built.network.classes.iter().map(|c| c.marking_by_rate.len()).collect();
     assert_eq!(listed, [1, 0]);
@@ -247,7 +258,11 @@ fn refused_marking(marking: &str, key: &str, tells: &[&str]) {
 fn impossible_queue_management() {
     let red = |rest: &str| format!("{{ kind = \"red-average\", {rest} }}");
     refused_marking(&red("min = \"50 KB\", max = \"50 KB\""), "min", &["not below max = 50 KB", "larger max"]);
-    refused_marking(&red("min = \"225 KB\""), "min", &["holds more than 225 KB: 225 KB never marks", "lower"]);
+    refused_marking(
+        &red("min = \"225 KB\""),
+        "min",
+        &["holds more than 225 KB: a threshold of 225 KB never marks", "lower"],
+    );
     refused_marking(&red("min = \"5 KB\", probability = 0.0"), "probability", &["0 is not possible", "like 0.1"]);
     refused_marking(&red("min = \"5 KB\", weight = 1.5"), "weight", &["1.5 is not possible", "like 0.002"]);
     refused_marking(
@@ -261,9 +276,9 @@ fn impossible_queue_management() {
         &["this is not a possible packet size"],
     );
     let pi = |rest: &str| format!("{{ kind = \"pi\", {rest} }}");
-    refused_marking(&pi("target = \"225 KB\""), "target", &["225 KB never marks", "lower the target"]);
-    refused_marking(&pi("a = 0.0, b = 0.0"), "a", &["0 is no gain", "like 1.822e-5"]);
-    refused_marking(&pi("b = 0.1"), "b", &["0.1 is not below a", "stays too long"]);
+    refused_marking(&pi("target = \"225 KB\""), "target", &["a threshold of 225 KB never marks", "lower the target"]);
+    refused_marking(&pi("a = 0.0, b = 0.0"), "a", &["0 is not a possible gain", "like 1.822e-5"]);
+    refused_marking(&pi("b = 0.1"), "b", &["0.1 is not below a", "a constant deviation"]);
     refused_marking(&pi("every = \"1 ps\""), "every", &["1 ps is too short", "at least 1 ns"]);
     refused_marking(
         &pi("mean_packet = \"1 MB\", target = \"1 KB\""),
@@ -279,8 +294,8 @@ fn impossible_shares() {
     let on = |keys: &str, key: &str, tells: &[&str]| {
         refused_at(bulk, &with(keys), keys, &format!("network.classes[1].{key}"), tells);
     };
-    on("share = 0.0", "share", &["0 is no part", "like 0.5"]);
-    on("share = 1.5", "share", &["1.5 is no part", "at most 1"]);
+    on("share = 0.0", "share", &["0 is not a possible share", "like 0.5"]);
+    on("share = 1.5", "share", &["1.5 is not a possible share", "at most 1"]);
     on("share = 0.001", "share", &["0.001 of 225 KB is less than one packet of 1.5 KB", "larger share"]);
     on("share = 1.0", "share", &["leave less than one packet for the class that has none: \"data\"", "a share too"]);
     on("alpha = 0.5", "alpha", &["only a pool", "leave it out"]);
@@ -296,7 +311,7 @@ fn impossible_shares() {
         .replace("{ per_port = \"225 KB\", policy = \"lossless\" }", "{ policy = \"unlimited\" }");
     assert!(of(&none).contains("network.classes[1].share: an unlimited buffer cannot be divided"), "{}", of(&none));
     let pool = EXAMPLE.replace(bulk, &with("alpha = 0.0")).replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
-    assert!(of(&pool).contains("network.classes[1].alpha: 0 is no factor"), "{}", of(&pool));
+    assert!(of(&pool).contains("network.classes[1].alpha: 0 is not a possible factor"), "{}", of(&pool));
 }
 
 #[test]
@@ -307,12 +322,15 @@ fn shares_too_small_for_what_they_promise() {
         refused_at(data, &format!("{data}\nshare = {share}"), "share = 0.", key, tells);
     };
     let own = "network.classes[0].share";
-    on("0.05", own, &["an ingress has 11.25 KB for class \"data\"", "needs 17.063 KB of headroom"]);
+    on("0.05", own, &["an ingress port has 11.25 KB for class \"data\"", "needs 17.063 KB of headroom"]);
     // What is left of the port for the lossy class limits its thresholds: 225 KB less 0.98 of it.
     let red = "network.classes[1].marking.min";
     let text = EXAMPLE.replace(data, &format!("{data}\nshare = 0.98"));
     let shown = checked(&text).unwrap_err().to_string();
-    assert!(shown.contains(red) && shown.contains("holds more than 4.5 KB: 5 KB never marks"), "{shown}");
+    assert!(
+        shown.contains(red) && shown.contains("holds more than 4.5 KB: a threshold of 5 KB never marks"),
+        "{shown}"
+    );
     // The same for a pool: 6 ports of a ToR need 102,378 B.
     let pool = |share: &str| {
         let text = EXAMPLE.replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
@@ -325,7 +343,7 @@ fn shares_too_small_for_what_they_promise() {
     let two = EXAMPLE.replace("lossless = false", "lossless = true");
     let rest = format!("{data}\n[[network.classes]]\nname = \"own\"\nlossless = false\nshare = 0.85");
     let shown = checked(&two.replace(data, &rest)).unwrap_err().to_string();
-    let tells = "network.buffer.per_port: an ingress has 16.875 KB for each of 2 lossless classes";
+    let tells = "network.buffer.per_port: an ingress port has 16.875 KB for each of 2 lossless classes";
     assert!(shown.contains(tells), "{shown}");
     // A queue that settles below its threshold because of its own factor.
     let text = EXAMPLE.replace("per_port = \"225 KB\"", "pool = \"1 MB\"");
@@ -380,7 +398,13 @@ fn impossible_traffic() {
     let header = |text: &str| line_of(text, "name = \"web\"") - 1;
     refused_on("load = { share = 0.1, of = \"host-links\" }\n", "", header, "traffic[2].load", &["missing", "share"]);
     refused_on("size = { cdf = \"WebSearch\" }\n", "", header, "traffic[2].size", &["missing", "fixed"]);
-    refused_at("{ cdf = \"WebSearch\" }", "\"endless\"", "share = 0.1,", "traffic[2].load", &["never end"]);
+    refused_at(
+        "{ cdf = \"WebSearch\" }",
+        "\"endless\"",
+        "share = 0.1,",
+        "traffic[2].load",
+        &["endless messages have no load"],
+    );
     let long = "{ kind = \"long\", spread = \"1 ms\" }\nload = { share = 0.24, of = \"tor-uplinks\" }";
     let pairs = |more: &str| format!("{{ kind = \"long\", pairs = \"one-to-one\"{more} }}");
     let key = |key| format!("traffic[1].{key}");
@@ -444,13 +468,18 @@ fn impossible_transports() {
     refused("transport = \"tcp\"", "transport = \"udp\"", &key("transport"), &["\"udp\"", "rdma"]);
     refused("ack_class = \"control\"", "ack_class = \"ack\"", &key("tcp.ack_class"), &["\"ack\"", "control, data"]);
     let buffer = "receive_buffer = \"2 MB\"";
-    refused(buffer, "receive_buffer = \"1 KB\"", &key("tcp.receive_buffer"), &["1 KB do not hold", "1460 B"]);
+    refused(
+        buffer,
+        "receive_buffer = \"1 KB\"",
+        &key("tcp.receive_buffer"),
+        &["1 KB is less than a segment of 1460 B"],
+    );
     refused(buffer, "receive_buffer = \"2 GB\"", &key("tcp.receive_buffer"), &["1073725440 B", "RFC 7323"]);
     refused(buffer, "ack_every = 0", &key("tcp.ack_every"), &["no segment", "1 for an ACK per segment"]);
     refused(buffer, "ack_delay = \"0 s\"", &key("tcp.ack_delay"), &["like \"1 ms\", or ack_every = 1"]);
     assert!(checked(&EXAMPLE.replace(buffer, "ack_delay = \"0 s\", ack_every = 1")).is_ok());
     let rto = "min_rto = \"20 ms\"";
-    refused(rto, "min_rto = \"0 s\"", &key("tcp.min_rto"), &["no length", "10 ms"]);
+    refused(rto, "min_rto = \"0 s\"", &key("tcp.min_rto"), &["it is zero", "10 ms"]);
     refused(rto, "min_rto = \"100 s\", initial_rto = \"100 s\", max_rto = \"9 s\"", &key("tcp.min_rto"), &["above"]);
     refused(rto, "initial_rto = \"5 ms\"", &key("tcp.initial_rto"), &["5 ms is below min_rto = 10 ms"]);
     refused(rto, "max_rto = \"100 ms\"", &key("tcp.initial_rto"), &["1 s is above max_rto = 100 ms"]);
@@ -458,7 +487,7 @@ fn impossible_transports() {
 
 #[test]
 fn impossible_measures() {
-    refused("window = \"50 ms\"", "window = \"0 s\"", "measure.window", &["no length", "above zero"]);
+    refused("window = \"50 ms\"", "window = \"0 s\"", "measure.window", &["it is zero", "above zero"]);
     refused("drain_limit = \"20 ms\"", "drain_limit = \"9000000 s\"", "measure.drain_limit", &["at most 864000 s"]);
     refused("report_size = \"8 KB\"", "report_size = \"0 B\"", "measure.report_size", &["no message has 0 B"]);
     refused_at(
@@ -466,7 +495,7 @@ fn impossible_measures() {
         "slowdown = \"hpcc\"\n[compare]",
         "slowdown",
         "measure.slowdown",
-        &["not there yet", "store-and-forward"],
+        &["not implemented", "store-and-forward"],
     );
     refused("every = \"10 us\" },", "every = \"0 s\" },", "measure.series[0].every", &["like \"10 us\""]);
     refused(
@@ -487,8 +516,8 @@ fn impossible_measures() {
         refused(first, &format!("what = \"{what}\", where = {place}"), &key, tells);
     };
     watch("flow", "[\"updates:0\", \"updats:0\"]", "[1]", &["no traffic \"updats\"", "did you mean \"updates\"?"]);
-    watch("flow", "[\"updates\"]", "[0]", &["\"updates\" names no message", "like \"queries:0\""]);
-    watch("flow", "[\"updates:-1\"]", "[0]", &["names no message"]);
+    watch("flow", "[\"updates\"]", "[0]", &["\"updates\" is not a message", "like \"queries:0\""]);
+    watch("flow", "[\"updates:-1\"]", "[0]", &["is not a message"]);
     watch("flow", "[]", "", &["no message is named", "like \"queries:0\""]);
     watch("flow", "\"last-hop\"", "", &["a set of ports", "name each message, like [\"queries:0\"]"]);
     watch("receiver", "[\"h1\", \"tor0\"]", "[1]", &["no host \"tor0\"", "known: h0, h1"]);
@@ -503,7 +532,7 @@ fn impossible_measures() {
     watch("port", "[]", "", &["no port is named", "like \"tor0>h3\""]);
     // Some show more than one value at each place.
     for (what, samples) in [
-        ("\"receiver\", where = [\"h1\"]", "2.0e11 samples of 4 places"),
+        ("\"receiver\", where = [\"h1\"]", "2.0e11 samples at 4 places"),
         ("\"port\", where = \"last-hop\"", "1.6e12 samples of 16 places"),
         ("\"traffic\", where = [\"web\"]", "1.0e11 samples of 1 places"),
         ("\"flow\", where = [\"web:0\"]", "1.5e11 samples of 1 places"),
@@ -516,7 +545,7 @@ fn impossible_measures() {
         refused_at("[compare]", &line, "trace = ", key, tells);
     };
     trace("[\"web:3\", \"wep:3\"]", "measure.trace[1]", &["no traffic \"wep\"", "did you mean \"web\"?"]);
-    trace("[\"web:x\"]", "measure.trace[0]", &["\"web:x\" names no message", "like \"queries:0\""]);
+    trace("[\"web:x\"]", "measure.trace[0]", &["\"web:x\" is not a message", "like \"queries:0\""]);
     let many = format!("{:?}", (0..1001).map(|i| format!("web:{i}")).collect::<Vec<_>>());
     trace(&many, "measure.trace", &["1001 messages", "at most 1000"]);
     let endless = EXAMPLE.split("[[traffic]]").filter(|part| !part.contains("size =") && !part.contains("total ="));
@@ -527,7 +556,7 @@ fn impossible_measures() {
     assert!(checked(&endless.replace("= true\n", "= false\n")).is_ok());
     refused("schemes = [\"dcqcn\", \"none\"]", "schemes = []", "compare.schemes", &["no scheme is named"]);
     refused("\"dcqcn\", \"none\"", "\"none\", \"none\"", "compare.schemes[1]", &["twice"]);
-    refused("spec_version = 1", "spec_version = 2", "spec_version", &["does not read version 2", "it reads 1"]);
+    refused("spec_version = 1", "spec_version = 2", "spec_version", &["version 2 is not supported", "use version 1"]);
     refused("name = \"a bit of everything\"", "name = \"\"", "name", &["empty"]);
     refused_at(
         "class = \"bulk\"",
@@ -606,7 +635,7 @@ fn changes_are_named_in_errors() {
     assert!(error("traffic.web2.ecn", "true").contains("traffic has no entry \"web2\"; did you mean \"web\"?"));
     assert!(error("seed.x", "1").contains("seed is not a table"));
     assert!(error("", "1").contains("this is not a key"));
-    assert!(error("traffic[0", "1").contains("is no key"));
+    assert!(error("traffic[0", "1").contains("is not a key"));
     assert!(error("measure.series", "[1, 2").contains("is not a TOML value"));
     // A change that is possible in shape but not in meaning is named too, and so is a scheme that is not there.
     let late = spec.set("traffic[0].pattern.degree", "99").unwrap().check().unwrap_err().to_string();
@@ -634,7 +663,7 @@ fn changes_are_named_in_errors() {
 fn impossible_darts() {
     let transport = "transport = \"tcp\"";
     let weight = "transport = \"tcp\"\nweight = 0";
-    refused_at(transport, weight, "weight = 0", "traffic[3].weight", &["no share at all", "1 is the usual"]);
+    refused_at(transport, weight, "weight = 0", "traffic[3].weight", &["it is 0", "weights are at least 1"]);
     let (scheme, dart) = ("scheme = \"fixed-window\"\ntransport", "scheme = \"dart\"\ntransport");
     refused_at(scheme, dart, transport, "traffic[3].transport", &["counts messages", "leave it out"]);
     let hpcc = "scheme = \"hpcc\"\ntransport";
@@ -661,7 +690,7 @@ fn deflection_above_the_marks() {
     for refused in ["22.5 KB", "30 KB"] {
         let problems = dart(&format!("threshold = \"{refused}\"")).expect_err("not below the marks").to_string();
         assert_eq!(problems.matches("x.toml").count(), 1, "{problems}");
-        for part in ["traffic[2].scheme.threshold", refused, "marked from 22.5 KB on", "force_threshold = true"] {
+        for part in ["traffic[2].scheme.threshold", refused, "already marked above 22.5 KB", "force_threshold = true"] {
             assert!(problems.contains(part), "{part:?} is not in {problems}");
         }
     }
@@ -681,5 +710,5 @@ fn an_escape_lane_with_a_circle_is_a_warning() {
     };
     assert!(!warnings("escape = \"after-last-misroute\"").contains("escape lane"));
     let shown = warnings("escape = \"on-last-misroute\"");
-    assert!(shown.contains("escape lane entered on the last misroute") && shown.contains("may stand still"), "{shown}");
+    assert!(shown.contains("escape lane entered on the last misroute") && shown.contains("may deadlock"), "{shown}");
 }

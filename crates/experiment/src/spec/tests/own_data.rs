@@ -156,7 +156,7 @@ fn a_tree_of_htsim_is_wired_as_there() {
     let [queues] = &folder.warnings(&text)[..] else { panic!("not one warning") };
     assert_eq!(
         queues,
-        "tree.topo: Queue_Down and Queue_Up are not used: network.buffer of the spec says what a port holds"
+        "tree.topo: Queue_Down and Queue_Up are not used; network.buffer of the spec sets the size of queues"
     );
 }
 
@@ -247,7 +247,7 @@ fn messages_that_cannot_be_measured_are_said_before_the_run() {
     assert!(folder.check(&alone).unwrap().foreseen()[0].starts_with("no message is posted in the measured window"));
     let late = warned(list, "warm_up = \"301 us\"\nwindow = \"1 ms\"");
     assert!(
-        late.starts_with("traffic[0]: no message is measured: they start from 100 us to 300 us, and what starts"),
+        late.starts_with("traffic[0]: no message is measured: they start from 100 us to 300 us, before the end"),
         "{late}"
     );
     assert_eq!(warned(list, "warm_up = \"300 us\"\nwindow = \"1 ms\""), "");
