@@ -1,5 +1,5 @@
-//! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what
-//! is wrong comes back as one line that says what would be right.
+//! Generates files in the format of the ns-3 HPCC simulator. Quantities are given as text; an error is one line with a
+//! correction.
 
 use crate::error::why_unread;
 use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
@@ -22,7 +22,7 @@ pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
 /// The network of HPCC section 5.1, as that simulator's `fat.txt` has it.
 ///
 /// # Errors
-/// None in fact.
+/// Never.
 pub fn hpcc_320() -> Result<String, String> {
     readable(&FatTree::HPCC.topology()?)
 }
@@ -48,15 +48,15 @@ fn readable(topology: &Topology) -> Result<String, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     ids: Vec<u32>,
-    /// Bits per second, where it is known and all are alike.
+    /// Bits per second, if known and the same for all.
     rate: Option<u64>,
 }
 
 impl Hosts {
-    /// Hosts 0 to `count`, which is none of them; or those of a topology file.
+    /// Hosts 0 to `count` (exclusive); or those of a topology file.
     ///
     /// # Errors
-    /// Says what is wrong with the file, or that neither or both are given.
+    /// For an error in the file, or if neither or both are given.
     pub fn new(count: Option<u32>, topology: Option<&Path>) -> Result<Self, String> {
         match (count, topology) {
             (Some(count @ 2..=65_536), None) => Ok(Self { ids: (0..count).collect(), rate: None }),
@@ -83,7 +83,7 @@ impl Hosts {
         self.ids.len() as u32
     }
 
-    /// The flows as a file, with hosts by their ids instead of their numbers.
+    /// The flows as a file, with the ids of hosts instead of their numbers.
     fn file(&self, flows: Vec<Flow>) -> String {
         let id = |number: u32| self.ids[number as usize];
         let flows: Vec<Flow> =
@@ -91,7 +91,7 @@ impl Hosts {
         flows_to_text(&flows)
     }
 
-    /// Poisson arrivals to a load for a time. Without a bandwidth it is that of the topology's hosts.
+    /// Poisson arrivals with a load over a time. The default bandwidth is that of the topology's hosts.
     ///
     /// # Errors
     /// Says what cannot be.
@@ -133,7 +133,7 @@ impl Hosts {
         Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("--start", start)?, seed)?))
     }
 
-    /// Random hosts send to one, which is given by its id.
+    /// Random hosts send to one host, given by its id.
     ///
     /// # Errors
     /// Says what cannot be.
@@ -150,7 +150,8 @@ impl Hosts {
     }
 }
 
-/// Sizes of flows: a built-in distribution by its name (capitals and `_` do not matter), or a file of `bytes percent`.
+/// Sizes of flows: a built-in distribution by its name (letter case and `_` do not matter), or a file of `bytes
+/// percent`.
 ///
 /// # Errors
 /// Says what is wrong with the file.
@@ -170,7 +171,7 @@ pub fn sizes(name: &str) -> Result<SizeCdf, String> {
     SizeCdf::read(name, &text).map_err(|error| error.to_string())
 }
 
-/// What a configuration may have that `run.py` does not take from the control law and the topology.
+/// Settings of a configuration that `run.py` does not derive from the control law and the topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wishes<'a> {
     /// SIMULATOR_STOP_TIME, seconds. Default: 4.
@@ -182,10 +183,10 @@ pub struct Wishes<'a> {
 }
 
 /// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are
-/// read, so that it is one that runs; paths stand in it as they are given.
+/// read to validate the configuration; their paths are written as given.
 ///
 /// # Errors
-/// Says what is wrong with which file, or with a name.
+/// For an error in a file or an invalid name.
 pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_>) -> Result<String, String> {
     let Some(law) = Law::of(law) else {
         let known: Vec<&str> = Law::NAMES.iter().map(|(name, ..)| *name).collect();
@@ -212,7 +213,7 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
     let text = config.to_text();
     let read = Config::read("the configuration", text.as_bytes());
     let paths = |c: &Config| [c.topology_file.clone(), c.flow_file.clone(), c.trace_file.clone()];
-    // A path with a space, or one that looks like a comment, is read as something else.
+    // A path with a space, or one that looks like a comment, would be read as something else.
     if let Some(path) =
         paths(&config).iter().find(|path| path.contains(char::is_whitespace) || path.starts_with(['#', '{']))
     {

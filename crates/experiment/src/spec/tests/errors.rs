@@ -533,7 +533,7 @@ fn impossible_measures() {
     // Some show more than one value at each place.
     for (what, samples) in [
         ("\"receiver\", where = [\"h1\"]", "2.0e11 samples at 4 places"),
-        ("\"port\", where = \"last-hop\"", "1.6e12 samples of 16 places"),
+        ("\"port\", where = \"last-hop\"", "1.6e12 samples at 16 places"),
         ("\"traffic\", where = [\"web\"]", "1.0e11 samples of 1 places"),
         ("\"flow\", where = [\"web:0\"]", "1.5e11 samples of 1 places"),
     ] {
