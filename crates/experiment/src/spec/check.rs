@@ -1,4 +1,4 @@
-//! From a spec that was read to one that makes sense.
+//! Validates a spec that was read.
 
 use super::built::{self, Measure, Sampled, Series};
 use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
@@ -18,23 +18,23 @@ use std::path::{Path, PathBuf};
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
-/// Most messages that are written down hop by hop.
+/// Most messages recorded hop by hop.
 const MAX_TRACED: usize = 1000;
-/// Problems after which lists of names are left.
+/// Number of problems after which lists of names are not checked further.
 const ENOUGH_PROBLEMS: usize = 50;
-/// Most nodes times traffics that one series watches.
+/// Most nodes times traffics of one series.
 const MAX_WATCHED: usize = 100_000;
-/// Least bytes kept of a captured packet.
+/// Smallest snapshot length of a capture.
 const MIN_SNAPLEN: u64 = 64;
-/// Bounds of the bounds of traces' files.
+/// Range of the maximum size of trace files.
 const SMALLEST_FILE: Bytes = Bytes(10_000);
 const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
-/// Largest file that a spec may name, in bytes: as many flows as a run may have fit.
+/// Largest file that a spec may name, in bytes: enough for as many flows as a run may have.
 const LARGEST_NAMED: u64 = 1 << 30;
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
-/// Collects problems, so that many are found at once.
+/// Collects problems, so that many are reported at once.
 pub struct Checker<'a> {
     pub source: &'a Source,
     pub problems: Vec<Problem>,
@@ -42,12 +42,12 @@ pub struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Notes a problem.
+    /// Adds a problem.
     pub fn fail(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
         self.problems.push(self.source.problem(path, problem, right));
     }
 
-    /// The text of a file that the spec names at `key`, and its path; `None` after noting a problem.
+    /// The text of a file named at `key`, and its path; `None` after adding a problem.
     pub fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
         let path = self.source.folder.join(name);
         match text_of(&path) {
@@ -60,13 +60,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether so much is wrong that nobody reads more: long lists of names are not looked through any further.
+    /// Whether there are enough problems: long lists of names are then not checked further.
     pub fn has_enough(&self) -> bool {
         self.problems.len() >= ENOUGH_PROBLEMS
     }
 }
 
-/// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
+/// The text of a regular file that is not too large. Others, such as pipes and devices, may never end.
 fn text_of(path: &Path) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
     if !about.is_file() {
@@ -108,7 +108,7 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
             measure,
             warnings,
         }),
-        // Each of them is missing only where a problem was noted.
+        // Each of them is missing only if a problem was added.
         _ => Err(source.problem("", "this spec cannot run", "").into()),
     }
 }
@@ -192,7 +192,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         warm_up: measure.warm_up,
         window: measure.window,
         stop_when_done: measure.stop_when_done,
-        // Their users' files have flows when senders know.
+        // In the files of these simulators, a flow ends when its sender knows.
         until_acked: document
             .traffic
             .iter()
@@ -220,7 +220,7 @@ fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Check
     }
     let max_size = check_max_size(capture.max_size, "measure.capture.max_size", checker);
     let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
-    // Each link is described in the file, and once more at its end.
+    // Each link has a description in the file, and statistics at its end.
     let heads = Bytes(links.len() as u64 * 512);
     if heads.get() > max_size {
         let problem = format!("the headers of {} links leave no room for packets in {}", links.len(), capture.max_size);
@@ -243,7 +243,7 @@ fn check_max_size(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
     bytes.get()
 }
 
-/// Ports of the whole network, in order, each once; `None` after noting a problem.
+/// Ports of the whole network, in order, each once; `None` after adding a problem.
 fn chosen(wanted: &Ports, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<Vec<PortId>> {
     let place = match wanted {
         Ports::Set(PortKind::All) => return Some((0..graph.links.len() as u32 * 2).map(PortId).collect()),
@@ -258,7 +258,7 @@ fn chosen(wanted: &Ports, graph: &Graph, path: &str, checker: &mut Checker<'_>) 
     Some(ports)
 }
 
-/// What a series looks at, and its name; `None` after noting a problem.
+/// The ports or other entries of a series, and its name; `None` after adding a problem.
 fn sampled(
     series: &document::Series,
     document: &Document,
@@ -304,12 +304,12 @@ fn sampled(
     (!watched.is_empty()).then(|| (names.join(", "), Sampled::Watched(watched)))
 }
 
-/// What a message may be called.
+/// An example of the name of a message.
 fn first_message(document: &Document) -> String {
     format!("{}:0", document.traffic.first().map_or("traffic", |traffic| traffic.name.as_str()))
 }
 
-/// Messages by name: the traffic and the number in it. Those that are not understood are noted.
+/// Messages by name: the traffic and the number in it. Invalid names are reported.
 fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
     let mut found = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
@@ -334,7 +334,7 @@ fn messages(names: &[String], document: &Document, path: &str, checker: &mut Che
     found
 }
 
-/// Traffics by name. Those that are not there are noted.
+/// Traffics by name. Unknown names are reported.
 fn traffics(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
     let mut found = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
@@ -351,7 +351,7 @@ fn traffics(names: &[String], document: &Document, path: &str, checker: &mut Che
     found
 }
 
-/// Nodes by name, each for every traffic. Those that are not among the `known` are noted.
+/// Nodes by name, each for every traffic. Names not in `known` are reported.
 fn nodes(
     part: Part,
     names: &[String],
@@ -384,7 +384,7 @@ fn nodes(
     found
 }
 
-/// The ports of a place and its name; `None` after noting a problem.
+/// The ports of a place and its name; `None` after adding a problem.
 fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<(String, Vec<PortId>)> {
     match place {
         Place::Set(set) => {

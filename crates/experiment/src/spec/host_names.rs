@@ -1,4 +1,4 @@
-//! Hosts as files and tables call them: by name, or by number.
+//! Names of hosts in files and tables: a name, or a number.
 
 use super::shape::advice;
 use crate::Problem;
@@ -12,12 +12,12 @@ use std::collections::HashMap;
 pub struct HostNames {
     number_of: HashMap<String, u32>,
     count: u32,
-    /// Whether some name is a number itself. Then numbers are names only, so that none means two hosts.
+    /// Whether some name is itself a number. Numbers are then only names, so that none is ambiguous.
     numbers_are_names: bool,
 }
 
 impl HostNames {
-    /// Of the names of all hosts in the order of their numbers.
+    /// From the names of all hosts in the order of their numbers.
     pub(crate) fn new(names: &[String]) -> Self {
         let numbers_are_names = names.iter().any(|name| name.parse::<u64>().is_ok());
         let number_of = names.iter().cloned().zip(0..).collect();
@@ -29,7 +29,7 @@ impl HostNames {
         &self.number_of
     }
 
-    /// The number of a host that is given by its name or its number.
+    /// The number of a host given by name or number.
     ///
     /// # Errors
     /// What is wrong, and what would be right.
@@ -49,7 +49,7 @@ impl HostNames {
         })
     }
 
-    /// The same of a column of whole numbers.
+    /// The same for a column of whole numbers.
     ///
     /// # Errors
     /// What is wrong, and what would be right.
@@ -63,7 +63,7 @@ impl HostNames {
         found.ok_or_else(wrong)
     }
 
-    /// The flows of a comma-separated table, and what to say about columns that are not read.
+    /// The flows of a comma-separated table, and a warning about ignored columns.
     pub(crate) fn flows_of(&self, file: &str, text: &str) -> Result<(FlowList, Option<String>), Problem> {
         let table = FlowTable::read(file, text)?;
         let mut flows = Vec::new();

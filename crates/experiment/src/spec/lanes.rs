@@ -1,4 +1,4 @@
-//! What the schemes of a spec need of its network: lanes of classes, and room in packets.
+//! Requirements of the schemes on the network: lanes of classes, and header bytes in packets.
 
 use super::check::Checker;
 use super::document::Document;
@@ -9,22 +9,22 @@ use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassConfig, Marking};
 use fanin_units::Bytes;
 
-/// Entries of the route table up to which the escape lane is proven: a second or so.
+/// Largest routing table for which the escape lane is checked for deadlock: a second or so.
 const MOST_PROVEN: u64 = 1_000_000;
 
-/// What the schemes of a spec need of its network.
+/// Requirements of the schemes on the network.
 pub struct Needs {
-    /// Lanes beside a class: the number of the class, counted from 0, and what they are.
+    /// Additional lanes of classes: the number of the class, counted from 0, and their kind.
     lanes: Vec<(usize, Lanes)>,
     /// Most bytes that a scheme adds to a data packet.
     pub extra: u16,
-    /// The traffic that deflects above a threshold, in a class: its number, the class, the threshold in bytes.
+    /// The traffics that deflect above a threshold: number, class, threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
     /// How messages of deflecting traffics enter the escape lane.
     escapes: Vec<Entry>,
 }
 
-/// What the schemes need. A scheme that is not understood needs nothing here; it is told of elsewhere.
+/// The requirements of all schemes. An invalid scheme has none here; it is reported elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
     let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
@@ -66,7 +66,7 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
 }
 
 impl Needs {
-    /// The classes with their lanes behind them.
+    /// The classes followed by their additional lanes.
     pub fn add_lanes(&self, mut classes: Vec<ClassConfig>, most: usize, checker: &mut Checker<'_>) -> Vec<ClassConfig> {
         for &(class, lanes) in &self.lanes {
             let Some(of) = classes.get(class).cloned() else { continue };
@@ -86,7 +86,7 @@ impl Needs {
         classes
     }
 
-    /// Says so where the escape lane of this network is not free of deadlock (Dart IV-B).
+    /// Warns if the escape lane of this network is not free of deadlock (Dart IV-B).
     pub fn warn_of_circles(&self, graph: &Graph, checker: &mut Checker<'_>) {
         if !self.escapes.is_empty() && fanin_fabric::route_entries(graph) > MOST_PROVEN {
             let what = "the network is too large to check its escape lane for deadlock";
@@ -101,7 +101,7 @@ impl Needs {
         }
     }
 
-    /// Deflection is to come before marks (Dart IV-B).
+    /// Checks that deflection starts below the marking threshold (Dart IV-B).
     pub fn check_thresholds(&self, classes: &[ClassConfig], checker: &mut Checker<'_>) {
         for &(traffic, class, threshold) in &self.thresholds {
             let Some(class) = classes.get(class) else { continue };

@@ -1,4 +1,4 @@
-//! The network of a spec: checked, filled in, and turned into the fabric's.
+//! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
 use super::check::Checker;
 use super::document::{
@@ -17,21 +17,21 @@ use fanin_fabric::{BufferPolicy, ClassConfig, HostFifo, NetworkConfig, PacketSiz
 use fanin_units::{Bytes, NodeId, Rate, Time};
 use std::collections::HashMap;
 
-/// Most data classes beside control.
+/// Most data classes, without control.
 const MAX_CLASSES: usize = 7;
-/// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
+/// Most rates with their own marking per class; all classes together stay below the number that a port can distinguish.
 const MAX_RATES: usize = 16;
-/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far
-/// from overflow.
+/// Longest time of a packet and its ACK over all links of a network together: 10 days, so that sums of times cannot
+/// overflow.
 const LONGEST_WAY: Time = Time::from_s(864_000);
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
-/// Largest buffer, so that sums over all ports stay far from overflow.
+/// Largest buffer, so that sums over all ports cannot overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
-/// Shortest time between samples of a controller: packets of 64 B at 400 Gb/s come about as often.
+/// Shortest sampling interval of a controller: about the interval of packets of 64 B at 400 Gb/s.
 const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
-/// The fabric's network, or `None` after noting problems. Defaults are filled in where that is possible.
+/// The fabric's network, or `None` after adding problems. Defaults are filled in where possible.
 pub fn check_network(
     network: &mut Network,
     seed: u64,
@@ -63,7 +63,7 @@ pub fn check_network(
     needs.check_thresholds(&classes, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let mut graph = graph?;
-    // No way crosses a link twice, so no round-trip time is longer.
+    // No path crosses a link twice, so no round-trip time is longer.
     let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
         let tx = link.rate.tx_time(wire).saturating_add(link.rate.tx_time(network.packet.ack.get()));
         sum.saturating_add(tx).saturating_add(link.delay).saturating_add(link.delay)
@@ -90,7 +90,7 @@ pub fn check_network(
     }
     change_links(&network.links, &mut graph, checker);
     needs.warn_of_circles(&graph, checker);
-    // What follows is about whole packets.
+    // The following checks need valid packet sizes.
     let packet = packet?;
     if let Some(queue) = &network.host_queue {
         check_host_queue(queue, wire, checker);
@@ -105,7 +105,7 @@ pub fn check_network(
     for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
         let of = if inherits { "network".to_string() } else { format!("network.classes[{i}]") };
         room.check_marking(i, class, &class.marking, &format!("{of}.marking"), checker);
-        // A class may have its own list beside the network's marking.
+        // A class may have its own list together with the network's marking.
         let listed = network.classes.iter().flatten().nth(i).map(|class| &class.marking_by_rate);
         let of = if listed == Some(&network.marking_by_rate) { of } else { format!("network.classes[{i}]") };
         for (j, (rate, marking)) in class.marking_by_rate.iter().enumerate() {
@@ -159,7 +159,7 @@ fn fill_topology(topology: &mut Topology) {
 
 fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
     let cable = |rate: &Rate, delay: &Time| Cable::new(*rate, *delay);
-    // Filled in before, so that the host link is only named for its type.
+    // The options were filled in before, so the host link is only needed for its type.
     let other = |rate: &Option<Rate>, delay: &Option<Time>, host: Cable| {
         Cable::new(rate.unwrap_or(host.rate), delay.unwrap_or(host.delay))
     };
@@ -217,14 +217,14 @@ fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
             let links = links.iter().map(named).collect();
             Explicit { hosts: hosts.clone(), switches: switches.clone(), links }.build()
         }
-        // It has become a graph before.
+        // Files were converted to graphs before.
         Topology::File(file) => {
             Err(TopologyError { parameter: "file".into(), problem: format!("{} is not read", file.file) })
         }
     }
 }
 
-/// A builder's error in terms of the spec: path, what is wrong, what would be right.
+/// A builder's error in terms of the spec: path, problem, correction.
 fn explain(topology: &Topology, error: &TopologyError) -> (String, String, String) {
     let parameter = error.parameter.as_str();
     let (first, rest) = parameter.split_once('.').unwrap_or((parameter, ""));
@@ -288,7 +288,7 @@ fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     }
 }
 
-/// Writes out the defaults of a marking that depend on other values.
+/// Fills in the defaults of a marking that depend on other values.
 fn fill_marking(marking: &mut Marking, wire: u64) {
     match marking {
         Marking::RedAverage { min, max, mean_packet, idle_packet, .. } => {
@@ -304,7 +304,7 @@ fn fill_marking(marking: &mut Marking, wire: u64) {
     }
 }
 
-/// Writes out the classes. Returns for each whether its marking is the network's.
+/// Fills in the classes. Returns for each whether its marking is the network's.
 fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
     fill_marking(&mut network.marking, wire);
     network.marking_by_rate.iter_mut().for_each(|of| fill_marking(&mut of.marking, wire));
@@ -398,12 +398,12 @@ fn bytes_of(filled: Option<Bytes>) -> u64 {
     filled.map_or(0, Bytes::get)
 }
 
-/// A size that was filled in; too large a one becomes 0, which is refused as well.
+/// A size that was filled in; one that is too large becomes 0, which is refused as well.
 fn size_of(filled: Option<Bytes>) -> u32 {
     u32::try_from(bytes_of(filled)).unwrap_or(0)
 }
 
-/// Whether the classes' own parts of the buffer are parts of it, and leave something for those without one.
+/// Whether the shares of classes are possible, and leave enough for classes without one.
 fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     let classes = network.classes.as_deref().unwrap_or_default();
@@ -444,9 +444,9 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
     let without: Vec<&str> = classes.iter().filter(|c| c.share.is_none()).map(|c| c.name.as_str()).collect();
     let Some(path) = last else { return checker.problems.len() == before };
     let left = all as f64 * (1.0 - sum);
-    // As it would be written by hand.
+    // In the form in which it would be written by hand.
     let shown = (sum * 1e6).round() / 1e6;
-    // A sum of decimal fractions may miss 1 by its rounding.
+    // A sum of decimal fractions may differ from 1 by rounding.
     if sum > 1.0 + 1e-9 {
         checker.fail(&path, format!("the shares of all classes add up to {shown}"), "together they are at most 1");
     } else if !without.is_empty() && left < wire as f64 {
@@ -579,7 +579,7 @@ fn check_outages(down: &[[Time; 2]], path: &str, checker: &mut Checker<'_>) {
     }
 }
 
-/// How much the buffers of a network hold.
+/// Capacities of the buffers of a network.
 struct Room<'a> {
     graph: &'a Graph,
     wire: u64,
@@ -589,7 +589,7 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Whether lossless ingresses keep something above their headroom.
+    /// Whether lossless ingress ports have some buffer besides their headroom.
     fn check_headroom(&self, classes: &[ClassConfig], checker: &mut Checker<'_>) {
         let lossless = classes.iter().filter(|class| class.lossless).count() as u64;
         let pfc = match self.buffer {
@@ -598,7 +598,7 @@ impl Room<'_> {
         };
         let (mut worst, mut too_small) = ((0, 0), None);
         let mut of_node = vec![0u128; self.graph.names.len()];
-        // Links are many, and of few kinds.
+        // There are many links, but few kinds.
         let mut kind = (Rate::ZERO, Time::NEVER, 0);
         for (i, link) in self.graph.links.iter().enumerate() {
             if (kind.0, kind.1) != (link.rate, link.delay) {
@@ -625,7 +625,7 @@ impl Room<'_> {
         let own = |i: usize| format!("network.classes[{i}].share");
         let mut common_done = false;
         for (i, class) in classes.iter().enumerate().filter(|(_, class)| class.lossless) {
-            // Of the classes without a share one speaks for all.
+            // Classes without a share have the same limits, so the first represents all.
             if class.share.is_none() && std::mem::replace(&mut common_done, true) {
                 continue;
             }
@@ -668,11 +668,11 @@ impl Room<'_> {
         (&self.graph.names[link.a.ix()], &self.graph.names[link.b.ix()])
     }
 
-    /// Most bytes that a queue of a class can ever hold.
+    /// Most bytes that a queue of a class can hold.
     fn most_queued(&self, number: usize, class: &ClassConfig) -> u64 {
         match self.plan.limits[number + 1] {
             Limit::Port { bytes, .. } if !class.lossless => bytes,
-            // The ingresses are limited, not the egress: it may hold what all of them have.
+            // The ingress ports are limited, not the egress: it may hold the bytes of all of them.
             Limit::Port { bytes, .. } => {
                 let mut ports: HashMap<NodeId, u64> = HashMap::new();
                 for end in self.graph.links.iter().flat_map(|link| [link.a, link.b]) {
@@ -681,7 +681,7 @@ impl Room<'_> {
                 let most = ports.into_iter().filter(|(node, _)| !self.graph.is_host(*node)).map(|(_, n)| n).max();
                 bytes.saturating_mul(most.unwrap_or(0))
             }
-            // A lone queue settles where q = alpha (pool - q).
+            // A single queue settles at q = alpha (pool - q).
             Limit::Pool { pool, alpha } if !class.lossless => {
                 (self.plan.pools[pool].0 as f64 * alpha / (1.0 + alpha)) as u64
             }
@@ -690,7 +690,7 @@ impl Room<'_> {
         }
     }
 
-    /// Whether a rate that has a marking of its own is that of some port, and has no other one.
+    /// Whether a rate with its own marking occurs in the network, and only once in the list.
     fn check_rate(&self, rate: Rate, before: &[(Rate, fanin_fabric::Marking)], path: &str, checker: &mut Checker<'_>) {
         let path = format!("{path}.rate");
         let mut rates: Vec<Rate> = self.graph.links.iter().map(|link| link.rate).collect();

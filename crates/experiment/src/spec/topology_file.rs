@@ -1,4 +1,4 @@
-//! A network in a file of its own: read, and written out as a graph, so that a resolved spec stands alone.
+//! Networks in separate files, which are converted to graphs so that a resolved spec does not depend on the file.
 
 use super::check::Checker;
 use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
@@ -11,17 +11,17 @@ use fanin_formats::tables::LinkTable;
 const FILE: &str = "network.topology.file";
 const NODES: &str = "network.topology.nodes";
 
-/// What a file says about a network.
+/// The contents of a file.
 struct Network {
     topology: Topology,
     losses: Vec<LinkChange>,
     warnings: Vec<String>,
-    /// The line of each link, where it is known.
+    /// The line of each link, if known.
     lines: Vec<u32>,
 }
 
-/// The graph that a file describes; `None` after noting a problem. The topology becomes the graph written out, and
-/// losses of links that the spec does not change are added to `changes`.
+/// The graph of a file; `None` after adding a problem. The topology is replaced by the graph, and losses of links that
+/// the spec does not change are added to `changes`.
 pub fn read(
     topology: &mut Topology,
     changes: &mut Vec<LinkChange>,
@@ -75,7 +75,7 @@ pub fn read(
     }
 }
 
-/// The kind of file that a text looks like: by its first line, without htsim's comments.
+/// The format of a text, by its first line, without htsim's comments.
 fn looks_like(text: &str) -> Option<TopologyFormat> {
     let lines = text.trim_start_matches('\u{feff}').lines();
     let line = lines.map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
@@ -111,7 +111,7 @@ fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&st
     Ok(Network { topology, losses, warnings, lines })
 }
 
-/// What makes the network of a file impossible, with the line where there is one.
+/// Why the network of a file is impossible, with the line if there is one.
 fn explain(error: &TopologyError, file: String, lines: &[u32], by_links: bool) -> Problem {
     let parameter = &error.parameter;
     let (problem, right) = error.problem.split_once("; ").unwrap_or((&error.problem, ""));

@@ -1,4 +1,5 @@
-//! The traffics of a spec: checked, filled in, and turned into the fabric's and the workload's.
+//! The traffics of a spec: validates them, fills in defaults, and converts them to configurations of the fabric and the
+//! workload.
 
 use super::check::Checker;
 use super::document::{
@@ -20,19 +21,19 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
+/// Most messages of one run: every message is kept for the flow table, with some 500 bytes until it is written.
 const MAX_MESSAGES: f64 = 3e7;
 
-/// Most traffics times hosts: each traffic looks at all hosts, also to find out whether it makes sense.
+/// Most traffics times hosts: each traffic iterates over all hosts, also for its validation.
 const MOST_PLACES: usize = 20_000_000;
 
 /// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
 const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
 
-/// What the traffics of a spec become.
+/// The converted traffics.
 type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);
 
-/// The transport that a scheme is made for.
+/// The transport that a scheme is designed for.
 fn transport_of(scheme: &Settings) -> Transport {
     match scheme.transport() {
         fanin_cc::Transport::Rdma => Transport::Rdma,
@@ -40,12 +41,12 @@ fn transport_of(scheme: &Settings) -> Transport {
     }
 }
 
-/// The same by id; `None` where there is no such scheme.
+/// The same by id; `None` for an unknown scheme.
 pub fn own_transport(id: &str) -> Option<Transport> {
     Settings::preset(id).map(|scheme| transport_of(&scheme))
 }
 
-/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in. `from` and
+/// The traffics of the fabric and the workload, or `None` after adding problems. Defaults are filled in. `from` and
 /// `until` bound the measured window.
 pub fn check_traffics(
     document: &mut Document,
@@ -95,7 +96,7 @@ pub fn check_traffics(
         let problem = format!("the traffics make about {messages:.1e} messages before the window ends");
         checker.fail("traffic", problem, format!("make it fewer, at most {MAX_MESSAGES:.0e}"));
     }
-    // Where none has a message in the window, one warning says so of the whole run (`unmeasured.rs`).
+    // If no traffic has a message in the window, a single warning covers the whole run (`unmeasured.rs`).
     if unmeasured.len() < count {
         checker.warnings.append(&mut unmeasured);
     }
@@ -112,7 +113,7 @@ pub fn check_traffics(
     setting.filter(|_| complete).map(|setting| (configs, workloads, setting.places))
 }
 
-/// Loads that are shares of one capacity and more than it together: legal, and worth knowing.
+/// Warns if the loads on one capacity add up to more than it: legal, but worth knowing.
 fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
     for (base, name) in [(LoadBase::HostLinks, "host-links"), (LoadBase::TorUplinks, "tor-uplinks")] {
         let loads = traffics.iter().filter_map(|t| t.load.as_ref()).filter(|load| load.of == base);
@@ -125,7 +126,7 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
     }
 }
 
-/// The network as far as traffics need it.
+/// The properties of the network that traffics need.
 struct Setting<'a> {
     places: Places,
     hosts: u32,
@@ -142,7 +143,7 @@ impl<'a> Setting<'a> {
         Self { places, hosts: graph.hosts, names, host_names: OnceCell::new() }
     }
 
-    /// The hosts by name; made only where a traffic names hosts.
+    /// The hosts by name; built only if a traffic names hosts.
     fn host_names(&self) -> &HostNames {
         self.host_names.get_or_init(|| HostNames::new(self.names))
     }
@@ -221,7 +222,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The scheme with its parameters, which are then all written out.
+    /// The scheme with its parameters, which are then all filled in.
     fn scheme(&mut self, choice: &mut SchemeChoice) -> Option<Settings> {
         let (id, changes) = (choice.id().to_string(), choice.parameters());
         match fanin_cc::settings(&id, &changes) {
@@ -243,7 +244,7 @@ impl One<'_, '_> {
                 None
             }
             Err(SettingsError::Value(problem)) => {
-                // The parameter at fault is the one that is wrong by itself too; otherwise it is several together.
+                // The invalid parameter is the one that is also invalid by itself; otherwise it is a combination.
                 let alone = |name: &String, value: &serde_json::Value| {
                     let one = std::iter::once((name.clone(), value.clone())).collect();
                     matches!(fanin_cc::settings(&id, &one), Err(SettingsError::Value(_)))
@@ -274,7 +275,7 @@ impl One<'_, '_> {
         Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
     }
 
-    /// An end of a connection, without ECN, that sends so many bytes in a segment; `None` after noting a problem.
+    /// The configuration of a TCP connection without ECN, with this payload per segment; `None` after adding a problem.
     fn tcp(&mut self, tcp: &Tcp, payload: u64) -> Option<tcp::Config> {
         let before = self.checker.problems.len();
         let buffer = tcp.receive_buffer.get();
@@ -319,7 +320,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The workload's traffic, and how many messages it makes.
+    /// The workload's traffic, and its expected number of messages.
     fn workload(
         &mut self,
         traffic: &mut Traffic,
@@ -337,7 +338,7 @@ impl One<'_, '_> {
         }
     }
 
-    /// The warning where it is known already that no message of this traffic is posted in the measured window.
+    /// A warning if it is already known that no message of this traffic is posted in the measured window.
     fn none_measured(&self, workload: &workload::Traffic, (from, until): (Time, Time)) -> Option<String> {
         let path = &self.path;
         if let workload::Pattern::List(list) = &workload.pattern
@@ -397,7 +398,7 @@ impl One<'_, '_> {
                 self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
                 None
             }
-            // Never used: their sizes are in the pattern.
+            // Never used: the sizes are in the pattern.
             (
                 Pattern::List { .. }
                 | Pattern::Hpcc { .. }
@@ -530,7 +531,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The load, where the pattern has one; the outer `None` after noting a problem.
+    /// The load, if the pattern has one; the outer `None` after adding a problem.
     fn load(&mut self, traffic: &Traffic) -> Option<Option<workload::Load>> {
         let endless = traffic.size == Some(Size::Endless);
         let given = traffic.load.is_some();
@@ -580,7 +581,7 @@ impl One<'_, '_> {
         None
     }
 
-    /// The sizes. Points from a file are written into the spec, so that the resolved one stands alone.
+    /// The sizes. Points from a file are copied into the spec, so that the resolved spec does not depend on the file.
     fn size(&mut self, traffic: &mut Traffic) -> Option<SizeDistribution> {
         let sizes = match traffic.size.as_ref()? {
             Size::Endless => SizeDistribution::Fixed(workload::ENDLESS),
@@ -627,7 +628,7 @@ impl One<'_, '_> {
         Some(sizes)
     }
 
-    /// A built-in distribution with its name, however that is written; a file of the same name goes before it.
+    /// A built-in distribution with its name, in any letter case; a file of the same name has precedence.
     fn built_in(&self, written: &str) -> Option<(&'static str, Cdf)> {
         let known = Cdf::name(written)?;
         let file = written != known && self.checker.source.folder.join(written).is_file();
@@ -635,12 +636,12 @@ impl One<'_, '_> {
         Some((known, cdf))
     }
 
-    /// The text of a file that the spec names, and its path; `None` after noting a problem.
+    /// The text of a file that the spec names, and its path; `None` after adding a problem.
     fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
         self.checker.read(&format!("{}.{key}", self.path), name, or)
     }
 
-    /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find
+    /// The same for the file of a pattern, whose name is replaced by its absolute path, so that the resolved spec finds
     /// it from any folder.
     fn read_flows(&mut self, file: &mut String) -> Option<(String, PathBuf)> {
         let (text, path) = self.read("pattern.file", file, "")?;
@@ -662,7 +663,7 @@ impl One<'_, '_> {
         Some(Hosts { senders: senders?, receivers: receivers?, inter_rack_only })
     }
 
-    /// The numbers of named hosts; the outer `None` after noting a problem.
+    /// The numbers of named hosts; the outer `None` after adding a problem.
     fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
         let mut numbers = Vec::with_capacity(names.len());

@@ -259,7 +259,7 @@ fn messages_that_cannot_be_measured_are_said_before_the_run() {
     let size = "size = { fixed = \"1 KB\" }";
     let once = warned(&format!("{{ kind = \"incast\", degree = 2, jitter = \"9 us\" }}\n{size}"), measure);
     assert!(
-        once.starts_with("traffic[0]: no message is measured: they start from ") && once.contains(" to 9 us, and"),
+        once.starts_with("traffic[0]: no message is measured: they start from ") && once.contains(" to 9 us, before"),
         "{once}"
     );
     assert!(
