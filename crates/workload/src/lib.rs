@@ -1,11 +1,11 @@
-//! Flows to run: who sends how much to whom, and when.
+//! Generators of flows: senders, receivers, sizes and times.
 //!
-//! A [`Traffic`] is one pattern with its sizes and its load. [`Traffic::flows`] turns it into an iterator of [`Flow`]s
-//! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
-//! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
+//! A [`Traffic`] is one pattern with its sizes and its load. [`Traffic::flows`] converts it to an iterator of [`Flow`]s
+//! in order of start times, generated during the run: memory grows with hosts and with overlapping bursts, never with
+//! the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] computes its expected load.
 //!
-//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, service times), so
-//! another traffic or another size distribution shifts no other draw.
+//! Each traffic draws from its own random streams, one per purpose (arrivals, hosts, sizes, jitter, service times), so
+//! another traffic or another size distribution does not change any other draw.
 #![forbid(unsafe_code)]
 
 mod bursts;
@@ -42,7 +42,7 @@ pub const NO_GROUP: u32 = u32::MAX;
 /// One message or long transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// When it is posted at the sender, as far as its `chain` does not say otherwise.
+    /// Time of its post at the sender, unless its `dependency` says otherwise.
     pub start: Time,
     /// Sending host.
     pub src: u32,
@@ -54,26 +54,26 @@ pub struct Flow {
     pub traffic: u16,
     /// Number of its incast, round or collective within the traffic, or [`NO_GROUP`].
     pub group: u32,
-    /// All senders of its incast, in order, where the application knows them ahead (Dart III-D).
+    /// All senders of its incast, in order, if the application knows them in advance (Dart III-D).
     pub senders: Option<Arc<[u32]>>,
-    /// What it waits for, and what waits for it.
+    /// Flows that it waits for, and that wait for it.
     pub dependency: Dependency,
 }
 
-/// What a flow waits for, and what waits for it. Triggers are numbered within a traffic. All flows of a trigger have
-/// the same start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it leave
-/// from that host; only a list may have triggers between hosts. A flow that waits counts as started only when it is
+/// The triggers that a flow waits for and activates. Triggers are numbered within a traffic. All flows of a trigger
+/// have the same start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it
+/// leave from that host; only a list may have triggers between hosts. A waiting flow counts as started only when it is
 /// posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dependency {
-    /// It is posted only when this trigger opens: when all that counts towards it has happened.
+    /// The trigger that it waits for: it is posted when all events that count towards the trigger have happened.
     pub after: Option<u32>,
-    /// The trigger lets one flow through for each that counts, in their order, instead of all after the last. The same
-    /// for all that wait for it.
+    /// Whether the trigger releases one waiting flow per event, in order, instead of all after the last event. The same
+    /// for all flows that wait for it.
     pub in_turn: bool,
-    /// How long after that; of a flow that waits for no trigger, how long after its start.
+    /// Delay after the trigger; without a trigger, after its start.
     pub delay: Time,
-    /// Whether it goes back on the connection of the flow that opened its trigger.
+    /// Whether it is sent on the connection of the flow that activated its trigger, in the opposite direction.
     pub answers: bool,
     /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
@@ -84,12 +84,12 @@ pub struct Dependency {
 /// Flows in order of their start.
 pub type Flows = Box<dyn Iterator<Item = Flow> + Send>;
 
-/// One kind of traffic.
+/// One traffic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Traffic {
-    /// When it begins; all times of the pattern count from here.
+    /// Start time; all times of the pattern are relative to it.
     pub start: Time,
-    /// Who sends how much to whom, and when.
+    /// Senders, receivers, sizes and times.
     pub pattern: Pattern,
 }
 
@@ -106,19 +106,19 @@ pub enum Pattern {
     AllToAll(AllToAll),
     /// Long flows.
     Long(Long),
-    /// Clients that ask servers, wait for all answers, and ask again.
+    /// Clients that send requests to servers, wait for all answers, and send the next requests.
     Query(Query),
-    /// Flows one by one.
+    /// Individual flows.
     List(FlowList),
 }
 
 impl Traffic {
-    /// All flows of this traffic that start before `until`, in order of their start. `number` is this traffic's number
-    /// in the run; it names the streams and is put on each flow. Of an incast whose jitter crosses `until`, the flows
-    /// before it are kept.
+    /// All flows of this traffic that start before `until`, in order of start times. `number` is this traffic's number
+    /// in the run; it selects the random streams and is stored in each flow. If the jitter of an incast crosses
+    /// `until`, its flows before are kept.
     ///
     /// # Errors
-    /// Names the key that does not fit the network or itself, and what would be right.
+    /// The key that is inconsistent with the network or other keys, and a correction.
     pub fn flows(&self, places: &Places, streams: &Streams, number: u16, until: Time) -> Result<Flows, WorkloadError> {
         places.check()?;
         let mut draws = Draws::new(streams, number);
@@ -137,9 +137,8 @@ impl Traffic {
         Ok(Box::new(flows.map(move |flow| Flow { start: flow.start + start, traffic: number, ..flow })))
     }
 
-    /// Between which times all its flows start, as far as that is known before a run: of lists, and of patterns that
-    /// happen once. Flows that never end do not count. `None` where it goes on, depends on the run, or has no such
-    /// flow.
+    /// The first and last start of its flows, if known before a run: for lists, and for patterns that happen once.
+    /// Endless flows do not count. `None` if it is continuous, depends on the run, or has no such flow.
     pub fn starts(&self) -> Option<(Time, Time)> {
         let (first, last) = match &self.pattern {
             Pattern::Incast(Incast { arrivals: Arrivals::Once, jitter, size, .. })
@@ -158,7 +157,7 @@ impl Traffic {
         Some((self.start.saturating_add(first), self.start.saturating_add(last)))
     }
 
-    /// What this traffic is expected to bring before `until`.
+    /// The expected load of this traffic before `until`.
     ///
     /// # Errors
     /// The same as [`Traffic::flows`].
@@ -181,7 +180,7 @@ impl Traffic {
 pub(crate) struct Draws {
     /// Gaps between arrivals.
     pub arrivals: Stream,
-    /// Who sends, who receives.
+    /// Senders and receivers.
     pub hosts: Stream,
     /// Sizes.
     pub sizes: Stream,

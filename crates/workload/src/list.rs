@@ -1,4 +1,4 @@
-//! Flows given one by one.
+//! Lists of individual flows.
 
 use crate::{Dependency, ENDLESS, Expected, Flow, Places, WorkloadError};
 use fanin_units::Time;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// One flow of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListedFlow {
-    /// When it starts, counted from the start of the traffic.
+    /// Start time, relative to the start of the traffic.
     pub start: Time,
     /// Sending host.
     pub src: u32,
@@ -20,10 +20,10 @@ pub struct ListedFlow {
 }
 
 impl ListedFlow {
-    /// Whether it may run on a network of so many hosts.
+    /// Whether it is possible on a network with this number of hosts.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn check(&self, hosts: u32) -> Result<(), (String, String)> {
         for host in [self.src, self.dst] {
             if host >= hosts {
@@ -40,11 +40,11 @@ impl ListedFlow {
     }
 }
 
-/// Flows one by one, kept in order of their start; flows of one start stay as they were given.
+/// Individual flows in order of start times; flows with equal starts stay in the given order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowList {
     flows: Arc<[ListedFlow]>,
-    /// What each waits for; empty where none does.
+    /// Their dependencies; empty if there are none.
     dependencies: Arc<[Dependency]>,
 }
 
@@ -55,14 +55,14 @@ impl FlowList {
         Self { flows: flows.into(), dependencies: Arc::default() }
     }
 
-    /// From flows in any order, each with what it waits for.
+    /// From flows in any order, each with its dependencies.
     pub fn with_dependencies(mut flows: Vec<(ListedFlow, Dependency)>) -> Self {
         flows.sort_by_key(|(flow, _)| flow.start);
         let (flows, dependencies): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
         Self { flows: flows.into(), dependencies: dependencies.into() }
     }
 
-    /// Whether some of them wait for others, which need not be of the same host.
+    /// Whether some of them wait for others, which may be of other hosts.
     pub fn has_triggers(&self) -> bool {
         self.dependencies.iter().any(|d| d.after.is_some())
     }
@@ -72,8 +72,7 @@ impl FlowList {
         &self.flows
     }
 
-    /// The first and the last start of those that have an end; `None` where there are none, or where some wait for
-    /// others.
+    /// The first and the last start of those that have an end; `None` if there are none, or if some wait for others.
     pub(crate) fn starts(&self) -> Option<(Time, Time)> {
         if self.has_triggers() {
             return None;

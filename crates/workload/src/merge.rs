@@ -4,7 +4,7 @@ use crate::{Flow, Flows};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A flow in a heap whose top starts first; among equal starts the lower order is first.
+/// A flow in a heap ordered by start, and among equal starts by `order`.
 pub(crate) struct Queued {
     pub flow: Flow,
     pub order: u64,

@@ -7,30 +7,30 @@ use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribu
 use fanin_units::Time;
 use std::sync::Arc;
 
-/// Incasts (rows E13 and E14 of Dart's setting): at each event a uniform receiver and `degree` different uniform
-/// senders, none of them the receiver, each of which sends it one flow. The number of the event is the flows' group.
+/// Incasts (rows E13 and E14 of Dart's setting): at each event a random receiver and `degree` distinct random senders
+/// other than the receiver, each of which sends it one flow. The number of the event is the flows' group.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Incast {
-    /// Who takes part; one receiver makes it the receiver of all events.
+    /// Possible senders and receivers; a single receiver receives all events.
     pub hosts: Hosts,
     /// Number of senders per event.
     pub degree: u32,
-    /// Each sender starts later than the event by a uniform time from 0 to this.
+    /// Each sender starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
     /// Size of the flows.
     pub size: SizeDistribution,
-    /// Whether each sender draws a size of its own. Otherwise all flows of an event have one size.
+    /// Whether each sender draws its own size. Otherwise all flows of an event have the same size.
     pub size_per_sender: bool,
-    /// When the events happen.
+    /// Times of the events.
     pub arrivals: Arrivals,
 }
 
-/// When incasts happen.
+/// Times of incasts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
     /// As a Poisson process that offers this load.
     Load(Load),
-    /// At the start and then each such interval.
+    /// Periodic with this interval, from the start on.
     Every(Time),
     /// Once, at the start.
     Once,

@@ -7,34 +7,34 @@ use crate::{
 };
 use fanin_units::Time;
 
-/// A standing set of long flows (row E15 of Dart's setting): each from a sender of its own to a uniform other host, or
-/// to one of its own.
-/// Their sizes do not set their load, their number does: each is taken to use the rate of its sender.
+/// A fixed set of long flows (row E15 of Dart's setting): each from a different sender to a random other host, or to a
+/// fixed one. Their load is set by their number and not by their sizes: each is assumed to use the rate of its sender.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Long {
-    /// Who takes part. When the load is a share of ToR uplinks, pairs cross racks unless `inter_rack_only` is false.
+    /// Possible senders and receivers. If the load is a share of ToR uplinks, pairs cross racks unless
+    /// `inter_rack_only` is false.
     pub hosts: Hosts,
     /// Size of each flow; `Fixed(ENDLESS)` for flows that never end.
     pub size: SizeDistribution,
-    /// How many.
+    /// Their number.
     pub amount: LongFlows,
-    /// Starts are uniform over this time from the traffic's start, so that the flows are not in lockstep.
+    /// Start times are uniform over this time, so that the flows are not in lockstep.
     pub spread: Time,
 }
 
-/// How many long flows.
+/// Number of long flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LongFlows {
     /// The load divided by the mean rate of a sender, rounded to the nearest, at least 1.
     Load(Load),
-    /// So many.
+    /// This number.
     Count(u32),
-    /// One from each sender to the receiver at its place in the list.
+    /// One from each sender, to the receiver with the same index.
     OneToOne,
 }
 
 impl Long {
-    /// The pairs of flows one to one.
+    /// The one-to-one pairs.
     fn one_to_one(&self, places: &Places) -> Result<Vec<(u32, u32)>, WorkloadError> {
         self.size.check()?;
         let senders = in_order("pattern.senders", self.hosts.senders.as_deref(), places)?;
@@ -51,7 +51,7 @@ impl Long {
         }
     }
 
-    /// The pairs where they are drawn, and how many flows.
+    /// The random pairs, and the number of flows.
     fn drawn(&self, places: &Places) -> Result<(Pairs, usize), WorkloadError> {
         self.size.check()?;
         let on_uplinks = matches!(self.amount, LongFlows::Load(Load { of: LoadBase::TorUplinks, .. }));
@@ -82,7 +82,7 @@ impl Long {
             let (pairs, count) = self.drawn(places)?;
             (count, pairs.inter_rack(), mean_bps(pairs.choosing_hosts(), places))
         };
-        // Of starts that are uniform over the spread, so many are before the end.
+        // Expected number of the uniform starts before the end.
         let begun = if self.spread > span { span.as_ps() as f64 / self.spread.as_ps() as f64 } else { 1.0 };
         let flows = if span > Time::ZERO { count as f64 * begun } else { 0.0 };
         let endless = self.size.mean() >= ENDLESS as f64;

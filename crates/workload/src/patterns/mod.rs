@@ -18,7 +18,7 @@ use crate::WorkloadError;
 use fanin_engine::Stream;
 use fanin_units::Time;
 
-/// Most flows that wait at one time because a later event may still overtake them.
+/// Most flows that are buffered because flows of a later event may still precede them.
 const MAX_OVERLAP: f64 = 1e7;
 
 /// A start offset, uniform from 0 to `jitter`, both included.
@@ -26,7 +26,7 @@ fn offset(jitter: Time, stream: &mut Stream) -> Time {
     Time::from_ps(stream.below(jitter.as_ps().saturating_add(1)))
 }
 
-/// Refuses a jitter so long that the bursts within it would fill the memory.
+/// Refuses a jitter that would buffer too many flows.
 fn check_overlap(jitter: Time, flows_per_second: f64) -> Result<(), WorkloadError> {
     let overlap = jitter.as_secs_f64() * flows_per_second;
     if overlap <= MAX_OVERLAP {

@@ -6,15 +6,15 @@ use crate::hosts::resolve;
 use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// A random permutation of hosts in which none sends to itself: one flow from each host and one to each. Repeated, each
-/// round draws a new one; the number of the round is the flows' group.
+/// A random permutation of hosts without fixed points: one flow from each host and one to each. Each round of a
+/// repeated pattern draws a new one; the number of the round is the flows' group.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Permutation {
-    /// Which hosts take part; all when none are given.
+    /// The hosts; all if none are given.
     pub hosts: Option<Vec<u32>>,
     /// Size of each flow.
     pub size: SizeDistribution,
-    /// Each flow starts later than its round by a uniform time from 0 to this.
+    /// Each flow starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
     /// Interval of rounds; a single one when not given.
     pub every: Option<Time>,

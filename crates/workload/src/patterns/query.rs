@@ -1,27 +1,27 @@
-//! Clients that ask servers, wait for all answers, and ask again.
+//! Clients that send requests to servers, wait for all answers, and send the next requests.
 
 use super::offset;
 use crate::hosts::{distinct, in_order};
 use crate::{Dependency, Draws, ENDLESS, Expected, Flow, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// Longest think time, jitter or pause: 10 days, which is longer than any run and leaves room for sums.
+/// Longest service time, think time or jitter: 10 days, which is longer than any run and avoids overflow of sums.
 const MAX_DELAY: Time = Time::from_s(864_000);
 
-/// Queries in a closed loop (DCTCP section 4.2.1): each client asks `degree` servers at once, waits until all have
-/// answered, and asks again, `rounds` times. Clients do not wait for each other.
+/// Queries in a closed loop (DCTCP section 4.2.1): each client sends requests to `degree` servers at once, waits until
+/// all have answered, and starts the next query, `rounds` times. Clients are independent of each other.
 ///
 /// All flows have the start of the traffic and wait for each other by their [`Dependency`]s. Request and response of
-/// round r of client c (both from 0, clients in their order) are of group `c * rounds + r`, so a group is a query: it
+/// round r of client c (both from 0, clients in their order) are in group `c * rounds + r`, so a group is a query: it
 /// completes when its last response has arrived.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
-    /// Who asks; all hosts when none are given. Their order numbers the groups.
+    /// The clients; all hosts if none are given. Their order numbers the groups.
     pub clients: Option<Vec<u32>>,
-    /// Who answers; all hosts when none are given. No client asks itself.
+    /// The servers; all hosts if none are given. A client sends no request to itself.
     pub servers: Option<Vec<u32>>,
-    /// Servers per query; all of them when not given. All are asked in the order of their list; fewer are drawn anew
-    /// for each query.
+    /// Servers per query; all of them if not given. All are used in the order of their list; fewer are drawn anew for
+    /// each query.
     pub degree: Option<u32>,
     /// Queries per client, one after another.
     pub rounds: u32,
@@ -29,24 +29,25 @@ pub struct Query {
     pub request: u64,
     /// Payload of the responses.
     pub response: Response,
-    /// A server answers a uniform time from the first to the second of these after a request has arrived.
+    /// Service time of a server, between the arrival of a request and its response: uniform from the first to the
+    /// second.
     pub service_time: [Time; 2],
-    /// Each request leaves later than its query begins by a uniform time from 0 to this.
+    /// Each request starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
-    /// Time between the last response and the client's next query.
+    /// Think time of a client, between the last response and its next query.
     pub think_time: Time,
 }
 
-/// How much servers answer.
+/// Sizes of the responses.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Response {
     /// Each response draws its size.
     Each(SizeDistribution),
-    /// The responses of a query add up to this; no two of them differ by more than a byte.
+    /// The responses of a query add up to this; their sizes differ by at most a byte.
     Total(u64),
 }
 
-/// A query traffic that was found sound.
+/// A validated query traffic.
 struct Plan {
     clients: Vec<u32>,
     servers: Vec<u32>,
@@ -55,17 +56,17 @@ struct Plan {
 }
 
 impl Plan {
-    /// How many servers a client can ask.
+    /// Number of servers that a client can use.
     fn servers_of(&self, client: u32) -> usize {
         self.servers.len() - usize::from(self.sorted.binary_search(&client).is_ok())
     }
 }
 
 impl Query {
-    /// The clients in the order that numbers their groups.
+    /// The clients in the order of their groups.
     ///
     /// # Errors
-    /// Names `pattern.clients` and what would be right.
+    /// `pattern.clients` and a correction.
     pub fn clients_in_order(&self, places: &Places) -> Result<Vec<u32>, WorkloadError> {
         in_order("pattern.clients", self.clients.as_deref(), places)
     }
@@ -131,7 +132,7 @@ impl Query {
         Ok(plan)
     }
 
-    /// How many servers a client asks that could ask so many.
+    /// Number of servers per query, of this number of possible ones.
     fn degree_of(&self, servers: usize) -> usize {
         self.degree.map_or(servers, |degree| degree as usize)
     }
@@ -169,7 +170,7 @@ impl Query {
         let queries = if span > Time::ZERO { plan.clients.len() as u32 * self.rounds } else { 0 };
         let mut order: Vec<u32> = (0..plan.servers.len() as u32).collect();
         let mut next_trigger = 0;
-        // The trigger that opens when the last query was answered; none behind a client's last one.
+        // The trigger of the last answer to a query; none after a client's last query.
         let mut answered = None;
         Ok((0..queries).flat_map(move |group| {
             let client = plan.clients[(group / query.rounds) as usize];

@@ -534,8 +534,8 @@ fn impossible_measures() {
     for (what, samples) in [
         ("\"receiver\", where = [\"h1\"]", "2.0e11 samples at 4 places"),
         ("\"port\", where = \"last-hop\"", "1.6e12 samples at 16 places"),
-        ("\"traffic\", where = [\"web\"]", "1.0e11 samples of 1 places"),
-        ("\"flow\", where = [\"web:0\"]", "1.5e11 samples of 1 places"),
+        ("\"traffic\", where = [\"web\"]", "1.0e11 samples at 1 places"),
+        ("\"flow\", where = [\"web:0\"]", "1.5e11 samples at 1 places"),
     ] {
         let often = format!("what = {what}, every = \"1 ps\"");
         refused(&format!("{first}, every = \"10 us\""), &often, "measure.series[0].every", &[samples]);
