@@ -292,7 +292,11 @@ fn what_does_not_fit_together_is_told_with_its_file() {
         (matrix(16), Some(&topo), "m16.cm: it is about 16 hosts and the tree has 8; make them equal"),
         (matrix(200_000), Some(&large), "large.topo: it asks for 200000 hosts and 400000 links"),
         (folder.0.join("absent.cm"), None, "absent.cm: cannot be read"),
-        (folder.file("bad.cm", "Nodes 16\nConnections 1\n0->1 start 0\n"), None, "bad.cm:3: it has no size; write it"),
+        (
+            folder.file("bad.cm", "Nodes 16\nConnections 1\n0->1 start 0\n"),
+            None,
+            "bad.cm:3: its size is missing; write it",
+        ),
         (folder.file("odd.cm", "Nodes 17\nConnections 0\n"), None, "odd.cm: no fat tree has 17 hosts; k^3/4 are"),
     ] {
         let error = htsim::spec(&matrix, topo.map(PathBuf::as_path), "none").unwrap_err().to_string();

@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
 
     fn block(&mut self) -> Result<Option<Block<'a>>, Error> {
         let rest = &self.bytes[self.at..];
-        let cut = "the file ends inside a block; what comes before it can be used";
+        let cut = "the file ends inside a block; the blocks before it can be used";
         let kind = self.u32(rest, 0).ok_or_else(|| self.wrong(cut))?;
         if kind == SECTION {
             let magic = rest.get(8..12).ok_or_else(|| self.wrong(cut))?;
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.wrong("no byte order: a section has the number 0x1A2B3C4D at its byte 8")),
             };
         } else if self.at == 0 {
-            return Err(self.wrong("this is no pcapng file: one starts with the bytes 0A 0D 0D 0A"));
+            return Err(self.wrong("this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A"));
         }
         let len = self.u32(rest, 4).ok_or_else(|| self.wrong(cut))? as usize;
         if len < 12 || !len.is_multiple_of(4) {

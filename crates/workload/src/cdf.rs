@@ -103,7 +103,7 @@ impl Cdf {
                 return Err(error((format!("{} are not two numbers", quote(content.trim())), RIGHT.into())));
             };
             let number = |word: &str| {
-                word.parse::<f64>().map_err(|_| error((format!("{} is no number", quote(word)), RIGHT.into())))
+                word.parse::<f64>().map_err(|_| error((format!("{} is not a number", quote(word)), RIGHT.into())))
             };
             let point = (number(bytes)?, number(percent)?);
             check_point(points.last().copied(), point).map_err(error)?;
@@ -176,10 +176,10 @@ fn check_count(points: usize) -> Result<(), Wrong> {
 
 fn check_point(before: Option<(f64, f64)>, (bytes, percent): (f64, f64)) -> Result<(), Wrong> {
     if !(0.0..=ENDLESS as f64).contains(&bytes) {
-        return Err((format!("{bytes} is no size in bytes"), "sizes are 0 to 2^60".into()));
+        return Err((format!("{bytes} is not a size in bytes"), "sizes are 0 to 2^60".into()));
     }
     if !(0.0..=100.0).contains(&percent) {
-        return Err((format!("{percent} is no percentage"), "percents go from 0 to 100".into()));
+        return Err((format!("{percent} is not a percentage"), "percents go from 0 to 100".into()));
     }
     match before {
         None if percent != 0.0 => Err((
@@ -270,11 +270,11 @@ mod tests {
             ("0 0\n", "f.txt:1:", "1 points"),
             ("0 0\n5\n", "f.txt:2:", "not two numbers"),
             ("0 0\n5 6 7\n", "f.txt:2:", "not two numbers"),
-            ("0 0\nfive 6\n", "f.txt:2:", "\"five\" is no number"),
-            ("0 0\n5 NaN\n", "f.txt:2:", "no percentage"),
-            ("0 0\n5 101\n", "f.txt:2:", "no percentage"),
-            ("0 0\ninf 100\n", "f.txt:2:", "no size"),
-            ("-1 0\n5 100\n", "f.txt:1:", "no size"),
+            ("0 0\nfive 6\n", "f.txt:2:", "\"five\" is not a number"),
+            ("0 0\n5 NaN\n", "f.txt:2:", "not a percentage"),
+            ("0 0\n5 101\n", "f.txt:2:", "not a percentage"),
+            ("0 0\ninf 100\n", "f.txt:2:", "not a size"),
+            ("-1 0\n5 100\n", "f.txt:1:", "not a size"),
             ("0 1\n5 100\n", "f.txt:1:", "first point"),
             ("0 0\n5 50\n4 100\n", "f.txt:3:", "size falls"),
             ("0 0\n5 50\n6 40\n", "f.txt:3:", "percent falls"),

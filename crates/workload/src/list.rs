@@ -34,7 +34,7 @@ impl ListedFlow {
             return Err((format!("host {} sends to itself", self.src), "src and dst differ".into()));
         }
         if !(1..=ENDLESS).contains(&self.bytes) {
-            return Err((format!("{} B is no size of a flow", self.bytes), "sizes are 1 B to 2^60 B".into()));
+            return Err((format!("{} B is not a possible flow size", self.bytes), "sizes are 1 B to 2^60 B".into()));
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Places {
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         if self.rack_of.len() != self.nic_rate.len() {
             let problem = format!("{} racks and {} NIC rates of hosts", self.rack_of.len(), self.nic_rate.len());
-            return Err(WorkloadError::key("network", problem, "each host needs one of both"));
+            return Err(WorkloadError::key("network", problem, "each host needs both"));
         }
         if self.rack_of.len() < 2 {
             let problem = format!("{} hosts", self.rack_of.len());
@@ -95,14 +95,14 @@ impl Load {
         const MAX_SHARE: f64 = 20.0;
         if !(self.share > 0.0 && self.share <= MAX_SHARE) {
             let right = format!("a share is above 0 and at most {MAX_SHARE}; write 0.4 for 40 %");
-            return Err(WorkloadError::key("load.share", format!("{} is no share", self.share), right));
+            return Err(WorkloadError::key("load.share", format!("{} is not a possible share", self.share), right));
         }
         let capacity = match self.of {
             LoadBase::HostLinks => places.host_links.as_bps() as f64,
             LoadBase::ReceiverLink => receivers_bps,
             LoadBase::TorUplinks => {
                 if inter_rack <= 0.0 {
-                    let problem = "no flow of this pattern crosses racks, so none uses a ToR uplink";
+                    let problem = "no flow of this pattern crosses racks, so ToR uplinks are unused";
                     return Err(WorkloadError::key("load.of", problem, "use \"host-links\" or other hosts"));
                 }
                 places.tor_uplinks.as_bps() as f64 / inter_rack

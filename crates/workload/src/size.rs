@@ -123,7 +123,7 @@ fn check_size(key: &'static str, bytes: u64) -> Result<(), WorkloadError> {
     if (1..=ENDLESS).contains(&bytes) {
         return Ok(());
     }
-    Err(WorkloadError::key(key, format!("{bytes} B is no size of a flow"), "sizes are 1 B to 2^60 B"))
+    Err(WorkloadError::key(key, format!("{bytes} B is not a possible flow size"), "sizes are 1 B to 2^60 B"))
 }
 
 #[cfg(test)]

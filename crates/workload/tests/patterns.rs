@@ -133,7 +133,7 @@ fn a_list_gives_its_own_flows() {
     for (bad, says) in [
         (flow(0, 4, 4, 1), "host 4 sends to itself"),
         (flow(0, 1, 13, 1), "no host 13; hosts are 0 to 12"),
-        (flow(0, 1, 2, 0), "0 B is no size"),
+        (flow(0, 1, 2, 0), "0 B is not a possible flow size"),
     ] {
         let error = refusal(Pattern::List(FlowList::new(vec![bad])), &network(13, 10));
         assert!(error.starts_with("pattern.flows: flow 1") && error.contains(says), "{error}");
@@ -196,9 +196,9 @@ fn what_cannot_run_is_refused_with_what_would_be_right() {
     let error = refusal(Pattern::Permutation(permutation(None, Some(Time::from_ps(1)))), &places);
     assert!(error.starts_with("pattern.jitter: "), "{error}");
     let error = refusal(Pattern::Permutation(permutation(Some(vec![1]), None)), &places);
-    assert!(error.starts_with("pattern.hosts: one host alone"), "{error}");
+    assert!(error.starts_with("pattern.hosts: a single host cannot send"), "{error}");
     let error = refusal(Pattern::Long(long(LongFlows::Count(0), Time::ZERO)), &places);
-    assert!(error.starts_with("pattern.count: ") && error.contains("at most 13"), "{error}");
+    assert!(error.starts_with("pattern.count: ") && error.contains("1 to 13 here"), "{error}");
     let error = refusal(Pattern::Long(long(LongFlows::Load(load(2.0, LoadBase::HostLinks)), Time::ZERO)), &places);
     assert!(error.starts_with("load.share: 26 long flows"), "{error}");
     let bad_size = Pattern::AllToAll(AllToAll { hosts: None, size: SizeDistribution::Fixed(0) });
@@ -237,7 +237,7 @@ fn long_flows_one_to_one_keep_the_order_of_the_lists() {
     let expected = traffic(pairs(&hosts)).expected(&places, Time::from_ms(1)).unwrap();
     assert_eq!((expected.flows, expected.inter_rack, expected.payload_bps), (3.0, 1.0, Some(3e10)));
     let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 12]), ..hosts.clone() }), &places);
-    assert!(error.starts_with("pattern.receivers: 2 receivers of 3 senders"), "{error}");
+    assert!(error.starts_with("pattern.receivers: 2 receivers for 3 senders"), "{error}");
     let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 2, 7]), ..hosts }), &places);
     assert!(error.starts_with("pattern.receivers: host 2 would send to itself"), "{error}");
 }
@@ -350,16 +350,22 @@ fn queries_that_cannot_run_are_refused() {
     refused(|q| q.clients = Some(vec![]), "pattern.clients: no host is given");
     refused(|q| q.clients = Some(vec![13]), "pattern.clients: there is no host 13");
     refused(|q| q.servers = Some(vec![1, 1]), "pattern.servers: host 1 is named twice");
-    refused(|q| q.servers = Some(vec![4]), "pattern.servers: host 4 has no server but itself");
-    refused(|q| q.degree = Some(0), "pattern.degree: 0 different servers, where host 4 has 2 to ask; it is 1 to 2");
+    refused(|q| q.servers = Some(vec![4]), "pattern.servers: host 4 has no server other than itself");
+    refused(
+        |q| q.degree = Some(0),
+        "pattern.degree: 0 different servers, but host 4 has 2 possible ones; it is 1 to 2",
+    );
     refused(|q| q.degree = Some(3), "pattern.degree: 3 different");
-    refused(|q| q.rounds = 0, "pattern.rounds: no client asks");
-    refused(|q| q.rounds = u32::MAX, "pattern.rounds: that makes 4.3e9 queries with 1.3e10 waits; lower it");
-    refused(|q| q.request = 0, "pattern.request: 0 B is no size");
+    refused(|q| q.rounds = 0, "pattern.rounds: no client sends a request");
+    refused(|q| q.rounds = u32::MAX, "pattern.rounds: that makes 4.3e9 queries with 1.3e10 triggers; lower it");
+    refused(|q| q.request = 0, "pattern.request: 0 B is not a possible request size");
     refused(|q| q.request = ENDLESS, "pattern.request: ");
     refused(|q| q.response = Response::Total(1), "pattern.total: 1 B cannot be 2 responses; each response has 1 B");
     refused(|q| q.response = Response::Each(SizeDistribution::Fixed(0)), "size.fixed: 0 B");
-    refused(|q| q.response = Response::Each(SizeDistribution::Fixed(ENDLESS)), "size: a response that never ends");
+    refused(
+        |q| q.response = Response::Each(SizeDistribution::Fixed(ENDLESS)),
+        "size: a query with an endless response",
+    );
     refused(|q| q.service_time = [Time::from_us(3), Time::from_us(2)], "pattern.service_time: 3 us is above 2 us");
     refused(|q| q.think_time = Time::NEVER, "pattern.think_time: ");
     refused(|q| q.jitter = Time::from_s(1_000_000), "pattern.jitter: 1000000 s is longer than any run");

@@ -26,8 +26,7 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
         let odd = topology.links.iter().find(|link| ![25, 50, 100, 200, 400].contains(&(link.rate / 1_000_000_000)));
         if let Some(link) = odd {
             // The rate of a hop is a number of one of five rates in its telemetry.
-            let odd =
-                format!("telemetry there has no word for {} b/s: it is for 25, 50, 100, 200, 400 Gb/s", link.rate);
+            let odd = format!("its telemetry cannot encode {} b/s, only 25, 50, 100, 200 and 400 Gb/s", link.rate);
             warnings.push(Warning { file: config.topology_file.clone(), line: 0, what: odd });
         }
     }
@@ -38,7 +37,7 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
             return Err(of_flows(format!("flow {} starts before flow {at}; sort by start", at + 1)));
         }
         if !parts.joined(flow.src, flow.dst) {
-            let what = format!("flow {}: no path leads from host {} to host {}", at + 1, flow.src, flow.dst);
+            let what = format!("flow {}: there is no path from host {} to host {}", at + 1, flow.src, flow.dst);
             return Err(of_flows(what));
         }
     }
@@ -92,7 +91,7 @@ fn check_ports(flows: &[Flow]) -> Result<(), String> {
     pairs.sort_unstable();
     match pairs.iter().zip(&pairs[PORTS..]).find(|(first, last)| first == last) {
         Some(((src, dst), _)) => {
-            Err(format!("more than {PORTS} flows from host {src} to host {dst}; there are no more source ports"))
+            Err(format!("more than {PORTS} flows from host {src} to host {dst}, as many as there are source ports"))
         }
         None => Ok(()),
     }

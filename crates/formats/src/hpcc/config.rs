@@ -80,7 +80,7 @@ impl Config {
             if let Some(comment) = reader.skip_explanation(word) {
                 if let Some(key) = comment.filter(|_| !commented) {
                     commented = true;
-                    let odd = format!("{key} stands in a comment, but that simulator would read it all the same");
+                    let odd = format!("{key} is in a comment, but that simulator would read it anyway");
                     reader.warnings.push(reader.words.warning(word.line, odd));
                 }
                 continue;
@@ -91,7 +91,7 @@ impl Config {
             };
             let first = core::mem::replace(&mut reader.lines[key], word.line);
             if first != 0 && !core::mem::replace(&mut again[key], true) {
-                let odd = format!("{} is there twice (first in line {first}); the last one counts", KEYS[key].name);
+                let odd = format!("{} is listed twice (first in line {first}); the last one counts", KEYS[key].name);
                 reader.warnings.push(reader.words.warning(word.line, odd));
             }
             reader.value(KEYS[key].name)?;
@@ -292,7 +292,12 @@ impl<'a> Reader<'a> {
         };
         match c.cc_mode {
             1 | 3 | 7 | 8 => {}
-            10 => return fail("CC_MODE", "is 10, HPCC-PINT, which is not built; 3 is HPCC with full telemetry".into()),
+            10 => {
+                return fail(
+                    "CC_MODE",
+                    "is 10, HPCC-PINT, which is not implemented; 3 is HPCC with full telemetry".into(),
+                );
+            }
             mode => return fail("CC_MODE", format!("is {mode}; it is 1 DCQCN, 3 HPCC, 7 TIMELY or 8 DCTCP")),
         }
         for (key, path) in [("TOPOLOGY_FILE", &c.topology_file), ("FLOW_FILE", &c.flow_file)] {
@@ -319,10 +324,7 @@ impl<'a> Reader<'a> {
             return fail("HAS_WIN", "is 0, and HPCC divides by its window; give 1".into());
         }
         if c.l2_ack_interval == 0 {
-            return fail(
-                "L2_ACK_INTERVAL",
-                "is 0: no ACK is ever taken and no flow ends; 1 is an ACK per packet".into(),
-            );
+            return fail("L2_ACK_INTERVAL", "is 0: no ACK is accepted and no flow ends; 1 is an ACK per packet".into());
         }
         if c.l2_chunk_size == 0 && (c.l2_back_to_zero || c.l2_ack_interval > 1) {
             return fail("L2_CHUNK_SIZE", "is 0, and chunks are divided by it; the usual is 4000".into());
@@ -346,7 +348,7 @@ impl<'a> Reader<'a> {
             }
         }
         if !missing.is_empty() {
-            let odd = format!("that simulator's defaults stand for what is missing: {}", missing.join(", "));
+            let odd = format!("that simulator's defaults are used for the missing keys: {}", missing.join(", "));
             self.warnings.push(self.words.warning(0, odd));
         }
         if !idle.is_empty() {

@@ -39,7 +39,8 @@ pub fn read_flows(file: &str, text: &[u8], topology: Option<&Topology>) -> Resul
     }
     let mut warnings = Vec::new();
     if let Some(word) = words.next() {
-        let odd = format!("{} and what follows is not read: the first line says {count} flows", quote(word.bytes));
+        let odd =
+            format!("{} and the rest of the file are ignored: the first line says {count} flows", quote(word.bytes));
         warnings.push(words.warning(word.line, odd));
     }
     Ok((flows, warnings))
@@ -87,9 +88,9 @@ fn too_few(words: &Words<'_>, count_word: &[u8], count: u64, there: u64) -> Erro
     let digits = there.to_string();
     // Its generator writes an estimate first and the true count over it, so digits of a longer estimate stay behind.
     if count_word.len() > digits.len() && count_word.starts_with(digits.as_bytes()) {
-        let why = "a traffic generator left old digits behind when it wrote the count over its estimate";
+        let why = "the traffic generator overwrote its estimate with a shorter count";
         return words.error(1, format!("{what}: {why}; write {there}"));
     }
-    let there_it = "that simulator would start the last flow again for each one that is missing";
+    let there_it = "that simulator would start the last flow again for each missing one";
     words.error(1, format!("{what}; {there_it}"))
 }

@@ -53,7 +53,7 @@ impl SizeCdf {
                 return Err(error(format!("{} are not two numbers; {RIGHT}", quote(content))));
             };
             let number =
-                |word: &[u8]| real(word).ok_or_else(|| error(format!("{} is no number; {RIGHT}", quote(word))));
+                |word: &[u8]| real(word).ok_or_else(|| error(format!("{} is not a number; {RIGHT}", quote(word))));
             let (bytes, percent) = (number(bytes.bytes)?, number(percent.bytes)?);
             if !(0.0..=u32::MAX as f64).contains(&bytes) {
                 return Err(error(format!("a size of {bytes} bytes; sizes are 0 to {}", u32::MAX)));

@@ -223,13 +223,13 @@ fn address(words: &Words<'_>, word: Word<'_>, right: &str) -> Result<u32, Error>
     let text = core::str::from_utf8(word.bytes).unwrap_or("-");
     match u32::from_str_radix(text, 16) {
         Ok(ip) if !text.starts_with('+') => Ok(ip),
-        _ => Err(words.error(word.line, format!("{} is no address; {right}", quote(word.bytes)))),
+        _ => Err(words.error(word.line, format!("{} is not an address; {right}", quote(word.bytes)))),
     }
 }
 
 fn at_end(words: &mut Words<'_>, right: &str) -> Result<(), Error> {
     match words.next() {
-        Some(word) => Err(words.error(word.line, format!("{} is too much; {right}", quote(word.bytes)))),
+        Some(word) => Err(words.error(word.line, format!("{} is superfluous; {right}", quote(word.bytes)))),
         None => Ok(()),
     }
 }

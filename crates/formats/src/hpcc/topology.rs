@@ -22,7 +22,7 @@ impl Topology {
         // Nothing is allocated before the file has shown that it has room for what it claims.
         let line = words.line();
         if nodes > MAX_NODES as u64 {
-            return Err(words.error(line, format!("{nodes} nodes; addresses are for {MAX_NODES} of them")));
+            return Err(words.error(line, format!("{nodes} nodes; addresses exist for {MAX_NODES}")));
         }
         if switches > nodes {
             return Err(words.error(line, format!("{switches} switches among {nodes} nodes")));
@@ -51,7 +51,7 @@ impl Topology {
             topology.links.push(link);
         }
         if let Some(word) = words.next() {
-            let odd = format!("{} and what follows is not read: there are {links} links", quote(word.bytes));
+            let odd = format!("{} and the rest of the file are ignored: there are {links} links", quote(word.bytes));
             warnings.push(words.warning(word.line, odd));
         }
         topology.check_nodes().map_err(|what| words.error(0, what))?;
@@ -105,7 +105,7 @@ impl Topology {
     pub(super) fn check_nodes(&self) -> Result<(), String> {
         let nodes = self.is_switch.len();
         if nodes > MAX_NODES {
-            return Err(format!("{nodes} nodes; addresses are for {MAX_NODES} of them"));
+            return Err(format!("{nodes} nodes; addresses exist for {MAX_NODES}"));
         }
         let mut ports = vec![0u32; nodes];
         for link in &self.links {
@@ -117,7 +117,7 @@ impl Topology {
             match (self.is_switch[id], *ports) {
                 (false, 0) => return Err(format!("node {id} is a host without a link; take it out or connect it")),
                 // That simulator's tables have 257 ports, of which 0 is not used.
-                (_, 257..) => return Err(format!("node {id} has {ports} links; there is room for 256")),
+                (_, 257..) => return Err(format!("node {id} has {ports} links; at most 256 are possible")),
                 _ => {}
             }
         }

@@ -177,7 +177,7 @@ impl Matrix {
                 };
                 if *count > most {
                     let what =
-                        format!("trigger {id} is activated once more than the {most} that it fires at; {instead}");
+                        format!("trigger {id} is activated more often than {most} times, at which it fires; {instead}");
                     return Err((c.line, what));
                 }
             }
@@ -248,7 +248,7 @@ impl Reader {
             "trigger" => {
                 let trigger = trigger(line, words)?;
                 if !self.trigger_ids.insert(trigger.id) {
-                    return Err(format!("trigger {} is there twice; give each its own id", trigger.id));
+                    return Err(format!("trigger {} is listed twice; give each its own id", trigger.id));
                 }
                 self.triggers.push(trigger);
             }
@@ -266,9 +266,9 @@ impl Reader {
             return Err(format!("{} is not known; {right}", quote(first)));
         }
         if !(self.connections.is_empty() && self.triggers.is_empty() && self.failures.is_empty()) {
-            return Err(format!("{first} stands behind what it is about; write it at the top"));
+            return Err(format!("{first} comes after the lines that it is about; write it at the top"));
         }
-        let twice = format!("{first} is there twice; leave one out");
+        let twice = format!("{first} is listed twice; leave one out");
         match count {
             Some(i) if self.counts[i].is_some() => Err(twice),
             Some(i) => {
@@ -337,7 +337,9 @@ fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
             "recv_done_trigger" => c.recv_done = Some(id()?),
             "prio" => c.priority = Some(number32(name, value, 0, MOST)?),
             "msg" | "addon" => {
-                return Err(format!("{name} is a word of some htsim only and has no counterpart here; leave it out"));
+                return Err(format!(
+                    "{name} exists only in some versions of htsim and has no counterpart here; leave it out"
+                ));
             }
             _ => {
                 let right = "known: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio";
@@ -345,8 +347,8 @@ fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
             }
         }
     }
-    c.start = start.ok_or("nothing says when it starts; add \"start 0\" or a trigger")?;
-    c.bytes = bytes.ok_or("it has no size; write it like \"size 2000000\"")?;
+    c.start = start.ok_or("its start is missing; add \"start 0\" or a trigger")?;
+    c.bytes = bytes.ok_or("its size is missing; write it like \"size 2000000\"")?;
     Ok(c)
 }
 

@@ -46,7 +46,7 @@ pub fn fuzz_topo(bytes: &[u8]) {
 fn lines<'a>(bytes: &'a [u8], file: &str) -> Result<impl Iterator<Item = (u32, Vec<&'a str>)>, Error> {
     let text = core::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u32;
-        Error { file: file.into(), line, what: "this is no text; save the file as UTF-8".into() }
+        Error { file: file.into(), line, what: "this is not a text file; save the file as UTF-8".into() }
     })?;
     let words = |line: &'a str| line.split('#').next().unwrap_or("").split_ascii_whitespace().collect::<Vec<_>>();
     let lines = text.trim_start_matches('\u{feff}').lines().zip(1..);
@@ -62,7 +62,7 @@ fn quote(word: &str) -> String {
 /// A whole number from `min` to `max`.
 fn number(name: &str, word: Option<&&str>, min: u64, max: u64) -> Result<u64, Wrong> {
     let Some(word) = word else {
-        return Err(format!("{name} has no value; write a whole number behind it"));
+        return Err(format!("{name} has no value; write a whole number after it"));
     };
     let value = word.parse().ok().filter(|value| (min..=max).contains(value));
     value.ok_or_else(|| format!("{name} {} is not possible; it is a whole number from {min} to {max}", quote(word)))

@@ -186,13 +186,13 @@ impl Reader {
                 self.current = tier as usize;
                 self.seen.clear();
                 if self.tiers[self.current].is_some() {
-                    return Err(format!("tier {tier} is there twice; leave one out"));
+                    return Err(format!("tier {tier} is listed twice; leave one out"));
                 }
                 self.tiers[self.current] = Some(Tier { line, bundle: 1, ..Tier::default() });
             }
             "nodes" | "tiers" | "podsize" => {
                 if self.tiers.iter().any(Option::is_some) {
-                    return Err(format!("{} stands behind a tier; write it at the top", words[0]));
+                    return Err(format!("{} comes after a tier; write it at the top", words[0]));
                 }
                 let (slot, min, max) = match key.as_str() {
                     "nodes" => (&mut self.nodes, 2, MOST),
@@ -201,7 +201,7 @@ impl Reader {
                 };
                 let value = only(words, min, max)?;
                 if slot.replace(value).is_some() {
-                    return Err(format!("{} is there twice; leave one out", words[0]));
+                    return Err(format!("{} is listed twice; leave one out", words[0]));
                 }
             }
             key => self.tier(key, words)?,
@@ -218,11 +218,11 @@ impl Reader {
             return Err(format!("{} belongs to a tier; write \"Tier 0\" above it", words[0]));
         };
         if self.seen.iter().any(|seen| seen == key) {
-            return Err(format!("{} is there twice in this tier; leave one out", words[0]));
+            return Err(format!("{} is listed twice in this tier; leave one out", words[0]));
         }
         self.seen.push(key.to_string());
         if self.current == 2 && matches!(key, "radix_up" | "queue_up") {
-            return Err(format!("nothing is above tier 2; leave {} out", words[0]));
+            return Err(format!("there is no tier above tier 2; leave {} out", words[0]));
         }
         if words.len() > 2 {
             return only(words, 0, MOST).map(|_| ());

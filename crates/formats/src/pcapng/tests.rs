@@ -125,7 +125,7 @@ fn other_byte_orders_units_and_blocks_are_read() {
 #[test]
 fn what_is_no_capture_is_told() {
     let tell = |bytes: &[u8]| Reader::new("x.pcapng", bytes).last().unwrap().unwrap_err().to_string();
-    assert!(tell(b"a,b,c\n1,2,3\n").contains("x.pcapng: byte 0: this is no pcapng file"));
+    assert!(tell(b"a,b,c\n1,2,3\n").contains("x.pcapng: byte 0: this is not a pcapng file"));
     assert!(tell(&[0x0A, 0x0D, 0x0D, 0x0A, 0, 0, 0, 0, 1, 2, 3, 4]).contains("no byte order"));
     let (mut bytes, _) = capture(1 << 20, 1);
     let end = bytes.len();

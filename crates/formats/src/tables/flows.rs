@@ -73,19 +73,18 @@ impl<'a> FlowTable<'a> {
         let wrong = |what: String| self.csv.error(line, what);
         let shown = |at: usize| quote(fields[at].as_bytes());
         let bytes = fields[self.bytes].parse().map_err(|_| {
-            wrong(format!("bytes {} is no whole number; write the size in bytes, like 8000", shown(self.bytes)))
+            wrong(format!("bytes {} is not a whole number; write the size in bytes, like 8000", shown(self.bytes)))
         })?;
         let (at, unit) = self.start;
         let start = format!("{} {unit}", fields[at]).parse().map_err(|_| {
-            wrong(format!("start {} is no time in {unit}; write it like 12.5, with whole picoseconds", shown(at)))
+            wrong(format!("start {} is not a time in {unit}; write it like 12.5, with whole picoseconds", shown(at)))
         })?;
-        let group =
-            match self.group {
-                Some(at) if !fields[at].is_empty() => Some(fields[at].parse().map_err(|_| {
-                    wrong(format!("group {} is no number; write it like 3, or leave it empty", shown(at)))
-                })?),
-                _ => None,
-            };
+        let group = match self.group {
+            Some(at) if !fields[at].is_empty() => Some(fields[at].parse().map_err(|_| {
+                wrong(format!("group {} is not a number; write it like 3, or leave it empty", shown(at)))
+            })?),
+            _ => None,
+        };
         Ok(FlowRow { line, src: fields[self.src], dst: fields[self.dst], bytes, start, group })
     }
 }

@@ -119,7 +119,7 @@ impl LinkTable {
         let warning = alike(&hosts, &switches).map(|(host, switch)| {
             let what = format!(
                 "\"{host}\" is linked to one node and counts as a host, \"{switch}\" to {} and counts as a switch; if \
-                 that is not so, say in a table of nodes which are hosts",
+                 this is wrong, list the hosts in a table of nodes",
                 neighbours[switch].len()
             );
             Warning { file: file.into(), line: 0, what }

@@ -63,11 +63,11 @@ impl<'a> Csv<'a> {
         self.error(self.line, format!("{problem}: the file has {}; it needs {needs}{separated}", list(&self.columns)))
     }
 
-    /// Refuses a column that is there twice; of those that are not `known` nobody reads any.
+    /// Refuses a column that is listed twice; of those that are not `known` nobody reads any.
     fn check_twice(&self, known: &[&str]) -> Result<(), Error> {
         let twice = |name: &&&str| self.columns.iter().filter(|column| *column == *name).count() > 1;
         match known.iter().find(twice) {
-            Some(name) => Err(self.error(self.line, format!("column {name} is there twice; leave one out"))),
+            Some(name) => Err(self.error(self.line, format!("column {name} is listed twice; leave one out"))),
             None => Ok(()),
         }
     }

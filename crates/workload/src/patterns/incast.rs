@@ -43,8 +43,7 @@ impl Incast {
         let pairs = self.hosts.receiver_first(places)?;
         let (receiver, senders) = pairs.fewest_partners();
         if self.degree == 0 || self.degree as usize > senders {
-            let problem =
-                format!("{} different senders, where host {receiver} has {senders} to receive from", self.degree);
+            let problem = format!("{} different senders, but host {receiver} has {senders} possible ones", self.degree);
             return Err(WorkloadError::key("pattern.degree", problem, format!("it is 1 to {senders} here")));
         }
         let per_second = match &self.arrivals {

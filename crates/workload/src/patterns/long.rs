@@ -41,12 +41,14 @@ impl Long {
         let receivers = in_order("pattern.receivers", self.hosts.receivers.as_deref(), places)?;
         let refuse = |problem, right| Err(WorkloadError::key("pattern.receivers", problem, right));
         if senders.len() != receivers.len() {
-            let problem = format!("{} receivers of {} senders", receivers.len(), senders.len());
-            return refuse(problem, "one to one, each sender needs a receiver of its own");
+            let problem = format!("{} receivers for {} senders", receivers.len(), senders.len());
+            return refuse(problem, "with one-to-one pairs each sender needs its own receiver");
         }
         let pairs: Vec<(u32, u32)> = senders.into_iter().zip(receivers).collect();
         match pairs.iter().find(|(src, dst)| src == dst) {
-            Some((host, _)) => refuse(format!("host {host} would send to itself"), "give it another place in one list"),
+            Some((host, _)) => {
+                refuse(format!("host {host} would send to itself"), "change its position in one of the lists")
+            }
             None => Ok(pairs),
         }
     }
@@ -66,8 +68,9 @@ impl Long {
             LongFlows::OneToOne => ("pattern.count", pairs.choosers() as f64),
         };
         if count < 1.0 || count > pairs.choosers() as f64 {
-            let problem = format!("{count} long flows from different senders, of which there are {}", pairs.choosers());
-            return Err(WorkloadError::key(key, problem, format!("at least 1 and at most {} fit", pairs.choosers())));
+            let problem =
+                format!("{count} long flows from different senders, but there are {} senders", pairs.choosers());
+            return Err(WorkloadError::key(key, problem, format!("it is 1 to {} here", pairs.choosers())));
         }
         Ok((pairs, count as usize))
     }

@@ -32,8 +32,12 @@ fn check_overlap(jitter: Time, flows_per_second: f64) -> Result<(), WorkloadErro
     if overlap <= MAX_OVERLAP {
         return Ok(());
     }
-    let problem = format!("within {jitter} about {overlap:.0} flows start");
-    Err(WorkloadError::key("pattern.jitter", problem, format!("keep it to {MAX_OVERLAP:.0}, with less jitter or load")))
+    let problem = format!("about {overlap:.0} flows start within {jitter}");
+    Err(WorkloadError::key(
+        "pattern.jitter",
+        problem,
+        format!("at most {MAX_OVERLAP:.0} are possible; lower the jitter or the load"),
+    ))
 }
 
 /// An interval of events must not be zero.
@@ -41,5 +45,9 @@ fn check_every(every: Time) -> Result<(), WorkloadError> {
     if every > Time::ZERO && every.is_some() {
         return Ok(());
     }
-    Err(WorkloadError::key("pattern.every", format!("{every} is no interval"), "write one above 0, like \"1 ms\""))
+    Err(WorkloadError::key(
+        "pattern.every",
+        format!("{every} is not a possible interval"),
+        "write one above 0, like \"1 ms\"",
+    ))
 }

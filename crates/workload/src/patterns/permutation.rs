@@ -86,7 +86,7 @@ impl Permutation {
 pub(super) fn several(key: &'static str, hosts: Option<&[u32]>, places: &Places) -> Result<Vec<u32>, WorkloadError> {
     let hosts = resolve(key, hosts, places)?;
     if hosts.len() < 2 {
-        return Err(WorkloadError::key(key, "one host alone cannot send", "name at least two"));
+        return Err(WorkloadError::key(key, "a single host cannot send", "name at least two"));
     }
     Ok(hosts)
 }

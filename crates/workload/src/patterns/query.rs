@@ -81,25 +81,29 @@ impl Query {
         let of_clients = || plan.clients.iter().map(|client| (*client, plan.servers_of(*client)));
         let (client, fewest) = of_clients().min_by_key(|c| c.1).unwrap_or((0, 0));
         if fewest == 0 {
-            return fail("pattern.servers", format!("host {client} has no server but itself"), "name other hosts");
+            return fail(
+                "pattern.servers",
+                format!("host {client} has no server other than itself"),
+                "name other hosts",
+            );
         }
         if self.degree.is_some_and(|degree| degree == 0 || degree as usize > fewest) {
             let problem = format!(
-                "{} different servers, where host {client} has {fewest} to ask",
+                "{} different servers, but host {client} has {fewest} possible ones",
                 self.degree.unwrap_or_default()
             );
             return fail("pattern.degree", problem, &format!("it is 1 to {fewest} here"));
         }
         if self.rounds == 0 {
-            return fail("pattern.rounds", "no client asks anything".into(), "ask at least once");
+            return fail("pattern.rounds", "no client sends a request".into(), "at least 1 is needed");
         }
         if !(1..ENDLESS).contains(&self.request) {
-            let problem = format!("{} B is no size of a request", self.request);
+            let problem = format!("{} B is not a possible request size", self.request);
             return fail("pattern.request", problem, "requests have 1 B or more");
         }
         match &self.response {
             Response::Each(SizeDistribution::Fixed(ENDLESS)) => {
-                return fail("size", "a response that never ends ends no query".into(), "give it a size");
+                return fail("size", "a query with an endless response never completes".into(), "give it a size");
             }
             Response::Each(size) => size.check()?,
             Response::Total(total) => {
@@ -126,7 +130,7 @@ impl Query {
         let queries = plan.clients.len() as f64 * f64::from(self.rounds);
         let triggers = of_clients().map(|c| self.degree_of(c.1) as f64 + 1.0).sum::<f64>() * f64::from(self.rounds);
         if queries >= f64::from(NO_GROUP) || triggers >= f64::from(u32::MAX) {
-            let problem = format!("that makes {queries:.1e} queries with {triggers:.1e} waits");
+            let problem = format!("that makes {queries:.1e} queries with {triggers:.1e} triggers");
             return fail("pattern.rounds", problem, "lower it, or ask fewer servers");
         }
         Ok(plan)

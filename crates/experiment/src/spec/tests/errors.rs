@@ -355,8 +355,13 @@ fn shares_too_small_for_what_they_promise() {
 #[test]
 fn impossible_traffic() {
     refused("degree = 5", "degree = 16", "traffic[0].pattern.degree", &["16 different senders", "1 to 15"]);
-    refused("share = 0.1,", "share = 40,", "traffic[2].load.share", &["40 is no share", "0.4 for 40 %"]);
-    refused("\"2 KB\", \"4 KB\", \"8 KB\"", "\"0 KB\"", "traffic[0].size.uniform_of", &["0 B is no size"]);
+    refused("share = 0.1,", "share = 40,", "traffic[2].load.share", &["40 is not a possible share", "0.4 for 40 %"]);
+    refused(
+        "\"2 KB\", \"4 KB\", \"8 KB\"",
+        "\"0 KB\"",
+        "traffic[0].size.uniform_of",
+        &["0 B is not a possible flow size"],
+    );
     refused("{ cdf = \"WebSearch\" }", "{ uniform = [\"2 KB\", \"1 KB\"] }", "traffic[2].size.uniform[1]", &["swap"]);
     refused(
         "{ cdf = \"WebSearch\" }",
@@ -419,23 +424,28 @@ fn impossible_traffic() {
     refused_at(long, &pairs(", inter_rack_only = true"), "one-to-one", &key("pattern.inter_rack_only"), &["no pairs"]);
     refused_at(long, &pairs(""), "one-to-one", &key("pattern.receivers"), &["host 0 would send to itself"]);
     let uneven = pairs(", senders = [\"h1\", \"h2\"], receivers = [\"h3\"]");
-    refused_at(long, &uneven, "one-to-one", &key("pattern.receivers"), &["1 receivers of 2 senders"]);
+    refused_at(long, &uneven, "one-to-one", &key("pattern.receivers"), &["1 receivers for 2 senders"]);
 }
 
 #[test]
 fn impossible_queries() {
     let asks = |key: &str| format!("traffic[3].{key}");
     let pattern = |key: &str| asks(&format!("pattern.{key}"));
-    refused("rounds = 10, ", "rounds = 0, ", &pattern("rounds"), &["no client asks", "at least once"]);
+    refused("rounds = 10, ", "rounds = 0, ", &pattern("rounds"), &["no client sends a request", "at least once"]);
     refused_at("rounds = 10, ", "", "kind = \"query\"", &pattern("rounds"), &["missing", "a whole number"]);
-    refused("rounds = 10,", "rounds = 10, degree = 3,", &pattern("degree"), &["has 2 to ask", "1 to 2"]);
-    refused("\"h7\", \"h2\"", "\"h1\"", &pattern("servers"), &["host 1 has no server but itself"]);
+    refused("rounds = 10,", "rounds = 10, degree = 3,", &pattern("degree"), &["has 2 possible ones", "1 to 2"]);
+    refused("\"h7\", \"h2\"", "\"h1\"", &pattern("servers"), &["host 1 has no server other than itself"]);
     refused("\"h7\", \"h2\"", "\"h77\"", &pattern("servers[0]"), &["no host \"h77\"", "did you mean"]);
     refused("clients = [\"h1\"]", "clients = [\"x\"]", &pattern("clients[0]"), &["no host \"x\""]);
     refused("total = \"1 MB\"", "total = \"1 B\"", &pattern("total"), &["1 B cannot be 2 responses"]);
     refused("[\"1 us\", \"2 us\"]", "[\"3 us\", \"2 us\"]", &pattern("service_time"), &["3 us is above 2 us"]);
     refused("[\"1 us\", \"2 us\"]", "\"1\"", &pattern("service_time"), &["5 us"]);
-    refused("rounds = 10,", "rounds = 10, request = \"0 B\",", &pattern("request"), &["0 B is no size"]);
+    refused(
+        "rounds = 10,",
+        "rounds = 10, request = \"0 B\",",
+        &pattern("request"),
+        &["0 B is not a possible request size"],
+    );
     refused("rounds = 10,", "rounds = 10, think_time = \"1000000 s\",", &pattern("think_time"), &["at most 864000 s"]);
     let tcp = "tcp = { min_rto";
     refused_at(
@@ -449,7 +459,7 @@ fn impossible_queries() {
     refused_on(", total = \"1 MB\"", "", header, &asks("size"), &["missing", "fixed"]);
     let endless = EXAMPLE.replace(", total = \"1 MB\"", "").replace(tcp, "size = \"endless\"\ntcp = { min_rto");
     let shown = checked(&endless).unwrap_err().to_string();
-    assert!(shown.contains("traffic[3].size: a response that never ends ends no query"), "{shown}");
+    assert!(shown.contains("traffic[3].size: a query with an endless response never completes"), "{shown}");
     let load = "load = { share = 0.5, of = \"host-links\" }\ntcp = { min_rto";
     refused_at(tcp, load, "share = 0.5", &asks("load"), &["sets its own load"]);
     // All messages of a run are kept.
@@ -563,7 +573,7 @@ fn impossible_measures() {
         "class = \"bulk\"\nstart = \"1 s\"",
         "start",
         "traffic[1].start",
-        &["has ended at 55 ms"],
+        &["after the end of the measured window at 55 ms"],
     );
 }
 

@@ -59,7 +59,7 @@ impl Poisson<'_> {
             return Err(format!("about {expected:.0} flows; shorten the traffic to at most {MAX_FLOWS:.0}"));
         }
         if start.checked_add(duration).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(format!("traffic until {start} + {duration} ns, which no clock holds"));
+            return Err(format!("traffic until {start} + {duration} ns, beyond the range of the clock"));
         }
         let mut arrivals = Vec::with_capacity(expected as usize);
         for src in 0..hosts {

@@ -113,7 +113,7 @@ pub fn star(hosts: u32, rate: u64, delay: u64) -> Result<Topology, String> {
 fn nodes(hosts: u32, nodes: u32) -> Result<Topology, String> {
     let topology = Topology { is_switch: Vec::new(), links: Vec::new() };
     if nodes as usize > crate::hpcc::topology::MAX_NODES {
-        return Err(format!("{nodes} nodes; addresses are for {}", crate::hpcc::topology::MAX_NODES));
+        return Err(format!("{nodes} nodes; addresses exist for {}", crate::hpcc::topology::MAX_NODES));
     }
     Ok(Topology { is_switch: (0..nodes).map(|id| id >= hosts).collect(), ..topology })
 }
