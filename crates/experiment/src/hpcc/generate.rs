@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// A fat tree of switches with `k` ports.
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
     let topology = FatTree::k_ary(k, link_rate(rate)?, link_delay(delay)?).topology();
     let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even and at least 2"))?;
@@ -30,7 +30,7 @@ pub fn hpcc_320() -> Result<String, String> {
 /// Hosts around one switch.
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
     if hosts < 2 {
         return Err(format!("--hosts {hosts}: a star has 2 to 256 hosts"));
@@ -94,7 +94,7 @@ impl Hosts {
     /// Poisson arrivals with a load over a time. The default bandwidth is that of the topology's hosts.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn poisson(
         &self,
         sizes: &SizeCdf,
@@ -128,7 +128,7 @@ impl Hosts {
     /// Every host sends one flow and receives one.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn permutation(&self, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
         Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("--start", start)?, seed)?))
     }
@@ -136,7 +136,7 @@ impl Hosts {
     /// Random hosts send to one host, given by its id.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn incast(&self, receiver: u32, senders: u32, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
         let Ok(number) = self.ids.binary_search(&receiver) else {
             return Err(format!(

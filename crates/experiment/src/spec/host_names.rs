@@ -32,7 +32,7 @@ impl HostNames {
     /// The number of a host given by name or number.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn find(&self, text: &str) -> Result<u32, (String, String)> {
         let as_number = || text.parse::<u64>().ok().filter(|_| !self.numbers_are_names);
         if let Some(number) = as_number() {
@@ -52,7 +52,7 @@ impl HostNames {
     /// The same for a column of whole numbers.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn find_number(&self, number: u64) -> Result<u32, (String, String)> {
         if self.numbers_are_names { self.find(&number.to_string()) } else { self.numbered(number) }
     }

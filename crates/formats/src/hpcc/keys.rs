@@ -1,11 +1,11 @@
-//! The keys of a configuration: which schemes they concern, and what it means to leave them out.
+//! The keys of a configuration: the schemes that they affect, and their defaults.
 
 /// A key.
 pub(super) struct Key {
     pub(super) name: &'static str,
     /// The `CC_MODE`s under which it has an effect.
     pub(super) modes: &'static [u32],
-    /// What its absence means, where that is likely not meant.
+    /// The effect of its absence, if that is probably a mistake.
     pub(super) missing: &'static str,
 }
 
@@ -18,7 +18,7 @@ const fn key(name: &'static str, modes: &'static [u32]) -> Key {
     Key { name, modes, missing: "" }
 }
 
-/// A key that one would miss.
+/// A key whose absence is probably a mistake.
 const fn wanted(name: &'static str, modes: &'static [u32], missing: &'static str) -> Key {
     Key { name, modes, missing }
 }
@@ -77,7 +77,7 @@ pub(super) const KEYS: &[Key] = &[
     key("LINK_DELAY", NONE),
 ];
 
-/// The key that a word is most likely meant to be, if any is near.
+/// The most similar key to a word, if any is close.
 pub(super) fn nearest(word: &[u8]) -> Option<&'static str> {
     if word.len() > 40 {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn nearest(word: &[u8]) -> Option<&'static str> {
     (near.0 <= (word.len() / 3).max(1)).then_some(near.1)
 }
 
-/// Letters to change, add or take out.
+/// Edit distance: letters to change, add or remove.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
