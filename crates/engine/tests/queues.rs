@@ -31,7 +31,9 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn calendar_and_heap_give_the_same_order(seed: u64, spacing in 0u64..10_000, horizon in 0u64..10_000_000, steps in steps()) {
+    fn calendar_and_heap_give_the_same_order(
+        seed: u64, spacing in 0u64..10_000, horizon in 0u64..10_000_000, steps in steps(),
+    ) {
         let mut calendar = CalendarQueue::new(seed, Time::from_ps(spacing), Time::from_ps(horizon));
         let mut heap = HeapQueue::new(seed);
         let mut now = 0;
@@ -91,8 +93,8 @@ fn ties_favour_no_source() {
     assert!(first.iter().all(|n| (850..1150).contains(n)), "{first:?}");
 }
 
-/// Buckets with one event, two, as many as are sorted by counting, and more; in one case an instant each, of so many events that half
-/// a word of the hash does not tell all apart.
+/// Buckets with one event, two, as many as are sorted by counting, and more; in one case an instant each, of so many
+/// events that half a word of the hash does not tell all apart.
 #[test]
 fn crowded_instants_come_in_the_same_order_as_from_a_heap() {
     for (spacing, instants) in [(1, 200), (2048, 2000), (1_000_000, 200)] {

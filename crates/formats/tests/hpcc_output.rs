@@ -53,9 +53,9 @@ fn what_is_wrong_has_its_line() {
     let good = "0b000d01 0b000601 10000 100 443 2000000067 4086 4199\n";
     for (line, says) in [
         ("0b000d01 0b000601 10000 100 443 2000000067 4086\n", "alone is missing"),
-        ("0b000d01 0b000601 10000 100 443 2000000067 4086 4199 1\n", "\"1\" is too much"),
-        ("0b000d0x 0b000601 10000 100 443 2000000067 4086 4199\n", "no address"),
-        ("0b000d01 10b000601 10000 100 443 2000000067 4086 4199\n", "no address"),
+        ("0b000d01 0b000601 10000 100 443 2000000067 4086 4199 1\n", "\"1\" is superfluous"),
+        ("0b000d0x 0b000601 10000 100 443 2000000067 4086 4199\n", "not an address"),
+        ("0b000d01 10b000601 10000 100 443 2000000067 4086 4199\n", "not an address"),
         ("0b000d01 0b000601 65536 100 443 2000000067 4086 4199\n", "at most 65535"),
     ] {
         let error = read_fct("f", format!("{good}{line}").as_bytes()).unwrap_err().to_string();
@@ -220,7 +220,8 @@ proptest! {
         let text: String = pfcs.iter().map(|pfc| format!("{pfc}\n")).collect();
         prop_assert_eq!(read_pfc("f", text.as_bytes()).unwrap(), pfcs);
         let port = |n: &u64| QlenPort { switch: *n as u32, interface: (*n >> 32) as u32, counts: kb.clone() };
-        let dumps: Vec<_> = n.iter().map(|time| QlenDump { time: *time, ports: n.iter().map(port).collect() }).collect();
+        let dump = |time: &u64| QlenDump { time: *time, ports: n.iter().map(port).collect() };
+        let dumps: Vec<_> = n.iter().map(dump).collect();
         let text: String = dumps.iter().map(|dump| dump.to_string()).collect();
         prop_assert_eq!(read_qlen("q", text.as_bytes()).unwrap(), dumps);
     }

@@ -1,4 +1,5 @@
-//! HPCC's telemetry on the wire: its bytes by hand, what holds for all of them, and that the scheme counts what `wire` writes.
+//! HPCC's telemetry on the wire: its bytes by hand, what holds for all of them, and that the scheme counts what `wire`
+//! writes.
 
 use fanin_cc::IntFields;
 use fanin_cc::schemes::hpcc::HEADER_OVERHEAD;

@@ -8,7 +8,8 @@ mod own_data;
 use super::*;
 
 /// A spec with a bit of everything, of which tests change single lines.
-pub const EXAMPLE: &str = r#"spec_version = 1
+pub const EXAMPLE: &str = concat!(
+    r#"spec_version = 1
 name = "a bit of everything"
 seed = 7
 [network]
@@ -33,7 +34,7 @@ class = "data"
 pattern = { kind = "incast", degree = 5, jitter = "20 us", receivers = ["h0", "h9"] }
 size = { uniform_of = ["2 KB", "4 KB", "8 KB"] }
 load = { share = 0.16, of = "tor-uplinks" }
-rdma = { timeout = "off", nack_interval = "100 us", ack_chunk = "4 KB", connection = true }
+rdma = { timeout = "off", nack_interval = "100 us", ack_chunk = "4 KB", persistent = true }
 [[traffic]]
 name = "updates"
 scheme = "none"
@@ -50,17 +51,20 @@ load = { share = 0.1, of = "host-links" }
 name = "asks"
 scheme = "fixed-window"
 transport = "tcp"
-pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, total = "1 MB", think = ["1 us", "2 us"] }
+pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, "#,
+    r#"total = "1 MB", service_time = ["1 us", "2 us"] }
 tcp = { min_rto = "20 ms", receive_buffer = "2 MB", persistent = true, ack_class = "control", overhead = "300 us" }
 [measure]
 warm_up = "5 ms"
 window = "50 ms"
 drain_limit = "20 ms"
 report_size = "8 KB"
-series = [{ what = "queue", where = "last-hop", every = "10 us" }, { what = "queue", where = ["tor0>h3", "h3>tor0"], every = "10 us", zeros = true }]
+series = [{ what = "queue", where = "last-hop", every = "10 us" }, "#,
+    r#"{ what = "queue", where = ["tor0>h3", "h3>tor0"], every = "10 us", zeros = true }]
 [compare]
 schemes = ["dcqcn", "none"]
-"#;
+"#
+);
 
 /// How many random cases a property test runs.
 pub fn cases() -> proptest::test_runner::Config {
