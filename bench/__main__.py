@@ -15,7 +15,7 @@ from bench import budget, callgrind, peers, profile, report, side_by_side, speed
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 HERE = Path(__file__).parent
 app = typer.Typer(

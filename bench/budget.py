@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from bench import callgrind
 from bench.callgrind import Cost
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 SCALES = {
     "a": (0.06, 0.12),

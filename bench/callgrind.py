@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import profile
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 ROOT = Path(__file__).parents[1]
 STAGES = ("event queue", "switch pipeline", "endpoint", "scheme", "record", "other")

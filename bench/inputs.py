@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.scenarios import Workload
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 SEED = 1
 ZERO_NS = 2_000_000_000

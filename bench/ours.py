@@ -10,7 +10,7 @@ from bench import process
 from bench.inputs import Inputs
 from bench.scenarios import Case
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 HEADER, ACK, TELEMETRY = 48, 60, 42
 """Bytes of headers, of an ACK, and of the telemetry that HPCC's simulator adds to both."""

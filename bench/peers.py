@@ -12,7 +12,7 @@ from bench import process
 from bench.inputs import Inputs
 from bench.scenarios import Case
 from fanin import _core, hpcc
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 NS3, HTSIM = "ns-3 HPCC", "htsim"
 END_S = 2.1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 ROOT = Path(__file__).resolve().parent.parent
 PROFILE = Path("crates", "fanin.profdata")

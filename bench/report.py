@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bench import budget, scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
-from fanin.looks import BLUE, GREEN, VERMILLION
-from fanin.result import RunError
+from fanin.run_folder import RunError
+from fanin.style import BLUE, GREEN, VERMILLION
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -90,7 +90,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    looks = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
+    styles = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
     shown = [case for case in CASES if any(row["case"] == case for row in rows)]
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots()
@@ -103,7 +103,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
             at = place + (number - (len(of_case) - 1) / 2) * WIDTH
             cost = side_by_side.ns_per_hop(row) or 0.0
             hatch = "///" if row["source"] == "earlier" else None
-            axes.bar(at, cost, WIDTH * 0.94, facecolor=looks[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
+            axes.bar(at, cost, WIDTH * 0.94, facecolor=styles[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
             label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
             axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     axes.set_yscale("log")
@@ -116,7 +116,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    patches = [Patch(facecolor=colour, label=who) for who, colour in looks.items()]
+    patches = [Patch(facecolor=colour, label=who) for who, colour in styles.items()]
     if any(row["source"] == "earlier" for row in rows):
         patches.append(
             Patch(facecolor="#999999", hatch="///", edgecolor="white", linewidth=0, label="measured earlier")

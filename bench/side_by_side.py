@@ -14,7 +14,7 @@ from bench import inputs as files
 from bench import ours, peers
 from bench.process import Measured
 from bench.scenarios import CASES, Case
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.table import NONE, plain
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TypedDict, cast
 from bench.quiet import LIMIT, Control
 from bench.scale import processor
 from fanin import bench
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 
 class Pair(TypedDict):

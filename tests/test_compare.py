@@ -15,7 +15,7 @@ import fanin
 from conftest import Command
 from fanin import table
 from fanin.comparison import Row, numbers
-from fanin.looks import look
+from fanin.style import style_of
 
 LINES = (
     "messages started",
@@ -242,7 +242,7 @@ def test_the_command_leaves_a_picture_and_a_folder_per_run(command: Command, tin
         tuple(colour) for colour in np.unique((picture[..., :3] * 255).round().astype(int).reshape(-1, 3), axis=0)
     }
     for scheme in ("dcqcn", "none"):
-        assert tuple(bytes.fromhex(look(scheme).colour[1:])) in colours, "a curve per scheme"
+        assert tuple(bytes.fromhex(style_of(scheme).colour[1:])) in colours, "a curve per scheme"
     again = command("show", folder)
     assert again.stdout in done.stdout
 

@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import Study, dart_micro
+from fanin.papers import dart_micro
+from fanin.papers.experiment import Study, run_experiment
 
 
 @pytest.fixture(scope="module")
 def incast(root: Path) -> Study:
-    return papers.study(papers.experiments()["dart-fig3"], root / "papers", quick=True, progress=False)
+    return run_experiment(papers.EXPERIMENTS["dart-fig3"], root / "papers", quick=True, progress=False)
 
 
 @pytest.fixture(scope="module")
 def around(root: Path) -> Study:
-    return papers.study(papers.experiments()["dart-fig6"], root / "papers", quick=True, progress=False)
+    return run_experiment(papers.EXPERIMENTS["dart-fig6"], root / "papers", quick=True, progress=False)
 
 
 def verdicts(study: Study, claim: str) -> list[str]:

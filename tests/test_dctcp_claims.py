@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import Row, Study
+from fanin.papers.experiment import Row, Study, run_experiment
 
 
 def studied(root: Path, name: str, *, quick: bool = False) -> Study:
     """Runs one experiment."""
-    study = papers.study(papers.experiments()[name], root / "papers", quick=quick, workers=2, progress=False)
+    study = run_experiment(papers.EXPERIMENTS[name], root / "papers", quick=quick, workers=2, progress=False)
     assert study.complete
     return study
 
@@ -90,7 +90,7 @@ def test_dctcp_fig20_dynamic(root: Path) -> None:
     assert rows[0].verdict == "holds", rows
 
 
-@pytest.mark.parametrize("name", list(papers.experiments()))
+@pytest.mark.parametrize("name", list(papers.EXPERIMENTS))
 def test_each_experiment_draws_and_writes(name: str, root: Path, tmp_path: Path) -> None:
     study = studied(root, name, quick=True)
     picture, table = study.save(tmp_path)

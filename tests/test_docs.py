@@ -116,7 +116,7 @@ def test_claims_that_are_cited_are_defined() -> None:
     page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
     defined = re.findall(r"^(?:\| |### )([a-z]+-[\w-]+)(?: \||:)", page, re.MULTILINE)
     assert len(defined) == len(set(defined))
-    others = {row["id"] for row in _core.schemes()} | set(papers.experiments())
+    others = {row["id"] for row in _core.schemes()} | set(papers.EXPERIMENTS)
     others |= {path.stem for path in ROOT.glob("papers/*/*.toml")}
     identifier = re.compile(r"\b(?:dart|dctcp|hpcc|rcc)(?:-[a-z0-9]+)+\b(?!\.md)")
     texts = [(ROOT / "VALIDATION.md").read_text(encoding="utf-8")]

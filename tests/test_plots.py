@@ -19,10 +19,10 @@ from matplotlib.figure import Figure
 
 import fanin
 from fanin import measures, over_time, plot, table
-from fanin.looks import look
 from fanin.plot.axes import log_ticks, plain_number, set_axis, time_axis, time_text
 from fanin.plot.base import peaks, shades, steps
-from fanin.result import Manifest, Summary, TableName
+from fanin.run_folder import Manifest, Summary, TableName
+from fanin.style import style_of
 
 SPEC = """
 spec_version = 1
@@ -328,7 +328,10 @@ def test_curves_are_the_measures_in_the_colours_of_schemes(seen: fanin.Result) -
         table = over_time.queue_over_time(of)
         assert np.allclose(drawn[name][0] * 1e3, table["time_us"].to_numpy())
         assert np.allclose(drawn[name][1] * 1e3, table["longest_bytes"].to_numpy())
-    assert [line.get_color() for line in figure.axes[0].get_lines()] == [look("none").colour, look("dcqcn").colour]
+    assert [line.get_color() for line in figure.axes[0].get_lines()] == [
+        style_of("none").colour,
+        style_of("dcqcn").colour,
+    ]
 
 
 def test_slowdowns_of_each_scheme_are_drawn_over_the_same_bins() -> None:

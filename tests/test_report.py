@@ -19,10 +19,10 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 import fanin
 from fanin import measures, over_time, table
-from fanin.looks import look
 from fanin.over_seeds import half_width
 from fanin.reporting import charts, figures, report
-from fanin.result import Drops, Summary
+from fanin.run_folder import Drops, Summary
+from fanin.style import style_of
 
 NAME = "</script><script>alert('spec')</script> & <b>%{x}</b>"
 SPEC = """
@@ -303,7 +303,7 @@ def test_all_charts_are_there_and_plotly_takes_them(read: Reader) -> None:
         checked = Figure(made)
         assert {trace.meta["scheme"] for trace in checked.data} == set(SCHEMES) or key == "windows"
         for trace in made["data"]:
-            style = look(trace["meta"]["scheme"])
+            style = style_of(trace["meta"]["scheme"])
             assert style.colour == (trace["marker"]["color"] if trace["type"] == "bar" else trace["line"]["color"])
             assert len(trace["x"]) == len(trace["y"]) > 0, key
         for name, one in made["layout"].items():

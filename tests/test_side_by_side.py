@@ -14,7 +14,7 @@ from bench.__main__ import side_by_side_command
 from bench.scenarios import CASES, WORKLOADS, Case
 from conftest import ROOT
 from fanin import hpcc
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 NS3 = """\
 import sys

@@ -11,7 +11,7 @@ import pytest
 
 from bench import quiet, speed
 from fanin import bench
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 
 class Looks(quiet.Control):

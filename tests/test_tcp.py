@@ -14,7 +14,7 @@ from rich.console import Console
 import fanin
 from fanin import measures
 from fanin.measures import completion_us, nearest_rank
-from fanin.result import TABLES, Manifest, QuerySummary, Summary
+from fanin.run_folder import TABLES, Manifest, QuerySummary, Summary
 from fanin.spec import time_ps, window_ps
 
 NETWORK = """

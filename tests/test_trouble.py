@@ -14,7 +14,7 @@ import pytest
 import fanin
 from conftest import Command
 from fanin import cli
-from fanin.result import check_target
+from fanin.run_folder import check_target
 
 
 def fanin_process(

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from fanin import plot
     from fanin._core import LimitError, SpecError, __version__
     from fanin.causes import Why, why
-    from fanin.comparison import Comparison, compare, load_comparison
+    from fanin.comparing import compare, load_comparison
+    from fanin.comparison import Comparison
     from fanin.explanation import explain
     from fanin.hpcc import run_hpcc
     from fanin.reporting import report
-    from fanin.result import Result, RunError, load
+    from fanin.result import Result, load
+    from fanin.run_folder import RunError
     from fanin.runs import run
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
@@ -51,17 +53,17 @@ _HOME = {
     "Comparison": "comparison",
     "LimitError": "_core",
     "Result": "result",
-    "RunError": "result",
+    "RunError": "run_folder",
     "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",
     "SweepState": "sweeps.display",
     "Why": "causes",
     "__version__": "_core",
-    "compare": "comparison",
+    "compare": "comparing",
     "explain": "explanation",
     "load": "result",
-    "load_comparison": "comparison",
+    "load_comparison": "comparing",
     "load_sweep": "sweeps.sweeping",
     "report": "reporting",
     "run": "runs",

@@ -12,7 +12,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.table import plain
 
 if TYPE_CHECKING:

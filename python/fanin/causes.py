@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from fanin import _core
+from fanin.delay_breakdown import HOST_CAUSES, LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays
 from fanin.over_time import message_number
-from fanin.result import Result, RunError, load
+from fanin.result import Result, load
+from fanin.run_folder import RunError
 from fanin.runs import Watcher, run
 from fanin.spec import section
-from fanin.waits import AT_HOST, SAID, Account, account, by_cause, by_port, headline, waits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,13 +37,13 @@ class Why:
 
     @cached_property
     def steps(self) -> pl.DataFrame:
-        """Every packet at every node: see `fanin.waits.waits`."""
-        return waits(self.run, self.message)
+        """Every packet at every node: see `fanin.delay_breakdown.hop_delays`."""
+        return hop_delays(self.run, self.message)
 
     @cached_property
-    def account(self) -> Account:
+    def breakdown(self) -> Breakdown:
         """What its FCT is made of."""
-        return account(self.run, self.message, self.steps)
+        return breakdown(self.run, self.message, self.steps)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws every packet's life, to a file if a path is given."""
@@ -52,11 +53,11 @@ class Why:
 
     def headline(self) -> str:
         """Which message, how long it took, and where most of that went."""
-        return headline(self.run, self.account)
+        return headline(self.run, self.breakdown)
 
     def rows(self) -> list[Row]:
         """What each place on the way took of the FCT, in order."""
-        return rows_of(self.account, by_port(self.steps))
+        return rows_of(self.breakdown, by_port(self.steps))
 
     def note(self) -> str:
         """Whether the run was the same again."""
@@ -97,7 +98,7 @@ class Why:
 
     def to_json(self) -> dict[str, object]:
         """The answer as one document, snake_case keys with units."""
-        known = self.account
+        known = self.breakdown
         return {
             "message": self.message,
             "flow_id": known.flow["flow_id"],
@@ -117,7 +118,7 @@ class Row:
     """A place on the way of a message, or what it waited for at its host."""
 
     what: str
-    """As in `fanin.waits.Part`."""
+    """As in `fanin.delay_breakdown.Part`."""
     where: str
     """In words."""
     packets: int | None
@@ -220,21 +221,21 @@ def until(stop_s: float | None, progress: bool | Watcher) -> bool | Watcher:
     return watch
 
 
-def rows_of(known: Account, ports: pl.DataFrame) -> list[Row]:
+def rows_of(known: Breakdown, ports: pl.DataFrame) -> list[Row]:
     """See `Why.rows`."""
     total = max(1, known.total_ps)
     rows: list[Row] = []
 
     def add(what: str, place: str, ps: int, seen: Mapping[str, object] | None) -> None:
         waited = (None, None, None) if seen is None else (seen["packets"], seen["mean_wait_us"], seen["max_wait_us"])
-        where = SAID[what].format(where=place)
+        where = LABELS[what].format(where=place)
         rows.append(
             Row(what, where, *cast("tuple[int | None, float | None, float | None]", waited), ps / 1e6, ps / total)
         )
 
     at_host = {str(seen["what"]): seen for seen in by_cause(known.pieces).iter_rows(named=True)}
     for part in known.parts:
-        if part.what in AT_HOST or part.what == "send":
+        if part.what in HOST_CAUSES or part.what == "send":
             add(part.what, part.where, part.ps, at_host.get(part.what))
     for seen in ports.filter(pl.col("hop") > 0).iter_rows(named=True):
         port = str(seen["port"])

@@ -179,6 +179,8 @@ def read_trace(path: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 PERCENTILES = (50, 95, 99)
+FLOWS_PER_BIN = 100
+"""The least where there is more than one bin, so that p99 is not merely the largest."""
 
 
 def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
@@ -207,4 +209,5 @@ def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *,
     """
     from fanin import hpcc_plot
 
-    return hpcc_plot.slowdown(frames, ax, bins)
+    cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
+    return hpcc_plot.slowdown({name: len(flows) for name, flows in frames.items()}, cuts, ax)

@@ -11,10 +11,12 @@ import polars as pl
 
 from fanin import spec
 from fanin.over_seeds import estimate
-from fanin.result import Result, RunError
+from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fanin.result import Result
 
 
 ALL_SIZES = 2**64 - 1
@@ -323,7 +325,7 @@ def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
     interval over the runs, null of one), `max` (the busiest port), `utilisation` (each port's mean over the runs, as a list
     in the order of the table of ports).
     """
-    tables = [_tiers(run) for run in ([runs] if isinstance(runs, Result) else runs)]
+    tables = [_tiers(run) for run in (runs if isinstance(runs, Sequence) else [runs])]
     rows = []
     for number, (tier, ports) in enumerate(tables[0].select("tier", "ports").rows()):
         shares = np.array([table["utilisation"][number].to_list() for table in tables])

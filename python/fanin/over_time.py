@@ -16,7 +16,7 @@ import polars as pl
 
 from fanin.measures import jain
 from fanin.over_seeds import coarser, mean_curve
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.spec import Spec, section, time_ps, traffics
 
 if TYPE_CHECKING:

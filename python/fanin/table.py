@@ -19,7 +19,7 @@ from fanin.quantities import QUANTITIES, Unit
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison, Row
-    from fanin.papers import Study
+    from fanin.papers.experiment import Study
     from fanin.sweeps.sweeping import Sweep
 
 NONE = "-"

@@ -16,10 +16,11 @@ from rich import box
 from rich.table import Table
 
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
-from fanin.looks import COLOURS
 from fanin.plot import dress, nth
-from fanin.result import Result, RunError
+from fanin.result import Result
+from fanin.run_folder import RunError
 from fanin.runs import map_jobs
+from fanin.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

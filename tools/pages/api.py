@@ -18,13 +18,18 @@ LINE = 110
 CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable"]
 """What the functions of the package hand over and nobody makes."""
 
-TYPES = ["fanin.runs.SpecLike", "fanin.runs.Watcher", "fanin.sweeps.sweeping.SweepWatcher", "fanin.result.TableName"]
+TYPES = [
+    "fanin.runs.SpecLike",
+    "fanin.runs.Watcher",
+    "fanin.sweeps.sweeping.SweepWatcher",
+    "fanin.run_folder.TableName",
+]
 """Names in signatures that stand for something longer."""
 
 INTERNAL = {"Result": ("of",)}
 """Public members that only the package itself can use."""
 
-MODULES = ["plot", "measures", "over_time", "waits", "looks", "hpcc"]
+MODULES = ["plot", "measures", "over_time", "delay_breakdown", "style", "hpcc"]
 """Modules for a person to import, besides the package itself; those that there are."""
 
 

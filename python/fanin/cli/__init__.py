@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core, gen, stopping
-from fanin.cli import errors, results, runs, specs, studies, sweeps
+from fanin import _core, stopping
+from fanin.cli import errors, gen, results, runs, specs, studies, sweeps
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -87,7 +87,7 @@ def _failure() -> CommandError | None:
     except MemoryError:
         return CommandError("there was not enough memory; fanin explain SPEC shows what a spec needs", FAILED)
     except Exception as error:
-        from fanin.result import RunError
+        from fanin.run_folder import RunError
 
         if isinstance(error, RunError):
             return CommandError(str(error), FAILED)

@@ -83,7 +83,7 @@ class Place:
 
     def __init__(self, out: Path | None, default: Path, *, force: bool, within: str = "") -> None:
         """Raises what is wrong with it, before anything has run. `within` is a folder that there will be in it."""
-        from fanin.result import check_target
+        from fanin.run_folder import check_target
 
         self._folder = default if out is None else out
         self._force = force

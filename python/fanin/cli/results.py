@@ -157,7 +157,7 @@ def why(
     """
     from fanin import load
     from fanin import why as asked
-    from fanin.result import is_run_folder
+    from fanin.run_folder import is_run_folder
 
     if out is not None:
         _check_image(out)

@@ -190,7 +190,7 @@ def compare(
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
-    from fanin.comparison import compare as compare_schemes
+    from fanin.comparing import compare as compare_schemes
     from fanin.runs import Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
@@ -241,8 +241,10 @@ def show_command(
 
 def read(folder: Path) -> Comparison:
     """A comparison, or a run as one."""
-    from fanin.comparison import Comparison, load_comparison
-    from fanin.result import is_run_folder, load
+    from fanin.comparing import load_comparison
+    from fanin.comparison import Comparison
+    from fanin.result import load
+    from fanin.run_folder import is_run_folder
 
     if is_run_folder(folder):
         result = load(folder)
@@ -302,7 +304,7 @@ def fewer_threads(compared: Comparison, threads: int | None) -> list[str]:
 
 def document(compared: Comparison, folder: Path) -> dict[str, object]:
     """What `--json` prints of runs."""
-    from fanin.result import is_run_folder
+    from fanin.run_folder import is_run_folder
 
     alone = is_run_folder(folder)
     return {

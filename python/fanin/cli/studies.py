@@ -121,8 +121,9 @@ def paper(
       fanin paper all
     """
     from fanin import papers, table
+    from fanin.papers.experiment import run_experiment
 
-    known = papers.experiments()
+    known = papers.EXPERIMENTS
     if not names:
         show(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
         return
@@ -136,7 +137,7 @@ def paper(
     need(specs.is_dir(), f"--specs {specs}: there is no such folder; it is papers of Fanin's source tree")
     for name in names:
         with stopping.stoppable():
-            studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
+            studied = run_experiment(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
         if not studied.complete:
             raise CommandError(f"{name}: stopped; nothing was written", INTERRUPTED)
         show(table.claims(studied))

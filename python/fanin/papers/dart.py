@@ -10,17 +10,30 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin.looks import look
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
 from fanin.papers.dctcp import for_people
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    Verdict,
+    band,
+    order,
+    pooled,
+    strict,
+)
 from fanin.plot import dress, nth, stroke
 from fanin.plot.axes import set_axis
 from fanin.plot.base import shades
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result, TrafficSummary
+    from fanin.result import Result
+    from fanin.run_folder import TrafficSummary
 
 SEEDS = (1, 2, 3)
 LOADS = (20, 40, 60)
@@ -558,11 +571,11 @@ def measure_causes(result: Result) -> Measured:
 def dotted(scheme: str) -> dict[str, Any]:
     """The dots of a scheme; those of Dart's family are shades of its colour, the whole Dart in the full one."""
     family = [name for name in SCHEMES_CAUSES if name.startswith("dart")]
-    shown = look(scheme)
+    shown = style_of(scheme)
     colour = shown.colour
     if scheme in family:
         ordered = sorted(family, key=lambda name: name != "dart")
-        colour = shades(look("dart").colour, len(family))[ordered.index(scheme)]
+        colour = shades(style_of("dart").colour, len(family))[ordered.index(scheme)]
     return {"color": colour, "marker": shown.marker_for_matplotlib(), "markersize": 7, "linestyle": "none"}
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, strict
 from fanin.plot import dress, stroke
 
 if TYPE_CHECKING:

@@ -11,9 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from fanin import measures as of
-from fanin.looks import look
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, points, pooled, strict
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    points,
+    pooled,
+    strict,
+)
 from fanin.plot import dress, stroke
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +196,7 @@ def draw_18(measures: Measures) -> Figure:
         heights = [mean(pooled(measures, (scheme, 0), group)) for group in GROUPS]
         timeouts = mean(pooled(measures, (scheme, 0), "timeouts"))
         places = [place + (side - 0.5) * 0.36 for place in range(len(GROUPS))]
-        shown = {"color": style(scheme)["color"], "marker": look(scheme).marker_for_matplotlib(), "markersize": 8}
+        shown = {"color": style(scheme)["color"], "marker": style_of(scheme).marker_for_matplotlib(), "markersize": 8}
         axes.plot(places, heights, linestyle="none", label=f"{scheme} ({timeouts:.0f} timeouts)", **shown)
         for place, height, (paper, *_) in zip(places, heights, GROUPS.values(), strict=True):
             away = (0, 7 if height > paper else -15)  # from the paper's line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 from fanin.plot import dress, nth, stroke
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 `runs` is a `Result`, a `Comparison`, a `Sweep` whose runs were kept, or a list of results; the file's ending chooses the format
 (png, pdf, svg), and without a file the figure is only returned. All seeds of a scheme are in its curve: pooled in a
 distribution, elsewhere as their mean with an interval; the title says which. A scheme has the same colour, dash and marker
-in every picture (`fanin.looks`). What was not measured raises `RunError` with the line of the spec that would measure it.
+in every picture (`fanin.style`). What was not measured raises `RunError` with the line of the spec that would measure it.
 """
 
 from __future__ import annotations

@@ -12,10 +12,9 @@ import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
 from fanin import spec
-from fanin.looks import COLOURS, Look, among, look
 from fanin.measures import by_scheme
 from fanin.plot.axes import across_figure
-from fanin.result import Result
+from fanin.style import COLOURS, Style, style_of, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanin.comparison import Comparison
+    from fanin.result import Result
     from fanin.sweeps.sweeping import Sweep
 
     Runs: TypeAlias = Result | Comparison | Sweep | Sequence[Result]
@@ -39,9 +39,7 @@ LEGEND_LINES = 10
 
 def as_results(runs: Runs) -> list[Result]:
     """One run, a comparison, a sweep whose runs were kept, or several runs, as a list that is not empty."""
-    if isinstance(runs, Result):
-        return [runs]
-    results = list(runs if isinstance(runs, Sequence) else runs.results)
+    results: list[Result] = list(runs) if isinstance(runs, Sequence) else getattr(runs, "results", [runs])
     if not results:
         raise ValueError("there is no run to draw")
     return results
@@ -53,24 +51,24 @@ class Group:
 
     name: str
     runs: list[Result]
-    look: Look
+    style: Style
 
     @property
     def line(self) -> dict[str, Any]:
         """Keyword arguments of its curve."""
-        return {**self.look.for_matplotlib(), "linewidth": 1.8}
+        return {**self.style.for_matplotlib(), "linewidth": 1.8}
 
 
 def groups_of(results: Sequence[Result]) -> list[Group]:
-    """The groups of `measures.by_scheme`, each with a look of its own."""
+    """The groups of `measures.by_scheme`, each with a style of its own."""
     groups = by_scheme(results)
-    looks = among(list(groups))
-    return [Group(name, runs, looks[name]) for name, runs in groups.items()]
+    styles = styles_of(list(groups))
+    return [Group(name, runs, styles[name]) for name, runs in groups.items()]
 
 
 def stroke(scheme: str) -> dict[str, Any]:
     """Keyword arguments of the curve of a scheme."""
-    return {**look(scheme).for_matplotlib(), "linewidth": 1.8}
+    return {**style_of(scheme).for_matplotlib(), "linewidth": 1.8}
 
 
 def nth(index: int) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> Non
 
 
 def draw_points(
-    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Look, label: str
+    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Style, label: str
 ) -> None:
     """Means joined by a line, each with its marker, and with its interval where one is wider than 0."""
     line = {**shown.for_matplotlib(), "linewidth": 1.6}

@@ -102,7 +102,7 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
             half = np.nan_to_num(table[f"{name}_ci95"].cast(float).to_numpy())
             seen += [*means.tolist(), *(means + half).tolist()]
             left_out |= bool((np.isnan(means) & (table["count"].to_numpy() > 0)).any())
-            draw_points(axes, (places + aside).tolist(), means.tolist(), half.tolist(), group.look, label)
+            draw_points(axes, (places + aside).tolist(), means.tolist(), half.tolist(), group.style, label)
     log = set_axis(panels[0], "y", seen)
     for axes, (name, per_mille) in zip(panels, SLOWDOWNS.items(), strict=True):
         dress(axes, f"Slowdown {name}", "", "", legend=False)

@@ -33,15 +33,15 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
             values = np.sort(np.asarray(shares))
             across = place + np.linspace(-0.36, 0.36, values.size) * width if values.size > 1 else [place]
             axes.scatter(
-                across, values, s=7, color=group.look.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
+                across, values, s=7, color=group.style.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
             )
         half = np.nan_to_num(table["ci95"].cast(float).to_numpy())
-        marker = group.look.marker_for_matplotlib()
+        marker = group.style.marker_for_matplotlib()
         shown: dict[str, Any] = {"markersize": 8, "markeredgecolor": "white", "markeredgewidth": 0.8, "zorder": 3}
         means = table["mean"].to_numpy()
-        axes.plot(places, means, marker, color=group.look.colour, label=group.name, **shown)
+        axes.plot(places, means, marker, color=group.style.colour, label=group.name, **shown)
         if half.any():
-            axes.errorbar(places, means, half, fmt="none", ecolor=group.look.colour, elinewidth=1.4, capsize=3)
+            axes.errorbar(places, means, half, fmt="none", ecolor=group.style.colour, elinewidth=1.4, capsize=3)
     for edge in range(1, len(tiers)):
         axes.axvline(edge - 0.5, color="#dddddd", linewidth=0.7)
     name_ticks(axes, tiers, inches=inches * 0.85, fontsize=10)

@@ -10,7 +10,6 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin import over_time as measured
-from fanin.looks import look
 from fanin.measures import seeds_of
 from fanin.over_seeds import band_text, band_text_of_messages
 from fanin.plot.axes import set_axis
@@ -29,6 +28,7 @@ from fanin.plot.base import (
     shades,
     steps,
 )
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +176,7 @@ def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: 
         number = alike.index(where)
         label = where if not many else f"{len(alike)} of {scheme}" if scheme not in told else None
         told.add(scheme)
-        colour = group.look.colour if alone else look(scheme).colour
+        colour = group.style.colour if alone else style_of(scheme).colour
         shown: dict[str, Any] = {
             "color": shades(colour, len(alike))[number],
             "linestyle": "-" if many else DASHES[number % len(DASHES)],

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from fanin.looks import among
 from fanin.plot.axes import across_figure, name_ticks, plain_number, set_axis
 from fanin.plot.base import draw_points, dress, legend_below
 from fanin.quantities import scaled, spans_decades
+from fanin.style import styles_of
 from fanin.sweeps.means import Lines, lines, value_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
     reached = [one.mean or 0.0 for one in known] + [(one.mean or 0.0) + (one.half or 0.0) for one in known]
     log = spans_decades(one.mean or 0.0 for one in known)
     scale, title = scaled(found.y, reached, *(["log scale"] if log else []))
-    looks = among(list(found.lines))
+    styles = styles_of(list(found.lines))
     for number, (name, line) in enumerate(found.lines.items()):
         values = [value for value in found.values if value in line and line[value].mean is not None]
         half = [(line[value].half or 0.0) / scale for value in values]
@@ -45,7 +45,7 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
         alone = all(len(line) == 1 for line in found.lines.values())
         aside = 0.0 if alone else (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
         means = [(line[value].mean or 0.0) / scale for value in values]
-        draw_points(axes, [shifted(value, aside) for value in values], means, half, looks[name], name)
+        draw_points(axes, [shifted(value, aside) for value in values], means, half, styles[name], name)
     if log:
         set_axis(axes, "y", np.array(reached) / scale)
     else:

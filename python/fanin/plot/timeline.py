@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from fanin.looks import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from fanin.delay_breakdown import LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays, pick
 from fanin.plot.base import dress, say
+from fanin.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from fanin.table import time
-from fanin.waits import SAID, Account, account, by_cause, by_port, headline, pick, waits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,8 +65,8 @@ def timeline(
     the message was posted. Raises `RunError` where the message was not traced.
     """
     name = pick(run, message)
-    steps = waits(run, name)
-    parts = account(run, name, steps)
+    steps = hop_delays(run, name)
+    parts = breakdown(run, name, steps)
     count = parts.packets
     height = min(max(2.4, 0.16 * count), 7.0)
     figure = Figure(figsize=(11, 2.6 + height), layout="constrained")
@@ -85,7 +85,7 @@ def timeline(
     return figure
 
 
-def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
+def draw_parts(axes: Axes, parts: Breakdown, colours: dict[str, str]) -> None:
     """The FCT as one bar."""
     left = 0.0
     total = max(1, parts.total_ps)
@@ -93,7 +93,7 @@ def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
         colour = colours.get(part.where, "#999999") if part.what == "wait" else PAINT[part.what]
         us = part.ps / 1e6
         axes.barh(0, us, left=left, color=colour, height=0.8, edgecolor="white", linewidth=0.6)
-        text = f"{SAID[part.what].format(where=part.where)}\n{time(us)} ({part.ps / total:.0%})"
+        text = f"{LABELS[part.what].format(where=part.where)}\n{time(us)} ({part.ps / total:.0%})"
         # As wide as its words, or without any: the packets below show it all the same.
         if part.ps / total > 0.0085 * max(map(len, text.split("\n"))):
             red, green, blue = to_rgb(colour)
@@ -184,7 +184,7 @@ def bars(
     )
 
 
-def mark_ends(axes: Axes, parts: Account) -> None:
+def mark_ends(axes: Axes, parts: Breakdown) -> None:
     """Lines where an empty network would have been done, and where it was."""
     ends: Sequence[tuple[int | None, str, str]] = (
         (parts.ideal_ps, "empty network", ":"),
@@ -195,16 +195,16 @@ def mark_ends(axes: Axes, parts: Account) -> None:
             axes.axvline(at / 1e6, color="black", linewidth=1.0, linestyle=style, label=f"{text}: {time(at / 1e6)}")
 
 
-def legend(figure: Figure, axes: Axes, parts: Account, colours: dict[str, str]) -> None:
+def legend(figure: Figure, axes: Axes, parts: Breakdown, colours: dict[str, str]) -> None:
     """What each colour is, below the packets."""
     if (own := axes.get_legend()) is not None:
         own.remove()
     host = parts.host
     waited = by_cause(parts.pieces)["what"].to_list()
-    shown = [Patch(color=PAINT[what], label=SAID[what].format(where=host)) for what in waited]
+    shown = [Patch(color=PAINT[what], label=LABELS[what].format(where=host)) for what in waited]
     ports = list(colours.items())[: 2 * len(PORTS)]
-    shown += [Patch(color=colour, label=SAID["wait"].format(where=port)) for port, colour in ports]
-    shown += [Patch(color=PAINT[what], label=SAID[what]) for what in ("send", "wire")]
+    shown += [Patch(color=colour, label=LABELS["wait"].format(where=port)) for port, colour in ports]
+    shown += [Patch(color=PAINT[what], label=LABELS[what]) for what in ("send", "wire")]
     lines = [
         line
         for line in axes.get_lines()

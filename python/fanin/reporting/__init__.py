@@ -9,12 +9,14 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from fanin.comparison import Comparison, load_comparison
+from fanin.comparing import load_comparison
+from fanin.comparison import Comparison
 from fanin.reporting import charts, page, sweep
 from fanin.reporting.charts import Chart
 from fanin.reporting.page import Page
 from fanin.reporting.sweep import SweepPage
-from fanin.result import Result, is_run_folder, load
+from fanin.result import Result, load
+from fanin.run_folder import is_run_folder
 from fanin.sweeps.store import is_sweep
 from fanin.sweeps.sweeping import Sweep, load_sweep
 

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from fanin import over_time
-from fanin.looks import look
 from fanin.measures import (
     SLOWDOWNS,
     bin_texts,
@@ -31,7 +30,9 @@ from fanin.over_seeds import band_text, band_text_of_messages, estimate
 from fanin.over_time import INTERVAL
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
-from fanin.result import Result, RunError
+from fanin.result import Result
+from fanin.run_folder import RunError
+from fanin.style import style_of
 from fanin.table import estimated, time
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def utilisation(runs: Runs) -> Chart:
         if np.isfinite(half).any():
             bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
         busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
-        marker = {"symbol": "line-ew-open", "size": 9, "color": look(scheme).colour, "line": {"width": 2}}
+        marker = {"symbol": "line-ew-open", "size": 9, "color": style_of(scheme).colour, "line": {"width": 2}}
         traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))

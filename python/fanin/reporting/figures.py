@@ -1,4 +1,4 @@
-"""Plotly figures as plain dictionaries: curves in the look of their scheme, axes with units, panels, thinning."""
+"""Plotly figures as plain dictionaries: curves in the style of their scheme, axes with units, panels, thinning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fanin.looks import Look, look
 from fanin.quantities import spans_decades
+from fanin.style import Style, style_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,11 +51,11 @@ def curve(
     hover: str,
     name: str | None = None,
     shape: str = "linear",
-    style: Look | None = None,
+    style: Style | None = None,
     more: Json | None = None,
 ) -> Json:
-    """One curve in the look of its scheme, or in another. Its texts are escaped: Plotly reads markup in them."""
-    style = style or look(scheme)
+    """One curve in the style of its scheme, or in another style. Its texts are escaped: Plotly reads markup in them."""
+    style = style or style_of(scheme)
     return {
         "type": "scatter",
         "mode": "lines",
@@ -85,7 +85,7 @@ def band(
         ys += [*upper, *lower[::-1], math.nan]
     if not xs:
         return None
-    colour = look(scheme).colour
+    colour = style_of(scheme).colour
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return {
         "type": "scatter",
@@ -115,10 +115,10 @@ def points(
     *,
     hover: str,
     customdata: object = None,
-    style: Look | None = None,
+    style: Style | None = None,
 ) -> Json:
     """A curve over places or numbers, each of its points shown, with half the width of its interval where it has one."""
-    style = style or look(scheme)
+    style = style or style_of(scheme)
     marker = {"symbol": style.marker, "size": 8, "color": style.colour}
     places = texts(x) if isinstance(x, list) and x and isinstance(x[0], str) else x
     more: Json = {"mode": "lines+markers", "marker": marker, "x": places}
@@ -139,7 +139,7 @@ def interval(y: ArrayLike, half: ArrayLike) -> Json:
 
 def bars(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, **more: object) -> Json:
     """A bar per name."""
-    style = look(scheme)
+    style = style_of(scheme)
     pattern = {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6, "fillmode": "overlay"}
     marker = {"color": style.colour, "pattern": pattern}
     return {"type": "bar", "x": texts(labels), "y": numbers(y), "marker": marker, **_of(scheme, None, hover), **more}

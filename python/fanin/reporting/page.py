@@ -11,12 +11,12 @@ from typing import Literal
 
 import polars as pl
 
-import fanin
-from fanin import spec, table
+from fanin import _core, spec, table
 from fanin.comparison import Comparison, mixed_transports
-from fanin.looks import look
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
-from fanin.result import Machine, Result
+from fanin.result import Result
+from fanin.run_folder import Machine
+from fanin.style import style_of
 
 SLOWEST = 20
 """How many of the slowest messages of a run are listed."""
@@ -29,12 +29,12 @@ STROKES = {
     "longdash": "10 4",
     "longdashdot": "10 3 2 3",
 }
-"""How the samples of curves beside the names of schemes are dashed, by the names of `fanin.looks.DASHES`."""
+"""How the samples of curves beside the names of schemes are dashed, by the names of `fanin.style.DASHES`."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme of the report and how its curves look."""
+    """A scheme of the report and the style of its curves."""
 
     name: str
     colour: str
@@ -135,7 +135,7 @@ def _json(document: Mapping[str, object]) -> str:
 
 
 def _scheme(name: str) -> Scheme:
-    style = look(name)
+    style = style_of(name)
     return Scheme(name, style.colour, STROKES[style.dash])
 
 
@@ -254,4 +254,4 @@ def _run(result: Result) -> list[str]:
     ]
 
 
-WRITTEN_BY = f"Fanin {fanin.__version__}"
+WRITTEN_BY = f"Fanin {_core.__version__}"

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fanin import _core
-from fanin.runs import Job
 from fanin.spec import Spec, section, traffics
+
+if TYPE_CHECKING:
+    from fanin.runs import Job
 
 T = TypeVar("T")
 

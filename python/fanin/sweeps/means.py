@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fanin.over_seeds import Estimate, estimate
 from fanin.quantities import QUANTITIES
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.sweeps.grid import SCHEME, SEED, Value
 
 if TYPE_CHECKING:

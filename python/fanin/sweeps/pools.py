@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from fanin import _core, stopping
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.sweeps.work import THREADS_OF_A_FRAME, Done, Task, stopped, work
 
 CONNECT_S = 10.0

@@ -23,7 +23,7 @@ from typing import Any, TypedDict, cast
 import polars as pl
 
 from fanin import _core
-from fanin.result import RunError, check_target, read_document
+from fanin.run_folder import RunError, check_target, read_document
 from fanin.sweeps.grid import Point, Value, difference
 from fanin.sweeps.work import Number
 

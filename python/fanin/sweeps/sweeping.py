@@ -22,7 +22,8 @@ import polars as pl
 
 from fanin import _core, limits, stopping
 from fanin.comparison import Row
-from fanin.result import Result, RunError, load
+from fanin.result import Result, load
+from fanin.run_folder import RunError
 from fanin.runs import Job, SpecLike
 from fanin.sweeps import grid
 from fanin.sweeps.display import SweepDisplay, SweepState

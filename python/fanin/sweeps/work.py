@@ -62,7 +62,7 @@ class Done:
 def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) -> Done:
     """Does it; every way in which a run can fail comes back as words."""
     os.environ.setdefault(THREADS_OF_A_FRAME, "1")
-    from fanin.result import RunError
+    from fanin.run_folder import RunError
 
     def watch(state: _core.Progress) -> bool:
         go_on = watcher(state) if watcher is not None else True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from fanin.measures import size_text
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
     from fanin.result import Result
@@ -28,13 +28,13 @@ STEPS = {
     "propagation_ps": pl.Int64,
     "end_ps": pl.Int64,
 }
-"""The columns of `waits`."""
+"""The columns of `hop_delays`."""
 
 
 PIECES = {"packet": pl.Int64, "what": pl.String, "begin_ps": pl.Int64, "end_ps": pl.Int64}
 """The columns of `at_host`."""
 
-SAID = {
+LABELS = {
     "overhead": "overhead of {where}",
     "handshake": "handshake",
     "earlier": "earlier messages of its connection",
@@ -53,7 +53,7 @@ SAID = {
 }
 """What a part of an FCT is called in pictures and tables, in the order in which parts are shown: see `Part.what`."""
 
-AT_HOST = tuple(SAID)[:11]
+HOST_CAUSES = tuple(LABELS)[:11]
 """The parts that a packet waits for at its host."""
 
 
@@ -128,7 +128,7 @@ def flow_row(result: Result, message: str) -> dict[str, object]:
     return result.flows().row(int(of), named=True)
 
 
-def waits(result: Result, message: str | None = None) -> pl.DataFrame:
+def hop_delays(result: Result, message: str | None = None) -> pl.DataFrame:
     """Every packet of a traced message at every node that it left, in the order in which packets left their host.
 
     Columns: `packet` (0 left first), `seq_bytes` (its offset), `attempt`, `copy` (how often the same bytes had been sent
@@ -221,7 +221,7 @@ def at_host(result: Result, message: str, steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_cause(pieces: pl.DataFrame) -> pl.DataFrame:
-    """The waits of a message's packets at their host by what they waited for, in the order of `SAID`.
+    """The waits of a message's packets at their host by what they waited for, in the order of `LABELS`.
 
     Columns: `what`, `packets` (that waited for it), `mean_wait_us`, `max_wait_us`, `total_wait_us` over these.
     """
@@ -233,7 +233,7 @@ def by_cause(pieces: pl.DataFrame) -> pl.DataFrame:
         pl.col("wait").max().alias("max_wait_us"),
         pl.col("wait").sum().alias("total_wait_us"),
     )
-    return grouped.sort(pl.col("what").replace_strict({what: number for number, what in enumerate(SAID)}))
+    return grouped.sort(pl.col("what").replace_strict({what: number for number, what in enumerate(LABELS)}))
 
 
 def by_port(steps: pl.DataFrame) -> pl.DataFrame:
@@ -271,7 +271,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Account:
+class Breakdown:
     """What the FCT of a traced message is made of: its parts add up to it exactly.
 
     They are those of the message's packets at their host, one after the other, up to the one that arrived as the message was
@@ -284,7 +284,7 @@ class Account:
     host: str
     """The host that sends it."""
     last: int
-    """The last packet, by its number in `waits`."""
+    """The last packet, by its number in `hop_delays`."""
     packets: int
     resent: int
     """Packets whose bytes had been sent before."""
@@ -308,10 +308,10 @@ class Account:
         return max((part for part in self.parts if part.what not in ("send", "wire")), key=lambda p: p.ps, default=None)
 
 
-def account(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Account:
-    """Takes the FCT of a traced message apart. `steps` is what `waits` said of it, if that is known already."""
+def breakdown(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Breakdown:
+    """Takes the FCT of a traced message apart. `steps` is what `hop_delays` said of it, if that is known already."""
     name = pick(result, message)
-    table = waits(result, name) if steps is None else steps
+    table = hop_delays(result, name) if steps is None else steps
     flow = flow_row(result, name)
     start = int(str(flow["start_ps"]))
     took = flow["completion_ps"]
@@ -329,18 +329,18 @@ def account(result: Result, message: str | None = None, steps: pl.DataFrame | No
     host = str(table["node"][0])
     pieces = at_host(result, name, table)
     if arrived.is_empty():
-        return Account(name, flow, host, -1, *counts, [], pieces)
+        return Breakdown(name, flow, host, -1, *counts, [], pieces)
     last = arrived.row(int(arrived["end_ps"].arg_max() or 0), named=True)
     parts = parts_of(table, pieces, last, completion)
-    return Account(name, flow, host, int(last["packet"]), *counts, parts, pieces)
+    return Breakdown(name, flow, host, int(last["packet"]), *counts, parts, pieces)
 
 
 def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], completion: int | None) -> list[Part]:
-    """See `Account`."""
+    """See `Breakdown`."""
     left = table.filter((pl.col("hop") == 0) & (pl.col("packet") <= last["packet"]))
     host = str(left["node"][0])
     way = table.filter(pl.col("packet") == last["packet"])
-    took = dict.fromkeys((*AT_HOST, "send"), 0)
+    took = dict.fromkeys((*HOST_CAUSES, "send"), 0)
     for what, begin, end in (
         pieces.filter(pl.col("packet") <= last["packet"]).select("what", "begin_ps", "end_ps").rows()
     ):
@@ -356,7 +356,7 @@ def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], co
     return [part for part in parts if part.ps != 0 or part.what in ("send", "wait", "wire")]
 
 
-def headline(run: Result, parts: Account) -> str:
+def headline(run: Result, parts: Breakdown) -> str:
     """Two lines: which message, and how long it took and where most of it went."""
     from fanin.table import time
 
@@ -377,7 +377,7 @@ def headline(run: Result, parts: Account) -> str:
     return f"{run.name}: {names} in {sent}\n{took}. {verdict(parts)}"
 
 
-def verdict(parts: Account) -> str:
+def verdict(parts: Breakdown) -> str:
     """Where most time was lost, as a sentence."""
     from fanin.table import time
 

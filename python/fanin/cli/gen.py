@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fanin import _core
+from fanin.cli.common import warn
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
@@ -115,8 +116,6 @@ def poisson(
     text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
     write(out, text, force=force)
     if load > 1:
-        from fanin.cli.common import warn
-
         warn(f"--load {load:g} is {load * 100:.0f} % of the hosts' links: queues grow without end; 0.3 is 30 %")
 
 
