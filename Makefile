@@ -56,7 +56,7 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
 	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
-	$(PROFILED) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
+	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
 # Cargo's folder is that of the native module, so this links and packs, and compiles nothing twice.
@@ -66,9 +66,9 @@ $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	@touch $@
 
 # The next target that needs `setup` builds in release mode again.
-dev: $(BIN)/.packages ## the native module for development, after a change in Rust: seconds to build, half as fast
+dev: $(BIN)/.packages ## the native module for development, after a change in Rust: built in seconds, a little slower
 	@rm -f $(BIN)/.native
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
 
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
 

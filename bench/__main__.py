@@ -29,7 +29,8 @@ def side_by_side_command(
         Path | None,
         typer.Option(
             metavar="PROGRAM",
-            help="The built ns-3 HPCC simulator: what its users start with a configuration. Its libraries must be found (LD_LIBRARY_PATH).",
+            help="The built ns-3 HPCC simulator: the program that takes a configuration. Its libraries must be found "
+            "(LD_LIBRARY_PATH).",
         ),
     ] = None,
     htsim: Annotated[
@@ -57,7 +58,8 @@ def side_by_side_command(
         bool, typer.Option("--list", help="Only say which cases there are, and which files they read.")
     ] = False,
 ) -> None:
-    """Fanin and other packet simulators on the same networks and flows: user CPU of the event loop for each packet-hop."""
+    """Fanin and other packet simulators on the same networks and flows: user CPU of the event loop for each
+    packet-hop."""
     if listed:
         for one in CASES.values():
             print(f"{one.id}: {one.workload.about}; {one.workload.topology}, {one.workload.flows}")
@@ -102,7 +104,7 @@ def speed_command(
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="Where others have the machine, too, go on with a case for so long until as many pairs were undisturbed.",
+            help="On a shared machine, repeat a case for at most so long until as many pairs were undisturbed.",
         ),
     ] = 0,
     scale: Annotated[float, typer.Option(min=1e-6, help="Makes all shorter or longer.")] = 0.5,
@@ -169,7 +171,8 @@ def budget_command(
 
 @app.command("profile")
 def profile_command() -> None:
-    """Make the compiler's profile anew, which the next build uses: of the cases of `fanin bench` and a little of every scheme."""
+    """Make the compiler's profile anew, which the next build uses: of the cases of `fanin bench` and a little of every
+    scheme."""
     to_stderr = Console(stderr=True, soft_wrap=True)
     made = profile.make(lambda text: to_stderr.print(text, highlight=False, markup=False))
     print(f"{made}: {made.stat().st_size / 1e3:,.0f} kB; `make setup` builds with it")

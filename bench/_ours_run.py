@@ -1,8 +1,8 @@
 """Runs a spec in a process that holds nothing else: `python _ours_run.py MODULE SPEC.json TIMES`.
 
-MODULE is the file of the native module, so that the package and its dependencies stay out of this process's memory. Prints what was
-measured as JSON. The user CPU of the event loop is that from the call to the loop's end, less the same of a run whose window is over
-at once, which is its set-up.
+MODULE is the file of the native module, so that the package and its dependencies stay out of this process's memory.
+Prints what was measured as JSON. The user CPU of the event loop is that from the call to the loop's end, less the same
+of a run whose window is over at once, which is its set-up.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ SCALES = {
     "e-hpcc": (0.1, 0.3),
     "f": (0.04, 0.1),
 }
-"""A short and a longer run of each case. The short one is long enough that links and windows are full: (a)'s windows have 50
-packets, its short run 60 for each flow."""
+"""A short and a longer run of each case. The short one is long enough that links and windows are full: (a)'s windows
+have 50 packets, its short run 60 for each flow."""
 SHOWN = {
     callgrind.ALL: "instructions",
     callgrind.LINES: "lines into the first level",

@@ -1,4 +1,5 @@
-"""Where a run's instructions go: callgrind counts them by address, and the program's line tables say which part of it each is of."""
+"""Where a run's instructions go: callgrind counts them by address, and the program's line tables say which part of it
+each is of."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ ALL, OWN, CALLS, LINES, FAR_LINES, MISPREDICTED = MEASURES = (
     "far_lines",
     "mispredicted",
 )
-"""Instructions; those of the program itself, without the C library's, which are other ones on another processor; calls of the C
-library; cache lines that the first level lacked, and the second, of data and of instructions; branches guessed wrongly."""
+"""Instructions; those of the program itself, without the C library's, which are other ones on another processor; calls
+of the C library; cache lines that the first level lacked, and the second, of data and of instructions; branches guessed
+wrongly."""
 EVENTS = {
     ALL: ("Ir",),
     LINES: ("I1mr", "D1mr", "D1mw"),
@@ -65,7 +67,8 @@ _SYMBOL = re.compile(r"<?fanin_(\w+)::(\w+)")
 
 
 def stage_of(crate: str, module: str) -> str | None:
-    """The stage of a source file of ours, by its crate and its first module; None: that of the code it is inlined into, or that calls it."""
+    """The stage of a source file of ours, by its crate and its first module; None: that of the code it is inlined into,
+    or that calls it."""
     if crate in _OF_WHO_ASKS or f"{crate}/{module}" in _OF_WHO_ASKS:
         return None
     if crate == "fabric":
@@ -136,8 +139,8 @@ def _add(to: Cost, cost: Mapping[str, float], share: float = 1.0) -> None:
 
 
 def stages_of(program: Path, places: Mapping[_Function, Iterable[int]]) -> dict[tuple[_Function, int], str | None]:
-    """The stage of each instruction of the program: that of the innermost source line of ours that it was inlined from, else that of
-    the function it is in, else None."""
+    """The stage of each instruction of the program: that of the innermost source line of ours that it was inlined from,
+    else that of the function it is in, else None."""
     ours = sorted({address for (file, _), addresses in places.items() if file == str(program) for address in addresses})
     command = ["addr2line", "--addresses", "--inlines", "--exe", str(program)]
     asked = "\n".join(map(hex, ours))
@@ -160,8 +163,8 @@ def stages_of(program: Path, places: Mapping[_Function, Iterable[int]]) -> dict[
 
 
 def by_stage(profile: Profile, program: Path) -> dict[str, Cost]:
-    """The cost of each stage. What is of none by its lines (the standard library where it is not inlined, the C library) is shared
-    among those who called it, by what their calls cost."""
+    """The cost of each stage. What is of none by its lines (the standard library where it is not inlined, the C
+    library) is shared among those who called it, by what their calls cost."""
     places = {function: set(costs) for function, costs in profile.costs.items()}
     for arcs in profile.calls.values():
         for caller, address, _ in arcs:
@@ -207,7 +210,8 @@ def target(root: Path = ROOT) -> Path:
 
 
 def build(root: Path = ROOT, into: Path | None = None) -> Path:
-    """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's words."""
+    """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's
+    words."""
     # Where its crates are compiled as the module's are, so that the profile fits; in older trees it lies elsewhere.
     here = (root / "crates" / "python" / "examples" / "case.rs").exists()
     package = "fanin-python" if here else "fanin-experiment"
@@ -275,7 +279,8 @@ class PerHop:
 
 
 def per_hop(program: Path, case: str, scales: tuple[float, float], folder: Path, *, caches: bool) -> PerHop:
-    """A short and a longer run, and the difference of their costs over that of their packet-hops: set-up is left out."""
+    """A short and a longer run, and the difference of their costs over that of their packet-hops: set-up is left
+    out."""
     with ThreadPoolExecutor(2) as pool:
         short, long = pool.map(lambda scale: count(program, case, scale, folder, caches=caches), scales)
     hops = long.packet_hops - short.packet_hops

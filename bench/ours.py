@@ -73,7 +73,8 @@ def traffic(case: Case, inputs: Inputs) -> dict[str, object]:
 
 
 def base_rtt_s(case: Case) -> float:
-    """The longest round trip without queues: six links of 1 us each way, on each of which packet and ACK are sent whole."""
+    """The longest round trip without queues: six links of 1 us each way, on each of which packet and ACK are sent
+    whole."""
     rates = [100e9] * 6 if case.workload.k is not None else [100e9] + [400e9] * 4 + [100e9]
     both = case.payload + HEADER + ACK + 2 * TELEMETRY
     return 12e-6 + sum(both * 8 / rate for rate in rates)

@@ -31,7 +31,8 @@ class Peer(Protocol):
         """Whether it can run a case."""
 
     def run(self, case: Case, inputs: Inputs, folder: Path) -> tuple[process.Used, list[float]]:
-        """Runs a case once: what it used, and its completion times in microseconds. Raises `RunError` if it cannot be started."""
+        """Runs a case once: what it used, and its completion times in microseconds. Raises `RunError` if it cannot be
+        started."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def options(case: Case, inputs: Inputs) -> list[str | Path]:
 
 
 def configuration(case: Case, inputs: Inputs) -> str:
-    """The configuration of a case, with all keys that scripts of that simulator's users write, and nothing monitored."""
+    """The configuration of a case, with all keys that scripts of that simulator's users write, and nothing
+    monitored."""
     rate_ai = "50Mbps" if case.ns3 == "hpcc" else None
     made = _core.hpcc_config(str(case.ns3), str(inputs.topology), str(inputs.flow_file), END_S, rate_ai, None)
     keys = dict(line.split(" ", 1) for line in made.splitlines() if " " in line)
@@ -128,7 +130,8 @@ def configuration(case: Case, inputs: Inputs) -> str:
 
 
 def measure(peer: Peer, case: Case, inputs: Inputs, folder: Path, *, repeat: int) -> process.Measured:
-    """Runs a case `repeat` times and returns the run of least user CPU, less what the same network with one packet takes.
+    """Runs a case `repeat` times and returns the run of least user CPU, less what the same network with one packet
+    takes.
 
     Raises `RunError` if it cannot be started, fails, or leaves flows unfinished.
     """

@@ -1,5 +1,5 @@
-"""Whether others have the machine at the same time: a fixed piece of work that has nothing to do with Fanin, timed on several
-cores at once."""
+"""Whether others have the machine at the same time: a fixed piece of work that has nothing to do with Fanin, timed on
+several cores at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""docs/performance.md: sections made from what `bench/results` holds, between marks in the page; prose around them is by hand."""
+"""docs/performance.md: sections made from what `bench/results` holds, between marks in the page; prose around them is
+by hand."""
 
 from __future__ import annotations
 
@@ -85,8 +86,8 @@ def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]
 
 
 def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
-    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. What was measured earlier is hatched,
-    and left out where the same simulator was measured now."""
+    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. What was measured earlier is
+    hatched, and left out where the same simulator was measured now."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -107,7 +108,8 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
             label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
             axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     axes.set_yscale("log")
-    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by side.
+    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by
+    # side.
     axes.set_ylim(LEAST_NS, max(10_000, axes.get_ylim()[1] * 1.6))
     axes.set_xticks(range(len(shown)), [_label(case) for case in shown], fontsize=9)
     axes.set_ylabel("user CPU for each packet-hop, ns (log)", fontsize=11)

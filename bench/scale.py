@@ -1,7 +1,7 @@
 """How start, speed and memory grow with the network: `python bench/scale.py`, or `make scale`.
 
-Each size is a run of `bench/scale.toml` in a process of its own, with its table of flows written, so that the peak is that of
-a whole run. Prints a table and writes `bench/results/scale.json`.
+Each size is a run of `bench/scale.toml` in a process of its own, with its table of flows written, so that the peak is
+that of a whole run. Prints a table and writes `bench/results/scale.json`.
 """
 
 from __future__ import annotations

@@ -73,9 +73,11 @@ def measure(
     repeat: int = 3,
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Runs all cases with ours and with each other simulator that has them; what fails is a problem, and the rest goes on.
+    """Runs all cases with ours and with each other simulator that has them; what fails is a problem, and the rest goes
+    on.
 
-    `work` is the folder for files, `given` one with inputs to use instead of making them. `say` is told what begins, and problems.
+    `work` is the folder for files, `given` one with inputs to use instead of making them. `say` is told what begins,
+    and problems.
     """
     rows: list[Row] = []
     problems: list[str] = []
@@ -109,7 +111,8 @@ def measure(
             except (RunError, OSError, ValueError) as error:
                 problem(error)
                 continue
-            # They print no hops by themselves. It is the same work, so they are as many as ours but for how they are queued.
+            # They print no hops by themselves. It is the same work, so they are as many as ours but for how they are
+            # queued.
             hops, by = (own.packet_hops, OURS) if theirs.packet_hops is None else (theirs.packet_hops, peer.name)
             rows.append(_row(case, peer.name, "binary", theirs, len(made.flows), hops, by))
         # Those are of the whole work.
@@ -238,7 +241,8 @@ def save(report: Report, path: Path) -> None:
 
 
 def named(names: Sequence[str]) -> list[Case]:
-    """The cases of these names, where a name also means all that begin with it and "-"; raises `RunError` for an unknown one."""
+    """The cases of these names, where a name also means all that begin with it and "-"; raises `RunError` for an
+    unknown one."""
     found = []
     for name in names:
         fitting = [case for case in CASES.values() if case.id == name or case.id.startswith(f"{name}-")]

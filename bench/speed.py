@@ -1,5 +1,5 @@
-"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same machine, and
-with a control before and after each, which tells whether others had it at the same time."""
+"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same
+machine, and with a control before and after each, which tells whether others had it at the same time."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def measure(
     say: Callable[[str], None],
     control: Control | None = None,
 ) -> Speeds:
-    """Runs each case on one thread and on `threads` in turn: `repeat` such pairs, and where others have the machine more of
-    them, for up to `patience` seconds a case, until as many were undisturbed. Raises `RunError` where two runs of a case differ
-    in what they simulated."""
+    """Runs each case on one thread and on `threads` in turn: `repeat` such pairs, and where others have the machine
+    more of them, for up to `patience` seconds a case, until as many were undisturbed. Raises `RunError` where two runs
+    of a case differ in what they simulated."""
     control = control or Control(threads)
     cases: list[Case] = []
     for name in names:
@@ -79,8 +79,8 @@ def measure(
                 say(f"{_so_far(case, control.least)} of {repeat} wanted, {left:.0f} s left")
         chosen = quietest(case, repeat)
         say(
-            f"{_so_far(case, control.least)}: {speed(case, chosen):.2f} M packet-hops/s on one thread, {ratio(chosen):.2f} times as "
-            f"many on {threads}"
+            f"{_so_far(case, control.least)}: {speed(case, chosen):.2f} M packet-hops/s on one thread, "
+            f"{ratio(chosen):.2f} times as many on {threads}"
         )
         cases.append(case)
     return {
@@ -147,9 +147,9 @@ def section(path: Path) -> str:
     before = cast("dict[str, float]", json.loads(path.with_name("before.json").read_text(encoding="utf-8")))
     repeat, least = speeds["repeat"], speeds["control_s"]
     lines = [
-        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale {speeds['scale']:g}: medians of "
-        f"{repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all pairs that were run those count during which the "
-        "control took least; in brackets how many times its least time that was, at most.",
+        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale "
+        f"{speeds['scale']:g}: medians of {repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all "
+        "pairs those count during which the control took least time; in brackets the largest ratio to its least time.",
         "",
         "| case | what | M hops/s before | M hops/s, 1 thread | best run | "
         f"M hops/s, {speeds['threads']} threads | times one thread | pairs run |",
@@ -159,7 +159,8 @@ def section(path: Path) -> str:
         hops, pairs = case["packet_hops"] / 1e6, quietest(case, repeat)
         lines.append(
             f"| {case['case']} | {case['about']} | {before[case['case']]:.2f} | {speed(case, pairs):.2f} | "
-            f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | {hops / median(pair['many_s'] for pair in pairs):.2f} | "
+            f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | "
+            f"{hops / median(pair['many_s'] for pair in pairs):.2f} | "
             f"{ratio(pairs):.2f} | {len(case['pairs'])} ({max(pair['control_s'] for pair in pairs) / least:.2f}) |"
         )
     return "\n".join(lines)

@@ -1,8 +1,8 @@
 """What the compiler's profile is made of: every case of the benchmark, and a little of every scheme.
 
-Run with the instrumented module (`bench/profile.py`): `python -m bench.training FOLDER`, with a folder for its files. It takes as long as it
-takes; what counts is how often each part of the code runs beside the others, so that nothing that people run is taken for code
-that never runs.
+Run with the instrumented module (`bench/profile.py`): `python -m bench.training FOLDER`, with a folder for its files.
+It takes as long as it takes; what counts is how often each part of the code runs beside the others, so that nothing
+that people run is taken for code that never runs.
 """
 
 from __future__ import annotations

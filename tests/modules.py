@@ -134,8 +134,8 @@ class Module:
 def rust_graph(sources: Mapping[str, str]) -> Graph:
     """`sources` are the texts of a crate by their path in its `src`. Tests and comments do not count.
 
-    A file depends on the files of the items that it names, not on those that pass them on by `pub use`; on the file of a
-    type that it has an `impl` block of; and on the file of each method that such a block calls by `self.name(`.
+    A file depends on the files of the items that it names, not on those that pass them on by `pub use`; on the file of
+    a type that it has an `impl` block of; and on the file of each method that such a block calls by `self.name(`.
     """
     modules = _modules(sources)
     crate = _Crate(modules)

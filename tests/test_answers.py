@@ -1,4 +1,5 @@
-"""Pages that answer questions: their commands run one after another, and every fragment of a spec in their text is one."""
+"""Pages that answer questions: their commands run one after another, and every fragment of a spec in their text is
+one."""
 
 import re
 import shlex

@@ -252,7 +252,8 @@ def test_another_scheme_runs_beside_it(command: Command, star: Path, scheme: str
 
 def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     (star / "topo.txt").write_text(
-        "5 2 5\n0 1\n2 0 100Gbps 1us 0\n3 1 25Gbps 2us 0.001\n4 1 100Gbps 1us 0\n0 1 400Gbps 500ns 0\n1 0 100Gbps 3us 0\n"
+        "5 2 5\n0 1\n2 0 100Gbps 1us 0\n3 1 25Gbps 2us 0.001\n4 1 100Gbps 1us 0\n0 1 400Gbps 500ns 0\n"
+        "1 0 100Gbps 3us 0\n"
     )
     write_flows(star / "flow.txt", [(2, 3, 10_000, 2.0015), (2, 4, 10_000, 2.0015)])
     text = config(star, "dcqcn").read_text().replace("LINK_DOWN 0 0 0", "LINK_DOWN 2000 0 1")

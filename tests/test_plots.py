@@ -195,15 +195,19 @@ def test_queues_that_were_left_out_are_empty(seen: fanin.Result) -> None:
 
 
 def test_queues_of_a_second_series_do_not_count_in_the_first() -> None:
-    two = '{ what = "queue", where = ["leaf0>h1"], every = "10 us" }, { what = "queue", where = ["leaf0>h0"], every = "5 us" }'
-    both = run(f"series = [{two}]")
+    first, second = (
+        f'{{ what = "queue", where = ["{port}"], every = "{every}" }}'
+        for port, every in (("leaf0>h1", "10 us"), ("leaf0>h0", "5 us"))
+    )
+    both = run(f"series = [{first}, {second}]")
     assert over_time.queue_over_time(both)["time_us"].to_list() == [10.0 * k for k in range(40)]
     assert over_time.queue_over_time(both)["total_bytes"].sum() == 0
     assert int(over_time.queue_over_time(both, "leaf0>h0")["total_bytes"].sum()) > 0
 
 
 def test_goodput_of_a_lone_flow_is_the_payloads_share_of_the_line() -> None:
-    watch = 'series = [{ what = "flow", where = ["long:0"], every = "50 us" }, { what = "traffic", where = ["long"], every = "50 us" }]'
+    flow = '{ what = "flow", where = ["long:0"], every = "50 us" }'
+    watch = f'series = [{flow}, {{ what = "traffic", where = ["long"], every = "50 us" }}]'
     alone = run(watch, "traffic.queries.start='390 us'")
     table = over_time.goodput_over_time(alone)
     assert table["begin_us"].to_list() == [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0] * 2
@@ -594,7 +598,8 @@ def test_the_methods_of_a_run_draw_the_same(seen: fanin.Result, tmp_path: Path) 
 
 
 def test_pictures_are_loaded_when_they_are_asked_for() -> None:
-    code = "import sys, fanin; assert 'matplotlib' not in sys.modules; fanin.plot.completion; assert 'matplotlib' in sys.modules"
+    loaded = "'matplotlib' in sys.modules"
+    code = f"import sys, fanin; assert not {loaded}; fanin.plot.completion; assert {loaded}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     with pytest.raises(AttributeError, match="nonesuch"):
         _ = fanin.nonesuch

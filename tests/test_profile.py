@@ -8,8 +8,8 @@ from bench import profile
 def test_the_profile_is_not_much_older_than_the_code_that_runs_for_each_packet(root: Path) -> None:
     share = profile.changed(profile.functions(root), (root / profile.RECORD).read_text(encoding="utf-8"))
     assert share <= profile.MOST_CHANGED, (
-        f"{share:.0%} of the code that runs for each packet is in functions that have changed since {profile.PROFILE} was "
-        "made, and is compiled without it. To renew it: make profile"
+        f"{share:.0%} of the code that runs for each packet is in functions that have changed since "
+        f"{profile.PROFILE} was made, and is compiled without it. To renew it: make profile"
     )
 
 

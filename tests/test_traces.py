@@ -206,7 +206,8 @@ TELEMETRY_PORT = 1021
 
 
 def telemetry(frame: bytes) -> tuple[int, int, list[tuple[int, int, int, int]], bytes]:
-    """nHop, pathID, the records (B, TS, txBytes, qLen) and the bytes behind them, of a frame with telemetry (HPCC Fig. 7)."""
+    """nHop, pathID, the records (B, TS, txBytes, qLen) and the bytes behind them, of a frame with telemetry (HPCC Fig.
+    7)."""
     assert struct.unpack_from(">H", frame, 36) == (TELEMETRY_PORT,)
     (head,) = struct.unpack_from(">H", frame, 42)
     hops = head >> 12

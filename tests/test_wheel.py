@@ -87,7 +87,8 @@ def test_the_declared_dependencies_are_what_it_imports(wheel: Path, root: Path) 
     imported = {name for path in packaged(root) if path.suffix == ".py" for name in imports(path)}
     owners = packages_distributions()
     third = {owners[name][0].lower() for name in imported - sys.stdlib_module_names - {"fanin"}}
-    # IPython is there wherever a notebook runs, distributed where a sweep is sent to a cluster; nothing else needs them.
+    # IPython is there wherever a notebook runs, distributed where a sweep is sent to a cluster; nothing else needs
+    # them.
     assert declared == third - {"ipython", "distributed"}
 
 

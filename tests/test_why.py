@@ -1,4 +1,5 @@
-"""Where the time of a message went: parts that add up, in networks small enough to work out by hand, and asked of old runs."""
+"""Where the time of a message went: parts that add up, in networks small enough to work out by hand, and asked of old
+runs."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def host_parts(run: fanin.Result, message: str = "load:0") -> dict[str, int]:
 def test_two_messages_of_one_nic_take_turns(tmp_path: Path) -> None:
     run = star(tmp_path, [(1, 0, 100, 1), (1, 2, 100, 1)])
     both = [host_parts(run, name) for name in traced(run)]
-    # They leave in turn, but for the second packet of the message that was posted first: it stands in line before the other.
+    # They leave in turn, but for the second packet of the message that was posted first: it stands in line before the
+    # other.
     assert sorted(parts["nic"] for parts in both) == [98 * TX, 100 * TX]
     assert all(set(parts) == {"nic", "send"} and parts["send"] == 100 * TX for parts in both)
     worst = breakdown(run, "load:0").worst()
@@ -189,7 +190,8 @@ def test_messages_of_a_connection_wait_for_those_before(tmp_path: Path, scheme: 
 
 
 def test_a_packet_that_two_messages_share_is_of_both(tmp_path: Path) -> None:
-    # Of one stream, which is not open yet: the second segment holds the end of the first message and all of the second one.
+    # Of one stream, which is not open yet: the second segment holds the end of the first message and all of the second
+    # one.
     run = star(tmp_path, [(1, 0, 1.5, 1), (1, 0, 0.3, 1.05)], "traffic.load.tcp.persistent=true", scheme="newreno")
     first, second = (breakdown(run, name) for name in traced(run))
     assert (first.packets, second.packets) == (2, 1)
@@ -255,7 +257,8 @@ def test_the_rate_of_dart_is_pacing(tmp_path: Path) -> None:
         parts = host_parts(run, name)
         assert set(parts) == {"pacing", "send"}
         assert parts["send"] == 400 * (TX + 12 * 80)
-        # At line rate until the receiver has said so, which takes about a round trip; the first to arrive is the first to be done.
+        # At line rate until the receiver has said so, which takes about a round trip; the first to arrive is the first
+        # to be done.
         assert 1.6 < parts["pacing"] / parts["send"] < 2
 
 

@@ -17,8 +17,10 @@ MADE = ("docs/schemes/",)
 
 TABLE = re.compile(r"\s*(//[!/] )?\|")
 LINK = re.compile(r"\]\([^)]*\)|https?://\S+")
-PART = re.compile(r"<!-- made by .*-->.*?<!-- end: .*?-->|<!-- (\w+) -->.*?<!-- /\1 -->|^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
-"""Of a page: made from the code, or a block of code."""
+PART = re.compile(
+    r"<!-- made by .*?<!-- end: .*?-->|<!-- (\w+) -->.*?<!-- /\1 -->|^ *```.*?^ *```$", re.DOTALL | re.MULTILINE
+)
+"""A part of a page that is made from the code, or a block of code."""
 
 
 def too_long(text: str, *, prose: bool) -> Iterator[tuple[int, int]]:

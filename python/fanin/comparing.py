@@ -31,12 +31,12 @@ def compare(
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
-    Without `schemes`, the spec's `compare.schemes`. `seeds` is how many runs each scheme gets, from the spec's seed on, or
-    the seeds themselves; without it there is one run, of the spec's seed. `workers` is how many runs go on at once, by
-    default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for the runs that go on at once,
-    `max_time` for each. `threads` is of each run, by default its share of the cores.
+    Without `schemes`, the spec's `compare.schemes`. `seeds` is the number of runs of each scheme, counting from the
+    spec's seed, or the list of seeds; by default there is one run, with the spec's seed. `workers` is the number of
+    simultaneous runs, by default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for
+    all simultaneous runs together, `max_time` for each. `threads` is for each run, by default its share of the cores.
 
-    Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
+    Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
     base = Job.of(spec, set)
     resolved = base.resolve()

@@ -47,8 +47,8 @@ class Row:
     reported: float
     """Finished messages of the reported sizes: what the percentiles are over."""
     fct_p50_us: float | None
-    """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile that some
-    run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
+    """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile
+    that some run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
     fct_p99_us: float | None
     """99th percentile of the same."""
     fct_p999_us: float | None
@@ -99,7 +99,7 @@ class Comparison:
 
     results: list[Result]
     cancelled: bool
-    """Some run was stopped before its end, or never begun."""
+    """Some run was stopped before its end, or never started."""
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -116,12 +116,12 @@ class Comparison:
 
     @property
     def errors(self) -> list[str]:
-        """Why single runs are not to be trusted."""
+        """Errors of single runs, whose results are not to be trusted."""
         return [f"{result.label}: {error}" for result in self.results for error in result.summary()["errors"]]
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the numbers should know, each thing once: of the spec, and of single runs."""
+        """Warnings about the spec and about single runs, each once."""
         told: dict[str, None] = {}
         for result in self.results:
             for row in result.events().filter(pl.col("kind") == "warning").iter_rows(named=True):
@@ -154,7 +154,7 @@ class Comparison:
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path.
 
-        Raises `FileExistsError` where that would replace results, unless `force` is set.
+        Raises `FileExistsError` if that would replace results, unless `force` is set.
         """
         root = Path(folder)
         record = root / "compare.json"
@@ -166,7 +166,7 @@ class Comparison:
             )
         for result in self.results:
             check_target(root / result.label, force=force)
-        record.unlink(missing_ok=True)  # until all is written again, this is no comparison
+        record.unlink(missing_ok=True)  # without it the folder is no comparison until everything is written
         for result in self.results:
             result.save(root / result.label, parquet=parquet, force=force)
         self.plot(root / "compare.png")
@@ -183,13 +183,13 @@ class Comparison:
 
 
 def mixed_transports(results: Sequence[Result]) -> list[str]:
-    """A warning where runs under one spec are over different transports, since not only the schemes differ then."""
+    """A warning where runs of one spec use different transports, since the schemes are then not the only difference."""
     over: dict[str, dict[str, None]] = {"tcp": {}, "rdma": {}}
     for result in results:
         transports = {str(traffic["transport"]) for traffic in traffics_of(result.spec) if "transport" in traffic}
         if (
             len(transports) == 1 and transports <= over.keys()
-        ):  # a spec that has both side by side compares them on purpose
+        ):  # a spec with traffics over both compares them on purpose
             over[transports.pop()][scheme_name(result)] = None
     tcp, rdma = list(over["tcp"]), list(over["rdma"])
     if not tcp or not rdma:
@@ -198,7 +198,7 @@ def mixed_transports(results: Sequence[Result]) -> list[str]:
     hint = "; dctcp-rate is DCTCP's law over RDMA" if "dctcp" in tcp else ""
     return [
         f"{_listed(tcp)} {runs} over TCP with its handshake, acknowledgements and timers, {_listed(rdma)} over RDMA: "
-        f"differences are of the transports too{hint}"
+        f"the transports differ too{hint}"
     ]
 
 
@@ -221,7 +221,7 @@ def _p99(row: Row) -> str:
 
 
 def numbers(result: Result) -> Numbers:
-    """The numbers of one run that a row is made of, by the names of its fields."""
+    """The numbers of one run, by the names of a row's fields."""
     posted = messages(result)
     sample = reported(result)
     times_us = completion_us(sample)

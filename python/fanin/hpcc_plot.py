@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fanin.plot import dress
+from fanin.plot import label_axes
 from fanin.style import colours
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ STYLES: dict[int, Literal[":", "--", "-"]] = {50: ":", 95: "--", 99: "-"}
 
 
 def slowdown(flows: Mapping[str, int], cuts: Sequence[pl.DataFrame], ax: Axes | None = None) -> Axes:
-    """The slowdowns of each curve, as `fanin.hpcc.slowdown_by_size` returns them; `flows` is the number of flows by name."""
+    """The slowdowns of each curve, as `fanin.hpcc.slowdown_by_size` returns them; `flows` is the number of flows by
+    name."""
     if ax is None:
         ax = Figure(figsize=(9.6, 4.8), layout="constrained").subplots()
     largest = 1.0
@@ -29,7 +30,7 @@ def slowdown(flows: Mapping[str, int], cuts: Sequence[pl.DataFrame], ax: Axes | 
     for index, cut in enumerate(cuts):
         if cut.is_empty():
             continue
-        # A curve under an equal one is drawn broad, so that both are seen.
+        # A curve below an equal one is drawn wider, so that both are visible.
         covered = any(cut.equals(later) for later in cuts[index + 1 :])
         for percent in STYLES:
             slowdowns = cut[f"p{percent}"].to_numpy()
@@ -53,7 +54,7 @@ def slowdown(flows: Mapping[str, int], cuts: Sequence[pl.DataFrame], ax: Axes | 
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.margins(x=0.02)
-    dress(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
+    label_axes(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
     shown = [
         Line2D([], [], color=colour_of[index], linewidth=3, label=f"{name} ({count} flows)")
         for index, (name, count) in enumerate(flows.items())

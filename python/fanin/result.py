@@ -1,4 +1,4 @@
-"""What a run leaves: tables, a summary and a manifest, in memory or in a folder."""
+"""The result of a run: tables, a summary and a manifest, in memory or in a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ArrowStream(Protocol):
-    """Columns that leave through the Arrow PyCapsule interface."""
+    """Columns that are exported by the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with an ArrowArrayStream."""
@@ -43,7 +43,7 @@ class Result:
 
     @staticmethod
     def of(core: _core.RunResult, *, label: str) -> Result:
-        """Wraps what the native module returned."""
+        """Wraps the result of the native module."""
         return Result(
             label=label,
             manifest=cast("Manifest", json.loads(core.manifest_json)),
@@ -76,17 +76,17 @@ class Result:
 
     @property
     def slowdown_ideal(self) -> str:
-        """What flow completion times (FCT) are divided by for slowdowns."""
+        """The ideal by which flow completion times (FCT) are divided for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
     def cancelled(self) -> bool:
-        """It was stopped before its end and holds what there was."""
+        """The run was stopped before its end; the result is that up to there."""
         return self.manifest["cancelled"]
 
     @property
     def simulated_ms(self) -> float:
-        """How much time was simulated."""
+        """The simulated time."""
         return self.manifest["simulated_ps"] / 1e9
 
     def summary(self) -> Summary:
@@ -94,7 +94,7 @@ class Result:
         return self._summary
 
     def arrow(self, table: TableName) -> ArrowStream:
-        """A table for any library that speaks Arrow, without a copy: `pyarrow.table(run.arrow("flows"))`,
+        """A table for any library that reads Arrow, without a copy: `pyarrow.table(run.arrow("flows"))`,
         `pandas.DataFrame.from_arrow(...)`, `polars.DataFrame(...)`, or a variable that DuckDB queries by its name."""
         if table not in TABLES:
             raise ValueError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
@@ -117,10 +117,12 @@ class Result:
         return self._table("classes")
 
     def series(self, *, zeros: bool = False) -> pl.DataFrame:
-        """The queues that the spec's `measure.series` asked to sample, one row per sample: `time_ps`, `port`, `queue_bytes`.
+        """The queues that the spec's `measure.series` samples, one row per sample: `time_ps`, `port`,
+        `queue_bytes`.
 
-        Samples that found a queue empty are left out, as in the table on disk, unless their series has `zeros = true`: a mean over
-        these rows is a mean over the times when a queue was there. `zeros=True` adds them as rows of 0 bytes.
+        Samples of empty queues are left out, as in the table on disk, unless their series has `zeros = true`: a mean
+        over these rows is a mean over the times at which the queue was not empty. `zeros=True` adds them as rows of 0
+        bytes.
         """
         if not zeros:
             return self._table("series")
@@ -129,7 +131,7 @@ class Result:
         return queue_samples(self)
 
     def histograms(self) -> pl.DataFrame:
-        """How often each queue was how long."""
+        """The number of samples of each queue by its length."""
         return self._table("histograms")
 
     def events(self) -> pl.DataFrame:
@@ -137,32 +139,32 @@ class Result:
         return self._table("events")
 
     def watch(self) -> pl.DataFrame:
-        """What the spec's `measure.series` of all quantities but queues saw, one row per value.
+        """The samples of the spec's `measure.series` of all quantities except queues, one row per value.
 
-        `what` is the quantity (flow, receiver, switch, port, traffic), `where` the message, node, port or traffic, and `name`
-        the value with its unit: `rate_bps`, `delivered_bytes`, `paused_us`.
+        `what` is the quantity (flow, receiver, switch, port, traffic), `where` the message, node, port or traffic, and
+        `name` the value with its unit: `rate_bps`, `delivered_bytes`, `paused_us`.
         """
         return self._table("watch")
 
     def hops(self) -> pl.DataFrame:
         """The packets of the messages that `measure.trace` names: one row per packet and node, in order of time.
 
-        The first row of a packet is its own host, at the time when its first bit left. `port` is where the packet leaves, null
-        at the host that it is for; `flow_id` is the message's row in `flows`.
+        The first row of a packet is at its own host, when its first bit left. `port` is the egress port, null at the
+        receiving host; `flow_id` is the message's row in `flows`.
         """
         return self._table("hops")
 
     def host_waits(self) -> pl.DataFrame:
-        """What the messages that `measure.trace` names waited for at the hosts that send them.
+        """The causes of waiting at the sending hosts, of the messages that `measure.trace` names.
 
-        One row per stretch of time, from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
-        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the stretches the
-        message was sending. Empty for a folder that an earlier version wrote.
+        One row per interval from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
+        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the intervals
+        the message was sending. Empty for a folder of an earlier version.
         """
         return self._table("host_waits")
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
-        """Writes the run folder, whole or not at all, and returns its path.
+        """Writes the run folder atomically and returns its path.
 
         Tables are Arrow IPC files, or Parquet files if asked. Raises `FileExistsError` for a folder that exists, unless
         it is a run folder and `force` is set; a folder that holds anything else is never replaced.
@@ -202,7 +204,7 @@ class Result:
         return plot.slowdown_by_size(self, path)
 
     def plot_queues(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws how often switch queues were longer than a given length, to a file if a path is given."""
+        """Draws the distribution of the lengths of switch queues, to a file if a path is given."""
         from fanin import plot
 
         return plot.queues(self, path)
@@ -226,26 +228,26 @@ class Result:
         return plot.rates(self, path)
 
     def plot_pauses(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws what PFC held paused over time, to a file if a path is given."""
+        """Draws the pauses by PFC over time, to a file if a path is given."""
         from fanin import plot
 
         return plot.pauses(self, path)
 
     def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws how busy links were, by tier, to a file if a path is given."""
+        """Draws the utilisation of links by tier, to a file if a path is given."""
         from fanin import plot
 
         return plot.utilisation(self, path)
 
     def plot_timeline(self, message: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws the life of a traced message packet by packet, to a file if a path is given."""
+        """Draws the timeline of a traced message packet by packet, to a file if a path is given."""
         from fanin import plot
 
         return plot.timeline(self, message, path)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
-    """Reads a run folder back; tables are read when asked for. Raises `RunError` if it is not a run folder."""
+    """Reads a run folder; its tables are read when they are used. Raises `RunError` if it is not a run folder."""
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
@@ -277,4 +279,4 @@ def load(folder: str | os.PathLike[str]) -> Result:
     )
 
 
-_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # which older versions lack
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # older versions lack this key

@@ -1,4 +1,4 @@
-"""The run folder: its tables, its documents, and its errors."""
+"""The run folder: its tables and documents, and how errors in it are reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class SizeRange(TypedDict):
 
 
 class QuerySummary(TypedDict):
-    """Queries whose first request was posted in the measured window; times run from there to the last answer's last byte.
+    """Queries whose first request was posted in the measured window; times run from there to the last answer's last
+    byte.
 
     Those that `timed_out` had a retransmission timeout in some message.
     """
@@ -47,10 +48,10 @@ class QuerySummary(TypedDict):
 
 
 class DartSummary(TypedDict):
-    """How Dart acted over the whole run; traffics of one scheme and set of parameters share it.
+    """The actions of Dart over the whole run; traffics with the same scheme and parameters share them.
 
-    `sender_count` is the mean n that ACKs told, the times in its three states are sums over hosts, and `table_entries` is
-    the mean over all switches' deflected flow tables, of entries that were freed.
+    `sender_count` is the mean n in ACKs, the times in its three states are sums over hosts, and `table_entries` is the
+    mean number of entries that were freed, over the deflected flow tables of all switches.
     """
 
     sender_count: float | None
@@ -64,8 +65,8 @@ class DartSummary(TypedDict):
 class TrafficSummary(TypedDict):
     """One entry of the spec's list of traffics. Messages count if they were posted in the measured window.
 
-    `path_dilation` is how much longer the ways of first packets were than the shortest, as a share; `deflected` counts
-    messages of which a packet was; `dart` is None where the scheme is none of Dart's.
+    `path_dilation` is the excess of first packets' path lengths over the shortest, as a share; `deflected` counts
+    messages with a deflected packet; `dart` is None unless the scheme is one of Dart's.
     """
 
     traffic: str
@@ -105,7 +106,7 @@ class Drops(TypedDict):
 
 
 class NetworkSummary(TypedDict):
-    """The network over the whole run. `load_increase` is what detours add to the bytes on all links, as a share."""
+    """The network over the whole run. `load_increase` is the share that detours add to the bytes on all links."""
 
     stopped_us: float
     drops: Drops
@@ -126,7 +127,7 @@ class NetworkSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """The run in numbers; `errors` says why it is not to be trusted."""
+    """The run in numbers; `errors` has the reasons not to trust it."""
 
     slowdown_ideal: str
     errors: list[str]
@@ -135,7 +136,7 @@ class Summary(TypedDict):
 
 
 class Machine(TypedDict):
-    """The machine a run was made on."""
+    """The machine of a run."""
 
     os: str
     arch: str
@@ -144,14 +145,14 @@ class Machine(TypedDict):
 
 
 class Manifest(TypedDict):
-    """How a run was made, and how fast."""
+    """Origin and speed of a run."""
 
     version: str
     name: str
     seed: int
     threads: int
     threads_reason: str | None
-    """Why these are fewer than it was given; None where it used them all."""
+    """Why these are fewer than it was allowed; None if it used them all."""
     machine: Machine
     cancelled: bool
     complete: bool
@@ -164,11 +165,11 @@ class Manifest(TypedDict):
 
 
 class RunError(Exception):
-    """A run or a run folder that is not what it should be."""
+    """A run or a run folder that cannot be used as asked."""
 
 
 def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
-    """A JSON or TOML file of results, which has these keys; raises `RunError` that says what is damaged."""
+    """A JSON or TOML file of results, with these keys; raises `RunError` for a damaged one."""
     try:
         text = path.read_text(encoding="utf-8")
         document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -195,7 +196,7 @@ def is_run_folder(folder: Path) -> bool:
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raises `FileExistsError` or another `OSError` if a run may not or cannot be written there: before it has run."""
+    """Raises `FileExistsError` or another `OSError` if a run cannot be written there, to be called before it runs."""
     if not os.path.lexists(folder):
         above = next(path for path in folder.absolute().parents if os.path.lexists(path))
         if not above.is_dir():

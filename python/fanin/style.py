@@ -38,7 +38,7 @@ FAMILIES = {
     "none": BLACK,
     "fixed": BLACK,
 }
-"""By the first word of a scheme's name. A family that is not here gets a colour by its name."""
+"""By the first word of a scheme's name. Other families have a colour by the hash of their name."""
 
 MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
 """For curves beyond those that the palette has colours for."""
@@ -52,7 +52,7 @@ MARKERS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
 
 @dataclass(frozen=True)
 class Style:
-    """How the curve of a scheme is drawn."""
+    """The style of a scheme's curve."""
 
     colour: str
     """`#rrggbb`."""
@@ -125,7 +125,8 @@ def colours(names: Sequence[str]) -> list[str]:
 
 
 SHADES = (0.0, -0.4, 0.45, -0.65)
-"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are greys."""
+"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are
+greys."""
 
 
 @cache

@@ -79,10 +79,10 @@ def validate_command(
     golden: Annotated[
         Path, typer.Argument(metavar="DIR", help="configs/, micro/ and traces/ with that simulator's results.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where pictures and rows go.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for pictures and numbers.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold our results against those of the ns-3 HPCC simulator, flow by flow, and draw both.
+    """Compare our results with those of the ns-3 HPCC simulator, flow by flow, and draw both.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def paper(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and numbers go.")] = Path("runs/papers"),
     specs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the papers' specs.")] = Path("papers"),
     quick: Annotated[
-        bool, typer.Option(help="A short version, to see that it runs; its numbers prove nothing.")
+        bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
     ] = False,
     workers: Workers = None,
 ) -> None:

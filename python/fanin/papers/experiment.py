@@ -20,21 +20,21 @@ Key = tuple[str | int, ...]
 """Names one run of a sweep; the last part is the seed."""
 
 Measured = dict[str, list[float]]
-"""What is kept of a run, by name: a list of one for a number."""
+"""The measurements of a run, by name: a list of one for a number."""
 
 Measures = Mapping[Key, Measured]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One claim, or a part of one: what the paper says beside what came out."""
+    """One claim, or a part of one: the paper's result beside ours."""
 
     claim: str
     what: str
     paper: str
     ours: str
     accept: str
-    """What counts as holding."""
+    """The criterion by which the claim holds."""
     verdict: Verdict
 
 
@@ -56,7 +56,7 @@ class Experiment:
     spec: str
     """File of the spec, under the folder of specs."""
     sweep: Callable[[bool], Mapping[Key, Change]]
-    """The runs; True asks for a short version, whose numbers prove nothing."""
+    """The runs; True for a short version, whose numbers prove nothing."""
     measure: Callable[[Result], Measured]
     draw: Callable[[Measures], Figure]
     rows: Callable[[Measures], list[Row]]
@@ -64,12 +64,12 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment that was run."""
+    """The results of an experiment."""
 
     experiment: Experiment
     measures: dict[Key, Measured]
     complete: bool
-    """Every run of the sweep went to its end."""
+    """Every run of the sweep was completed."""
 
     def rows(self) -> list[Row]:
         """Our numbers beside the paper's."""
@@ -88,7 +88,7 @@ class Study:
 def run_experiment(
     experiment: Experiment, specs: Path, *, quick: bool = False, workers: int = 1, progress: bool = True
 ) -> Study:
-    """Runs a whole sweep. After Ctrl-C the study holds the runs that were done and says that it is not complete."""
+    """Runs a whole sweep. After Ctrl-C the study has the runs that were done and is not complete."""
     base = Job.of(specs / experiment.spec)
     sweep = experiment.sweep(quick)
     jobs = [job(base, key, change) for key, change in sweep.items()]
@@ -108,7 +108,7 @@ def job(base: Job, key: Key, change: Change) -> Job:
 
 
 def pooled(measures: Measures, key: Key, name: str) -> list[float]:
-    """What all seeds of a point of the sweep measured, one after another; `key` is without the seed."""
+    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
     return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
 
 
@@ -123,14 +123,14 @@ def strict(holds: bool) -> Verdict:
 
 
 def band(value: float, low: float, high: float) -> Verdict:
-    """Inside holds; outside by at most half the band's width is close."""
+    """Holds inside the band; close outside it by at most half its width."""
     if low <= value <= high:
         return "holds"
     return "close" if low - (high - low) / 2 <= value <= high + (high - low) / 2 else "differs"
 
 
 def order(kept: Sequence[bool]) -> Verdict:
-    """Every point in order holds; at most one in ten out of order is close."""
+    """Holds if every point is in order; close if at most one in ten is not."""
     broken = sum(not point for point in kept)
     if broken == 0:
         return "holds"

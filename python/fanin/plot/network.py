@@ -1,4 +1,4 @@
-"""How busy the network was."""
+"""The utilisation of links."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.measures import seeds_of, utilisation_by_tier
 from fanin.plot.axes import name_ticks
-from fanin.plot.base import as_results, dress, finish, groups_of, legend_below
+from fanin.plot.base import as_results, finish, groups_of, label_axes, legend_below
 
 if TYPE_CHECKING:
     from fanin.plot.base import Path, Runs
 
 
 def utilisation(runs: Runs, path: Path | None = None) -> Figure:
-    """How busy links were in the measured window, by tier: every port as a dot, their mean as a marker."""
+    """Utilisation of links in the measured window, by tier: every port as a dot, their mean as a marker."""
     results = as_results(runs)
     groups = groups_of(results)
     tables = [utilisation_by_tier(group.runs) for group in groups]
@@ -49,7 +49,7 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
     highest = max((float(max(shares)) for table in tables for shares in table["utilisation"]), default=1.0)
     axes.set_ylim(0, min(1.02, 1.3 * highest) or 1.0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
-    dress(
+    label_axes(
         axes,
         "Utilisation of links in the measured window",
         "tier of links, from sender to receiver",

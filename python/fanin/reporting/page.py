@@ -1,4 +1,4 @@
-"""What a report of runs says in words and tables, as its template takes it."""
+"""Texts and tables of a report of runs, for its template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fanin.run_folder import Machine
 from fanin.style import style_of
 
 SLOWEST = 20
-"""How many of the slowest messages of a run are listed."""
+"""The number of the slowest messages of a run that are listed."""
 
 STROKES = {
     "solid": "none",
@@ -47,7 +47,7 @@ class Cell:
 
     text: str
     mark: Literal["", "best", "unfinished", "lost"]
-    """`lost` where a class that must lose nothing did."""
+    """`lost` for drops in a lossless class."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
 
 
 def _warnings(results: Sequence[Result]) -> list[str]:
-    """What runs warn of, each thing once, with the runs that say it unless all do."""
+    """The warnings of runs, each once, with the names of the runs unless all have it."""
     told: dict[str, list[str]] = {}
     for result in results:
         for detail in dict.fromkeys(result.events().filter(pl.col("kind") == "warning")["detail"]):
@@ -149,7 +149,7 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
         ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
         ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
         ("Measured", f"{measure['window']} after {measure['warm_up']} of warm-up"),
-        # Several schemes have their names beside the checkboxes.
+        # With several schemes their names are beside the checkboxes.
         *([] if several else [("Scheme", scheme_name(first))]),
         ("Seeds", ", ".join(str(seed) for seed in dict.fromkeys(manifest["seed"] for manifest in manifests))),
         ("Fanin", ", ".join(dict.fromkeys(manifest["version"] for manifest in manifests))),
@@ -219,7 +219,7 @@ def _slowest(result: Result, place: Path | None) -> Slowest:
 
 
 def _actions(results: Sequence[Result]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
-    """How often each scheme did what, over all its runs; actions that nobody took are left out."""
+    """The counts of each scheme's actions, over all its runs; actions that never occurred are left out."""
     columns: dict[tuple[str, str], dict[str, int]] = {}
     for result in results:
         # Traffics of one scheme and set of parameters share their counts.

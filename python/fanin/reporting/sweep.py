@@ -52,7 +52,7 @@ class SweepPage:
     """The lines of the charts."""
     head: list[str]
     texts: int
-    """How many columns, from the left, are words."""
+    """The number of columns of words, from the left."""
     rows: list[tuple[str, list[str]]]
     """Line and cells of each point."""
     caption: list[str]
