@@ -60,21 +60,21 @@ def here(tmp_path: Path, tiny: Path) -> Path:
         ("new --like fairnes", '--like fairnes: there is no such spec; did you mean "fairness"?'),
         ("paper dctcp-fig1", 'dctcp-fig1: there is no such experiment; did you mean "dctcp-fig1'),
         # Changes.
-        ("check tiny.toml --set measure.windw=4ms", '--set "measure.windw=4ms": measure.windw: there is no such key; '
+        ("check tiny.toml --set measure.windw=4ms", '--set "measure.windw=4ms": measure.windw: unknown key; '
          'did you mean "window"?'),
-        ("check tiny.toml --set mesure.window=4ms", '--set "mesure.window=4ms": mesure: there is no such key; '
+        ("check tiny.toml --set mesure.window=4ms", '--set "mesure.window=4ms": mesure: unknown key; '
          'did you mean "measure"?'),
-        ("check tiny.toml --set window=4ms", '--set "window=4ms": window: there is no such key; '
+        ("check tiny.toml --set window=4ms", '--set "window=4ms": window: unknown key; '
          'did you mean "measure.window"?'),
         ("check tiny.toml --set measure.window", '--set "measure.window": no "="; write it like --set'),
-        ("sweep tiny.toml --vary measure.windw=1ms", '--vary "measure.windw=1ms": measure.windw: there is no such key'),
+        ("sweep tiny.toml --vary measure.windw=1ms", '--vary "measure.windw=1ms": measure.windw: unknown key'),
         ("sweep tiny.toml --loads 30", "--loads 30: traffic[1].load.share: 60 long flows"),
         ("check tiny.toml --set network.topology.link=10GB/s", 'write "80 Gbps" for 10 GB a second, or "10 Gbps"'),
         # Files.
         ("run absent.toml", "absent.toml: there is no such file"),
         ("run folder.toml", "folder.toml: not a file"),
         ("run file", "file: a spec is a .toml or a .json file"),
-        ("check bad.json", "bad.json:1: this is no JSON: it ends in the middle, in column 19"),
+        ("check bad.json", "bad.json:1: this is not valid JSON: it ends in the middle, in column 19"),
         ("run --hpcc absent", "absent: cannot be read: there is no such file"),
         ("run --hpcc folder.toml", "folder.toml: cannot be read: it is a folder"),
         ("run --htsim absent.cm --scheme dcqcn", "absent.cm: cannot be read: there is no such file"),

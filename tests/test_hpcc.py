@@ -139,7 +139,7 @@ def put(name: str, text: str) -> Callable[[Path], None]:
 
 WRONG = [
     (edit("U_TARGET", "U_TARGTE"), 'error: c.txt:{U_TARGTE}: there is no key "U_TARGTE"; did you mean U_TARGET?\n'),
-    (edit("CC_MODE 3", "CC_MODE 10"), "error: c.txt:{CC_MODE}: CC_MODE is 10, HPCC-PINT, which is not built"),
+    (edit("CC_MODE 3", "CC_MODE 10"), "error: c.txt:{CC_MODE}: CC_MODE is 10, HPCC-PINT, which is not implemented"),
     (edit("flow.txt", "nowhere.txt"), "error: c.txt: FLOW_FILE names nowhere.txt, which cannot be read"),
     (edit("BUFFER_SIZE 32", "BUFFER_SIZE many"), 'BUFFER_SIZE is "many"'),
     (put("flow.txt", "2\n1 0 3 100 5 2\n"), "error: flow.txt:1: the first line says 2 flows, but there are 1"),

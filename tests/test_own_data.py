@@ -211,10 +211,10 @@ def test_messages_that_cannot_be_measured_are_said_before_the_run(tmp_path: Path
     late = ["measure.warm_up=11 us"]
     [told] = fanin.explain(spec, set=late)["warnings"]
     assert told.startswith(
-        "no message is posted in the measured window, 11 us to 1.011 ms: the only one is posted at 10 us"
+        "no message is posted in the measured window, 11 us to 1.011 ms: the only message is posted at 10 us"
     )
     [once_more] = warnings(fanin.run(spec, set=late, progress=False))
-    assert "the only one is posted at 10 us" in once_more
+    assert "the only message is posted at 10 us" in once_more
     assert fanin.explain(spec, set=["measure.warm_up=10 us"])["warnings"] == []
 
 

@@ -166,7 +166,7 @@ def test_groups_of_two_clients_are_numbered_once(asked: Path) -> None:
 def test_a_query_counts_by_its_first_request(asked: Path) -> None:
     # A query lasts about 290 us, of which its server thinks 200: the first begins before the window and is answered in
     # it, the second begins in it and is answered after it.
-    late = ["traffic.queries.pattern.think=200 us", "measure.warm_up=205 us", "measure.window=245 us"]
+    late = ["traffic.queries.pattern.service_time=200 us", "measure.warm_up=205 us", "measure.window=245 us"]
     result = fanin.run(asked, set=[*late, "measure.stop_when_done=false"], progress=False)
     flows = result.flows()
     assert flows.filter("measured")["group"].unique().to_list() == [0]
@@ -179,7 +179,7 @@ def test_a_query_without_its_answers_is_not_finished(asked: Path) -> None:
     # It ends while the servers think: the requests have arrived, and the answers are no messages yet.
     result = fanin.run(
         asked,
-        set=["traffic.queries.pattern.think=200 us", "measure.window=100 us", "measure.drain=false"],
+        set=["traffic.queries.pattern.service_time=200 us", "measure.window=100 us", "measure.drain=false"],
         progress=False,
     )
     flows = result.flows()

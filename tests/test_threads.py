@@ -79,7 +79,7 @@ TWO_RACKS = (
 def test_fewer_threads_than_asked_for_are_told(spec: Path, command: Command, tmp_path: Path) -> None:
     done = command("run", spec, "--threads", "4", *TWO_RACKS, "--out", "run")
     assert done.returncode == 0, done.stderr
-    reason = "its network is cut between racks, of which it has 2"
+    reason = "the network is partitioned by racks, and has 2"
     manifest = fanin.load(tmp_path / "run").manifest
     assert (manifest["threads"], manifest["threads_reason"]) == (2, reason)
     assert f"warning: --threads 4: it ran on 2, since {reason}\n" in done.stderr

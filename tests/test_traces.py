@@ -40,7 +40,7 @@ pattern = { kind = "long", count = 1, senders = ["h5"], receivers = ["h0"] }
 window = "1 ms"
 """
 TRACES = """
-capture = { links = ["leaf0>h0", "h0>leaf0", "leaf0>spine0", "spine0>leaf0"], snap = "2 KB" }
+capture = { links = ["leaf0>h0", "h0>leaf0", "leaf0>spine0", "spine0>leaf0"], snaplen = "2 KB" }
 perfetto = {}
 """
 LINKS = ["h0>leaf0", "leaf0>h0", "leaf0>spine0", "spine0>leaf0"]
@@ -219,7 +219,7 @@ def telemetry(frame: bytes) -> tuple[int, int, list[tuple[int, int, int, int]], 
 
 def test_telemetry_is_what_switches_knew_and_acks_carry_it_back(tshark: str, tmp_path: Path) -> None:
     links = ", ".join(f'"{link}"' for link in WAY + BACK)
-    (tmp_path / "x.toml").write_text(f'{HPCC}\ncapture = {{ links = [{links}], snap = "2 KB" }}\n')
+    (tmp_path / "x.toml").write_text(f'{HPCC}\ncapture = {{ links = [{links}], snaplen = "2 KB" }}\n')
     run = fanin.run(tmp_path / "x.toml", progress=False)
     capture = run.save(tmp_path / "run") / "capture.pcapng"
     found = packets(capture)
@@ -264,7 +264,7 @@ def test_telemetry_is_what_switches_knew_and_acks_carry_it_back(tshark: str, tmp
 
 def test_a_full_capture_ends_at_a_packet_and_says_so(tmp_path: Path) -> None:
     spec = tmp_path / "full.toml"
-    spec.write_text(SPEC + 'capture = { links = "all", file = "40 KB" }\nperfetto = { file = "10 KB" }\n')
+    spec.write_text(SPEC + 'capture = { links = "all", max_size = "40 KB" }\nperfetto = { max_size = "10 KB" }\n')
     run = fanin.run(spec, progress=False)
     folder = run.save(tmp_path / "run")
     capture, trace = folder / "capture.pcapng", folder / "trace.perfetto-trace"
@@ -399,8 +399,8 @@ def test_to_capture_changes_nothing(folder: Path, traced: fanin.Result, tmp_path
         ("measure.capture={ links = ['h0>leaf1'] }", "measure.capture.links[0]", 'did you mean "h0>leaf0"?'),
         ("measure.capture={ links = ['h0->leaf0'] }", "measure.capture.links[0]", 'did you mean "h0>leaf0"?'),
         ("measure.capture={ links = 'every' }", "measure.capture.links", "known: all, last-hop"),
-        ("measure.capture={ links = 'all', snap = '10 B' }", "measure.capture.snap", "64 to 65535 B"),
-        ("measure.capture={ links = 'all', file = '1 KB' }", "measure.capture.file", "10 KB"),
+        ("measure.capture={ links = 'all', snaplen = '10 B' }", "measure.capture.snaplen", "64 to 65535 B"),
+        ("measure.capture={ links = 'all', max_size = '1 KB' }", "measure.capture.max_size", "10 KB"),
         ("measure.capture.link=['h0>leaf0']", "measure.capture.link", 'did you mean "links"?'),
         ("measure.perfetto={ queues = ['leaf0>h9'] }", "measure.perfetto.queues[0]", "leaf0>h0"),
     ],

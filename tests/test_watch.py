@@ -137,4 +137,4 @@ def test_names_that_are_not_there_are_refused(spec: Path, change: str, key: str,
 def test_a_message_that_never_came_is_told(spec: Path) -> None:
     run = fanin.run(spec, set=["measure.trace=['queries:2']"], progress=False)
     warnings = run.events().filter(pl.col("kind") == "warning")["detail"].to_list()
-    assert warnings == ['there was no message "queries:2", which measure asks for']
+    assert warnings == ['measure names the message "queries:2", but there was none']

@@ -275,7 +275,7 @@ def test_nothing_is_left_over_and_tracing_changes_nothing(
     yes = "true" if connection and scheme != "dart" else "false"
     changes = [
         f"network.buffer={buffer}",
-        f"traffic.load.rdma.connection={yes}",
+        f"traffic.load.rdma.persistent={yes}",
         f"traffic.load.tcp.persistent={yes}",
         "network.marking={ kind='step', above='20 KB' }",
         "measure.window='100 us'",

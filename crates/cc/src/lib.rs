@@ -32,8 +32,8 @@ pub use registry::{Instance, SchemeRow, Settings, rows};
 #[cfg(feature = "spec")]
 pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
-    Ack, AckFields, AckPlan, Control, Cx, Data, Emit, Extra, FlowInfo, Incast, Lanes, Launch, Loss, MessageStart,
-    NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow, Scheme, Sender, Sent,
-    SwitchInfo, SwitchProgram, Transport, Verdict,
+    Ack, AckFields, AckPlan, Control, Cx, Data, Emit, FlowInfo, HeaderOverhead, Incast, Lanes, Loss, MessageStart,
+    NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow, Scheme, SendOptions,
+    Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict,
 };
 pub use telemetry::{IntHop, Telemetry};

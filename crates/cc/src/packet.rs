@@ -1,6 +1,6 @@
 //! The part of a packet that schemes may read and write. The fabric embeds it in its 64-byte packet.
 
-use fanin_units::{FlowId, NodeId, Time};
+use fanin_units::{MessageId, NodeId, Time};
 
 /// What a packet is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +17,7 @@ pub enum Kind {
     Cnp,
     /// Permission to send one packet.
     Credit,
-    /// Priority flow control: stop a class (`stamp` is the class) or let it go on (`stamp` has bit 8 set).
+    /// Priority flow control. Of `cc_tag`, bits 8 to 15 are the classes that change, and bits 0 to 7 those that stop.
     Pause,
 }
 
@@ -50,15 +50,15 @@ pub struct Header {
     /// When the data left its sender; an ACK carries back that of the packet which caused it.
     pub sent_at: Time,
     /// The channel it belongs to.
-    pub flow: FlowId,
+    pub flow: MessageId,
     /// The host that made it.
     pub src: NodeId,
     /// The host it goes to.
     pub dst: NodeId,
     /// One scheme-defined field on data, echoed to the receiver (a credit's number, a wanted rate).
-    pub stamp: u32,
+    pub cc_tag: u32,
     /// One scheme-defined field on ACKs (Dart's share, RCP's rate, an advertised window).
-    pub share: u32,
+    pub cc_feedback: u32,
     /// Bytes on the wire, every header included.
     pub wire: u16,
     /// Payload bytes.

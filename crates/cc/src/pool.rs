@@ -3,7 +3,7 @@
 use crate::roles::*;
 use crate::{Actions, Header};
 use alloc::vec::Vec;
-use fanin_units::{FlowId, Time};
+use fanin_units::{MessageId, Time};
 
 /// A sender that was opened: its slot, and what it may send.
 #[derive(Clone, Copy, Debug)]
@@ -159,12 +159,12 @@ impl<S: Scheme> Pool<S> {
         core::mem::take(&mut self.shared_changed)
     }
 
-    /// See [`Sender::on_send`]. Also returns the stamp.
+    /// See [`Sender::on_send`]. Also returns the packet's `cc_tag`.
     #[inline(always)]
     pub fn on_send(&mut self, slot: u32, now: Time, sent: &Sent) -> (Control, u32) {
-        let mut stamp = 0;
-        let control = self.with_sender(slot, now, |s, cx| stamp = s.on_send(sent, cx));
-        (control, stamp)
+        let mut cc_tag = 0;
+        let control = self.with_sender(slot, now, |s, cx| cc_tag = s.on_send(sent, cx));
+        (control, cc_tag)
     }
     /// See [`Sender::on_ack`].
     #[inline(always)]
@@ -219,7 +219,7 @@ impl<S: Scheme> Pool<S> {
         self.with_receiver(host, now, |r, flows, cx| r.on_message_start(message, &mut flows[slot], cx));
     }
     /// See [`Receiver::on_message_end`].
-    pub fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: FlowId) {
+    pub fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: MessageId) {
         self.with_receiver(host, now, |r, flows, cx| r.on_message_end(flow, id, &mut flows[flow.0 as usize], cx));
     }
     /// See [`Receiver::watch`].

@@ -4,7 +4,7 @@ use crate::roles::*;
 use crate::schemes::*;
 use crate::{Actions, Header, Opened, Pool};
 use alloc::string::String;
-use fanin_units::{FlowId, Time};
+use fanin_units::{MessageId, Time};
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -78,16 +78,16 @@ macro_rules! schemes {
             pub fn lanes(&self) -> Lanes {
                 match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::lanes(params),)* }
             }
-            /// See [`Scheme::launch`].
-            pub fn launch(&self, bytes: u64, senders: usize, connection: bool) -> Launch {
+            /// See [`Scheme::send_options`].
+            pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {
                 match self {
                     $(Self::$variant(_, params) =>
-                        <$file::$variant as Scheme>::launch(params, bytes, senders, connection),)*
+                        <$file::$variant as Scheme>::send_options(params, bytes, senders, connection),)*
                 }
             }
-            /// See [`Scheme::extra`].
-            pub fn extra(&self) -> Extra {
-                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::extra(params),)* }
+            /// See [`Scheme::header_overhead`].
+            pub fn header_overhead(&self) -> HeaderOverhead {
+                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::header_overhead(params),)* }
             }
             /// Refuses impossible parameters.
             pub fn check(&self) -> Result<(), &'static str> {
@@ -175,7 +175,7 @@ macro_rules! schemes {
             /// See [`Receiver::on_message_start`].
             fn receiver_message_start(&mut self, host: usize, now: Time, message: &MessageStart<'_>);
             /// See [`Receiver::on_message_end`].
-            fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: FlowId);
+            fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: MessageId);
             /// See [`Receiver::watch`].
             fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64));
             /// See [`Receiver::on_data`].

@@ -1,7 +1,7 @@
 //! The three roles, and what their hooks are told.
 
 use crate::{Action, Actions, Header, Telemetry};
-use fanin_units::{FlowId, NodeId, Rate, Time};
+use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// A scheme: its parameters and its three roles. Implemented once per file of [`crate::schemes`].
 pub trait Scheme: 'static {
@@ -35,13 +35,13 @@ pub trait Scheme: 'static {
 
     /// How a message of so many bytes sets out. `senders` is the size of the incast that it belongs to, 0 for none;
     /// `connection` whether it shares a connection, and with it one order of packets, with other messages.
-    fn launch(_params: &Self::Params, _bytes: u64, _senders: usize, _connection: bool) -> Launch {
-        Launch::default()
+    fn send_options(_params: &Self::Params, _bytes: u64, _senders: usize, _connection: bool) -> SendOptions {
+        SendOptions::default()
     }
 
     /// What it adds to every packet.
-    fn extra(_params: &Self::Params) -> Extra {
-        Extra::default()
+    fn header_overhead(_params: &Self::Params) -> HeaderOverhead {
+        HeaderOverhead::default()
     }
 
     /// Refuses impossible parameters with a sentence that names the parameter and says what would be right.
@@ -64,7 +64,7 @@ pub enum Lanes {
 
 /// How a message sets out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Launch {
+pub struct SendOptions {
     /// Deflections it may take.
     pub tokens: u8,
     /// The lane it starts in.
@@ -80,7 +80,7 @@ pub struct Launch {
 
 /// Bytes that a scheme adds to packets on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Extra {
+pub struct HeaderOverhead {
     /// To each data packet.
     pub data: u16,
     /// To each ACK.
@@ -172,7 +172,7 @@ pub struct Sent {
     /// Offset behind it: next byte to send.
     pub sent_to: u64,
     /// Whether it was sent before.
-    pub again: bool,
+    pub retransmitted: bool,
 }
 
 /// An acknowledgement that arrived.
@@ -195,8 +195,8 @@ pub struct Ack<'a> {
     /// Time since the data packet that caused it left the sender.
     pub rtt: Time,
     /// The scheme-defined field of the ACK.
-    pub share: u32,
-    /// What switches wrote into the data packet that caused it, for schemes that ask for it ([`Extra::telemetry`]).
+    pub cc_feedback: u32,
+    /// What switches wrote into the data packet that caused it, for schemes that ask for it ([`HeaderOverhead::telemetry`]).
     pub telemetry: Option<&'a Telemetry>,
 }
 
@@ -210,7 +210,7 @@ pub struct Loss {
     /// Bytes in flight when the loss was found (RFC 5681's FlightSize).
     pub in_flight: u64,
     /// Whether this very byte was found lost by a timeout before.
-    pub again: bool,
+    pub retransmitted: bool,
 }
 
 /// A control packet for this flow.
@@ -218,7 +218,7 @@ pub struct Loss {
 pub enum Notice {
     /// Congestion notification packet.
     Cnp,
-    /// Permission to send one packet; the number goes back in the data packet's stamp.
+    /// Permission to send one packet; the data packet carries the number back in its `cc_tag`.
     Credit(u32),
 }
 
@@ -233,7 +233,7 @@ pub trait Sender: Sized {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self;
     /// How much it may send now. Asked after every hook.
     fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
-    /// A packet left; the answer goes into its [`Header::stamp`].
+    /// A packet left; the answer goes into its [`Header::cc_tag`].
     fn on_send(&mut self, _sent: &Sent, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> u32 {
         0
     }
@@ -292,7 +292,7 @@ pub struct FlowInfo {
     /// The flow.
     pub flow: ReceiverFlow,
     /// Its run-wide number.
-    pub id: FlowId,
+    pub id: MessageId,
     /// The sending host.
     pub from: NodeId,
     /// Bytes it will carry, where the sender says so.
@@ -305,7 +305,7 @@ pub struct MessageStart<'a> {
     /// Its flow.
     pub flow: ReceiverFlow,
     /// Its run-wide number.
-    pub id: FlowId,
+    pub id: MessageId,
     /// The sending host.
     pub from: NodeId,
     /// The tenant it belongs to.
@@ -355,7 +355,7 @@ pub struct Data {
     /// The rules would ask for an ACK now even if an ACK for those went out first.
     pub due_alone: bool,
     /// The sender's scheme-defined field.
-    pub stamp: u32,
+    pub cc_tag: u32,
     /// Bytes on the wire that have entered this host so far, whatever they carried, this packet included.
     pub received: u64,
 }
@@ -368,7 +368,7 @@ pub struct AckFields {
     /// Ask the sender to recover at once, as on three duplicate ACKs.
     pub push: bool,
     /// The scheme-defined field (share, window, rate).
-    pub share: u32,
+    pub cc_feedback: u32,
 }
 
 /// Which ACKs go out for a data packet. The endpoint fills in the numbers.
@@ -421,7 +421,7 @@ pub trait Receiver: Sized {
     fn on_message_end(
         &mut self,
         _flow: ReceiverFlow,
-        _id: FlowId,
+        _id: MessageId,
         _state: &mut Self::Flow,
         _cx: &mut Cx<'_, Self::Params>,
     ) {

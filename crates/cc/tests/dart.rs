@@ -77,7 +77,7 @@ fn dart_auss_softstate() {
     let survivor = sender.open();
     let mut cap = |d: &Host, ack: AckFields| {
         sender.now = d.now;
-        sender.ack(survivor, ack.share);
+        sender.ack(survivor, ack.cc_feedback);
         sender.watch(survivor, "cap_bps")
     };
     // 1 and 2 send every 10 ms, 3 dies in its message at 500 ms; 4 sends just often enough, and opens at 3 s.

@@ -6,7 +6,7 @@ use common::dart_switch::*;
 use common::us;
 use fanin_cc::schemes::dart::{Blocked, Dart, Escape, LaneCount, Params};
 use fanin_cc::*;
-use fanin_units::{FlowId, Time};
+use fanin_units::{MessageId, Time};
 use std::collections::HashSet;
 
 /// Upper 1 % point of the chi-square distribution with 9 degrees of freedom (NIST/SEMATECH e-Handbook of Statistical
@@ -25,14 +25,14 @@ fn dart_dft_alloc() {
     let out = s.route(&mut start, INGRESS, MINIMAL, &hot());
     assert!((4..10).contains(&out), "{out}");
     let [entry] = s.table.entries() else { panic!("{:?}", s.table.entries()) };
-    assert_eq!((entry.flow, entry.attempt, entry.tokens, entry.port), (FlowId(1), 0, 4, out));
+    assert_eq!((entry.flow, entry.attempt, entry.tokens, entry.port), (MessageId(1), 0, 4, out));
     assert_eq!((start.tokens, start.lane), (3, 1));
 
     // not with a queue at or below the threshold, no tokens (long messages set out without), a full table
     let mut board = hot();
     board.0[MINIMAL as usize].ahead = [50_000, 15_000];
     assert_eq!(s.route(&mut packet(2, 0, 3), INGRESS, MINIMAL, &board), MINIMAL);
-    let long = Dart::launch(&s.params, 1_000_000, 0, false);
+    let long = Dart::send_options(&s.params, 1_000_000, 0, false);
     assert_eq!((long.tokens, long.lane), (0, 0));
     let mut spent = Header { tokens: long.tokens, lane: long.lane, ..packet(3, 0, 700) };
     assert_eq!(s.route(&mut spent, INGRESS, MINIMAL, &hot()), MINIMAL);
@@ -190,7 +190,7 @@ fn dart_iofd_threshold_order_in_the_switch() {
 fn dart_iofd_tokens_in_the_switch() {
     assert!(Dart::check(&Params { tokens: 7, ..preset() }).is_ok());
     assert!(Dart::check(&Params { tokens: 8, ..preset() }).is_err(), "three bits");
-    assert_eq!(Dart::launch(&preset(), 8000, 0, false).tokens, 4);
+    assert_eq!(Dart::send_options(&preset(), 8000, 0, false).tokens, 4);
     for (escape, lanes) in [
         (Escape::AfterLastMisroute, LaneCount::Two),
         (Escape::OnLastMisroute, LaneCount::Two),
@@ -198,7 +198,7 @@ fn dart_iofd_tokens_in_the_switch() {
         (Escape::OnLastMisroute, LaneCount::One),
     ] {
         let params = Params { escape, lanes, ..preset() };
-        let lane = Dart::launch(&params, 8000, 0, false).lane;
+        let lane = Dart::send_options(&params, 8000, 0, false).lane;
         let mut board = hot();
         board.0[MINIMAL as usize].ahead = [20_000; 2];
         let mut packets: Vec<Header> = (0..6).map(|n| Header { lane, ..packet(1, n, 6) }).collect();

@@ -322,7 +322,7 @@ fn before_its_message_starts_a_flow_is_told_nothing() {
     let mut d = Host::new(with("dart-dasr", |_| {}));
     d.start(1, from(1));
     d.open(2, 2);
-    assert_eq!(d.packet(2, false).share, 0);
+    assert_eq!(d.packet(2, false).cc_feedback, 0);
     assert_eq!(d.senders(), 1);
 }
 

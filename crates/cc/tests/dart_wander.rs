@@ -153,7 +153,7 @@ impl Net {
 
     /// The host sends the next packet of a message, if there is one.
     fn send(&mut self, message: usize) {
-        let launch = Dart::launch(&self.switches[0].params, 1000, 0, false);
+        let options = Dart::send_options(&self.switches[0].params, 1000, 0, false);
         let m = &mut self.messages[message];
         let attempt = m.attempts.len() as u16 - 1;
         let last = m.attempts.last_mut().expect("one at least");
@@ -162,8 +162,8 @@ impl Net {
         }
         let header = Header {
             attempt,
-            tokens: launch.tokens,
-            lane: launch.lane,
+            tokens: options.tokens,
+            lane: options.lane,
             dst: NodeId(m.dst as u32),
             ..packet(message as u32, last.injected, m.packets)
         };
@@ -211,7 +211,7 @@ impl Net {
         assert_eq!(at, t.header.dst.ix());
         let m = &mut self.messages[t.header.flow.ix()];
         // each misroute costs a hop and at most one more to undo it, where the recovery is by shortest ways
-        let most = Dart::launch(&self.switches[0].params, 1000, 0, false).tokens as usize;
+        let most = Dart::send_options(&self.switches[0].params, 1000, 0, false).tokens as usize;
         assert!(t.misroutes <= most, "{t:?}");
         assert!(t.trace.len() - 1 <= self.links.distance[m.src][m.dst] + 2 * t.misroutes, "{t:?}");
         let attempt = &mut m.attempts[t.header.attempt as usize];

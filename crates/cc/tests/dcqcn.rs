@@ -8,7 +8,7 @@ use common::point::{G, Paper, Point, paper, paper_with};
 use common::{data, nic, us};
 use fanin_cc::schemes::dcqcn::{self, CnpTiming, Dcqcn, FastRecoveryWhile, RateOrShare};
 use fanin_cc::{Action, Emit, FlowInfo, Pool, ReceiverFlow, Scheme, Sender};
-use fanin_units::{FlowId, NodeId, Rate, Time};
+use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// A receiver with its clock. Every CNP is noted with its time and flow.
 struct Notifier {
@@ -22,7 +22,7 @@ impl Notifier {
         let mut pool = Pool::new(dcqcn::Params { cnp, ..Dcqcn::preset("dcqcn") });
         pool.add_host(&nic(10));
         for i in 0..flows {
-            let flow = FlowInfo { flow: ReceiverFlow(i), id: FlowId(i), from: NodeId(i), size: None };
+            let flow = FlowInfo { flow: ReceiverFlow(i), id: MessageId(i), from: NodeId(i), size: None };
             pool.receiver_open(0, Time::ZERO, &flow);
         }
         Self { pool, now: Time::ZERO, cnps: Vec::new() }

@@ -7,7 +7,7 @@ use common::{cases, data, nic, us};
 use fanin_cc::schemes::dctcp::{Dctcp, EchoMode, Flow, Params};
 use fanin_cc::schemes::newreno::{self, NewReno, Threshold};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme, Sender};
-use fanin_units::{Bytes, FlowId, NodeId, Time};
+use fanin_units::{Bytes, MessageId, NodeId, Time};
 use proptest::prelude::*;
 
 const G: f64 = 1.0 / 16.0;
@@ -55,7 +55,7 @@ impl End {
     fn new(echo: EchoMode, m: u64) -> Self {
         let mut pool = Pool::new(params(|p| p.echo = echo));
         pool.add_host(&nic(10));
-        let flow = FlowInfo { flow: ReceiverFlow(0), id: FlowId(0), from: NodeId(0), size: None };
+        let flow = FlowInfo { flow: ReceiverFlow(0), id: MessageId(0), from: NodeId(0), size: None };
         pool.receiver_open(0, Time::ZERO, &flow);
         Self { pool, m, held: 0, packets: 0, acked: 0, acks: Vec::new() }
     }
@@ -454,7 +454,7 @@ fn the_sender_sends_no_cwr() {
     let mut s = avoiding(10, 1.0);
     s.ack(1, true).loss();
     s.round(|n| n % 2 == 0);
-    assert!(s.stamps.iter().all(|&stamp| stamp == 0));
+    assert!(s.stamps.iter().all(|&cc_tag| cc_tag == 0));
 }
 
 // ---- arithmetic of section 3.3 and 3.4; the simulated parts are elsewhere ----

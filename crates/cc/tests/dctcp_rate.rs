@@ -115,7 +115,7 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
         recovering: false,
         ecn_echo: true,
         rtt: us(13),
-        share: 0,
+        cc_feedback: 0,
     };
     point.hook(|flow, cx| fanin_cc::Sender::on_ack(flow, &ack, cx));
     // HPCC's simulator at 100 Gb/s: half of the line, floor(163001/2), later steps of 615 Mb/s.

@@ -11,7 +11,7 @@ use fanin_cc::schemes::dcqcn::{self, CnpTiming, FastRecoveryWhile};
 use fanin_cc::schemes::dctcp::{self, EchoMode};
 use fanin_cc::schemes::newreno::WindowParams;
 use fanin_cc::*;
-use fanin_units::{Bytes, FlowId, NodeId, Rate, Time};
+use fanin_units::{Bytes, MessageId, NodeId, Rate, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -231,7 +231,7 @@ impl World {
             dropped: 0,
         });
         self.told(self.flows.len() - 1, control);
-        let flow = FlowInfo { flow: ReceiverFlow(id), id: FlowId(id), from: NodeId(0), size: None };
+        let flow = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(0), size: None };
         self.scheme.receiver_open(0, self.now, &flow);
         self.poll();
     }
@@ -243,34 +243,34 @@ impl World {
         if flow.in_flight() >= flow.control.window {
             return;
         }
-        let again = flow.next < flow.highest;
+        let retransmitted = flow.next < flow.highest;
         let mut packet = data(flow.id, flow.next / PAYLOAD as u64, false);
         flow.next += PAYLOAD as u64;
         flow.highest = flow.highest.max(flow.next);
         flow.sent += 1;
         flow.may_send_at = self.now + flow.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: flow.next, again };
-        let mut stamp = 0;
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: flow.next, retransmitted };
+        let mut cc_tag = 0;
         self.sender(at, |s, slot, now| {
             let (control, put) = s.on_send(slot, now, &sent);
-            stamp = put;
+            cc_tag = put;
             control
         });
-        packet.stamp = stamp;
+        packet.cc_tag = cc_tag;
         let flow = &mut self.flows[at];
         if !self.scheme.switch_active() {
             flow.forward.push_back((packet, self.now));
             return;
         }
         let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64, up: true };
-        let mut header = Header { flow: FlowId(flow.id), wire: WIRE as u16, stamp, ..Header::default() };
+        let mut header = Header { flow: MessageId(flow.id), wire: WIRE as u16, cc_tag, ..Header::default() };
         let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
         match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
             Verdict::Drop => flow.dropped += 1,
             verdict => {
                 packet.ce = verdict == Verdict::Mark;
                 self.scheme.switch_dequeue(0, self.now, port, &mut header, &view);
-                packet.stamp = header.stamp;
+                packet.cc_tag = header.cc_tag;
                 flow.forward.push_back((packet, self.now));
             }
         }
@@ -292,7 +292,7 @@ impl World {
         if packet.in_order && packet.start {
             let message = MessageStart {
                 flow: packet.flow,
-                id: FlowId(flow.id),
+                id: MessageId(flow.id),
                 from: NodeId(0),
                 tenant: 0,
                 weight: 1,
@@ -339,7 +339,7 @@ impl World {
                     recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: self.now - sent_at,
-                    share: fields.share,
+                    cc_feedback: fields.cc_feedback,
                 };
                 self.sender(at, |s, slot, now| s.on_ack(slot, now, &ack));
             }
@@ -348,7 +348,7 @@ impl World {
 
     fn go_back(&mut self, at: usize) -> Loss {
         let flow = &mut self.flows[at];
-        let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), again: false };
+        let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), retransmitted: false };
         flow.next = flow.acked;
         loss
     }
@@ -357,7 +357,7 @@ impl World {
         let flow = self.flows.remove(at);
         self.scheme.close(flow.slot, self.now);
         self.scheme.take_shared_changed();
-        self.scheme.receiver_message_end(0, self.now, ReceiverFlow(flow.id), FlowId(flow.id));
+        self.scheme.receiver_message_end(0, self.now, ReceiverFlow(flow.id), MessageId(flow.id));
         self.scheme.receiver_close(0, self.now, ReceiverFlow(flow.id));
         self.poll();
         for other in 0..self.flows.len() {
@@ -407,7 +407,12 @@ impl World {
                 if let Some(at) = self.pick(f) {
                     self.go_back(at);
                     let flow = &self.flows[at];
-                    let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), again: false };
+                    let loss = Loss {
+                        from: flow.acked,
+                        sent_to: flow.next,
+                        in_flight: flow.in_flight(),
+                        retransmitted: false,
+                    };
                     self.sender(at, |s, slot, now| s.on_timeout(slot, now, &loss));
                 }
             }

@@ -65,7 +65,7 @@ impl Bed {
             recovering: false,
             ecn_echo: true,
             rtt: us(13),
-            share: 0,
+            cc_feedback: 0,
             telemetry,
         };
         self.cx(|flow, cx| flow.on_ack(&ack, cx));
@@ -289,11 +289,11 @@ fn lost_bytes_take_the_next_update_back_with_them() {
     let to = it.bed.flow.updated_to();
     assert_eq!(to, it.packet * MSS + 100 * MSS);
     let from = (it.packet + 10) * MSS;
-    let loss = Loss { from, sent_to: to, in_flight: to - from, again: false };
+    let loss = Loss { from, sent_to: to, in_flight: to - from, retransmitted: false };
     it.bed.cx(|flow, cx| flow.on_loss(&loss, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
     // A loss beyond it changes nothing.
-    let later = Loss { from: to, sent_to: to + 1, in_flight: 1, again: false };
+    let later = Loss { from: to, sent_to: to + 1, in_flight: 1, retransmitted: false };
     it.bed.cx(|flow, cx| flow.on_timeout(&later, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
     // What was sent before the loss does not trigger an update, the first byte that is sent again does.

@@ -126,7 +126,7 @@ impl Loop {
         }
         f.next += PAYLOAD as u64;
         f.last_sent = self.now;
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, again: false };
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
         self.packets.push((i, f.next, self.now, Telemetry::default()));
         self.queue.push_back(self.packets.len() - 1);
         f.control = self.pool.on_send(f.slot, self.now, &sent).0;
@@ -171,7 +171,7 @@ impl Loop {
             recovering: false,
             ecn_echo: false,
             rtt: self.now - data_sent,
-            share: 0,
+            cc_feedback: 0,
             telemetry: Some(&telemetry),
         };
         f.control = self.pool.on_ack(f.slot, self.now, &ack);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{
-    Division, EXTRA, Fields, Flow, Hpcc, MOST_N, Params, Precision, SPEEDS, entries, fill, lookup, reciprocal,
+    Division, Fields, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, SPEEDS, entries, fill, lookup, reciprocal,
 };
 use fanin_cc::{Ack, Action, Actions, Cx, IntHop, PathInfo, Scheme, Sender, Telemetry};
 use fanin_units::{NodeId, Rate, Time};
@@ -70,7 +70,7 @@ impl Bed {
             recovering: false,
             ecn_echo: false,
             rtt: us(13),
-            share: 0,
+            cc_feedback: 0,
             telemetry: Some(telemetry),
         };
         let shared = &mut ();
@@ -89,7 +89,7 @@ impl Bed {
 /// Layout, sizes and the bytes themselves are `wire`'s (`crates/wire/tests/int.rs`); here is what the fields keep.
 #[test]
 fn hpcc_fig7_int_format() {
-    assert_eq!((EXTRA.data, EXTRA.ack, EXTRA.telemetry), (42, 42, true));
+    assert_eq!((HEADER_OVERHEAD.data, HEADER_OVERHEAD.ack, HEADER_OVERHEAD.telemetry), (42, 42, true));
     let of = |ns: u64, sent, queued| {
         let f = Fields::of(&hop(100, ns, sent, queued), 1);
         (f.time, f.sent, f.queued)

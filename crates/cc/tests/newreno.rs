@@ -6,7 +6,7 @@ use common::tcp::{MSS, Stream};
 use common::{cases, data, nic, us};
 use fanin_cc::schemes::newreno::{CWR, Flow, NewReno, Params, Threshold, WindowParams};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme};
-use fanin_units::{Bytes, FlowId, NodeId, Time};
+use fanin_units::{Bytes, MessageId, NodeId, Time};
 use proptest::prelude::*;
 
 fn stream(preset: &str, change: impl FnOnce(&mut WindowParams)) -> Stream<Flow> {
@@ -306,7 +306,7 @@ fn an_echo_cannot_raise_the_window() {
 #[test]
 fn the_first_new_packet_after_a_reduction_says_so() {
     let mut s = avoiding("newreno-ecn", 10);
-    assert!(s.stamps.iter().all(|&stamp| stamp == 0));
+    assert!(s.stamps.iter().all(|&cc_tag| cc_tag == 0));
     // After a mark; a packet that goes out again does not say it.
     s.ack_bytes(MSS, true);
     assert_eq!(s.send(true), 0);
@@ -360,7 +360,7 @@ fn receiver(preset: &str) -> Pool<NewReno> {
     let mut pool = Pool::<NewReno>::new(Params { ..NewReno::preset(preset) });
     pool.add_host(&nic(10));
     for flow in 0..2 {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: FlowId(flow), from: NodeId(0), size: None };
+        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(0), size: None };
         pool.receiver_open(0, Time::ZERO, &info);
     }
     pool
@@ -369,8 +369,8 @@ fn receiver(preset: &str) -> Pool<NewReno> {
 #[test]
 fn a_mark_is_echoed_until_the_sender_says_that_it_reduced() {
     let mut pool = receiver("newreno-ecn");
-    let mut take = |n, ce, stamp, ack_due| {
-        let packet = Data { stamp, ack_due, ..data(0, n, ce) };
+    let mut take = |n, ce, cc_tag, ack_due| {
+        let packet = Data { cc_tag, ack_due, ..data(0, n, ce) };
         let plan = pool.receiver_data(0, us(n), &packet);
         assert_eq!(plan.before, None);
         plan.now.map(|fields| fields.ecn_echo)

@@ -5,7 +5,7 @@ mod common;
 use common::cases;
 use common::ns3::{Flow, ack, ns, path_of, to_u64};
 use fanin_cc::schemes::hpcc_ns3::{HpccNs3, Params};
-use fanin_cc::{Ack, Extra, IntHop, Scheme, Settings, Telemetry};
+use fanin_cc::{Ack, HeaderOverhead, IntHop, Scheme, Settings, Telemetry};
 use fanin_units::{NodeId, Rate, Time};
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn it_starts_at_the_line_and_stores_the_first_ack() {
     assert_eq!(take(&mut f, 1000, 150_000, &[hop(100, 5_000, 4096, 999_999)]), (100 * G, 153_000));
     assert!(!f.control.retime, "where no rate was made, no packet that waits is moved");
     assert_eq!(f.watch("u"), 1.0);
-    assert_eq!(HpccNs3::extra(&params(|_| ())), Extra { data: 42, ack: 42, telemetry: true });
+    assert_eq!(HpccNs3::header_overhead(&params(|_| ())), HeaderOverhead { data: 42, ack: 42, telemetry: true });
 }
 
 #[test]

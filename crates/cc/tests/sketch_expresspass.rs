@@ -122,9 +122,9 @@ impl Receiver for Crediter {
 
     fn on_data(&mut self, data: &Data, _: &mut (), _: &mut Cx<'_, Params>) -> AckPlan {
         if let Some(f) = self.flows.iter_mut().find(|f| f.flow == data.flow) {
-            f.lost += data.stamp.saturating_sub(f.expected);
+            f.lost += data.cc_tag.saturating_sub(f.expected);
             f.seen += 1;
-            f.expected = data.stamp + 1;
+            f.expected = data.cc_tag + 1;
         }
         AckPlan { before: None, now: data.ack_due.then_some(AckFields::default()) }
     }
@@ -230,9 +230,9 @@ fn the_sender_sends_one_packet_per_credit_and_none_without() {
         for (at, what) in net.of(flow) {
             match what {
                 Crossed::CreditArrived(number) => assert!(unused.insert(number), "credit {number} came twice"),
-                Crossed::Sent { stamp, .. } => {
+                Crossed::Sent { cc_tag, .. } => {
                     sent += 1;
-                    assert!(unused.remove(&stamp), "sent at {at} without credit {stamp}");
+                    assert!(unused.remove(&cc_tag), "sent at {at} without credit {cc_tag}");
                 }
                 _ => {}
             }

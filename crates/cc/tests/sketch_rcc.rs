@@ -49,7 +49,7 @@ impl Sender for Advertised {
         Control { window: self.0, rate: LINE, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
     }
     fn on_ack(&mut self, ack: &Ack<'_>, _: &mut Cx<'_, Params>) {
-        self.0 = (ack.share as u64).max(1) * SEGMENT;
+        self.0 = (ack.cc_feedback as u64).max(1) * SEGMENT;
     }
 }
 
@@ -219,9 +219,9 @@ impl Receiver for AckScheduler {
         if more > 0 {
             e.probe = Some(((end - 1) * SEGMENT, now));
         }
-        let share = e.window as u32;
+        let cc_feedback = e.window as u32;
         self.in_flight += more as i64;
-        Some(Emit::Ack(waiting.flow, AckFields { ecn_echo: false, push: waiting.push, share }))
+        Some(Emit::Ack(waiting.flow, AckFields { ecn_echo: false, push: waiting.push, cc_feedback }))
     }
 
     fn wake_at(&self) -> Time {
@@ -251,7 +251,7 @@ fn windows_in_flight(net: &Net<Rcc>, sizes: &[u64]) -> Vec<i64> {
             match what {
                 Crossed::Arrived { .. } => arrived[f] += 1,
                 Crossed::Acked { next, fields, .. } => {
-                    advertised[f] = advertised[f].max(*next as i64 + fields.share as i64);
+                    advertised[f] = advertised[f].max(*next as i64 + fields.cc_feedback as i64);
                 }
                 _ => {}
             }
@@ -312,7 +312,7 @@ fn an_ack_overtaken_too_often_is_overtaken_no_more() {
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     for (flow, size) in [(0, 100), (1, 3), (2, 2), (3, 1)] {
         let (flow, size) = (ReceiverFlow(flow), Some(size * SEGMENT));
-        let info = FlowInfo { flow, id: fanin_units::FlowId(flow.0), from: fanin_units::NodeId(0), size };
+        let info = FlowInfo { flow, id: fanin_units::MessageId(flow.0), from: fanin_units::NodeId(0), size };
         receiver.on_open(&info, &mut (), &mut cx);
     }
     for flow in 0..4 {
@@ -351,7 +351,7 @@ fn the_receiver_measures_rtt_by_the_segment_it_asked_for() {
     let mut cx = Cx { now: us(1), params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     let flow = ReceiverFlow(0);
-    let info = FlowInfo { flow, id: fanin_units::FlowId(0), from: fanin_units::NodeId(0), size: None };
+    let info = FlowInfo { flow, id: fanin_units::MessageId(0), from: fanin_units::NodeId(0), size: None };
     receiver.on_open(&info, &mut (), &mut cx);
     receiver.on_data(&common::data(0, 0, false), &mut (), &mut cx);
     // The ACK opens segments 1 and 2; the RTT is that of segment 2, not of 1.

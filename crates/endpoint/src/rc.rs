@@ -4,7 +4,7 @@
 //! two messages of a sender may take different paths; a connection carries many messages one after another.
 
 use alloc::vec::Vec;
-use fanin_units::{FlowId, Time};
+use fanin_units::{MessageId, Time};
 
 /// The next packet's share of the channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,13 +14,13 @@ pub struct Segment {
     /// Payload bytes.
     pub len: u32,
     /// The message it belongs to.
-    pub message: FlowId,
+    pub message: MessageId,
     /// First packet of its message.
     pub start: bool,
     /// Last packet of its message.
     pub end: bool,
     /// Whether it was sent before.
-    pub again: bool,
+    pub retransmitted: bool,
 }
 
 /// The sending half of a channel.
@@ -40,7 +40,7 @@ pub struct SendHalf {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    id: FlowId,
+    id: MessageId,
     start: u64,
     end: u64,
 }
@@ -54,7 +54,7 @@ impl SendHalf {
     }
 
     /// Adds a message of `bytes` at the end.
-    pub fn post(&mut self, id: FlowId, bytes: u64) {
+    pub fn post(&mut self, id: MessageId, bytes: u64) {
         let message = Message { id, start: self.posted, end: self.posted + bytes };
         if self.next == self.posted {
             self.current = message;
@@ -106,7 +106,7 @@ impl SendHalf {
             message: self.current.id,
             start: self.next == self.current.start,
             end: self.next + len == self.current.end,
-            again: self.next < self.highest,
+            retransmitted: self.next < self.highest,
         };
         self.next += len;
         self.highest = self.highest.max(self.next);
@@ -127,7 +127,7 @@ impl SendHalf {
     /// A cumulative acknowledgement: returns the bytes newly acknowledged and calls `finished` for each message that
     /// is now acknowledged whole. An acknowledgement of what was never sent is ignored.
     #[inline]
-    pub fn on_ack(&mut self, to: u64, mut finished: impl FnMut(FlowId)) -> u64 {
+    pub fn on_ack(&mut self, to: u64, mut finished: impl FnMut(MessageId)) -> u64 {
         if to <= self.acked || to > self.highest {
             return 0;
         }
@@ -150,12 +150,12 @@ impl SendHalf {
 
     /// The message that the next packet belongs to.
     #[inline(always)]
-    pub fn next_message(&self) -> FlowId {
+    pub fn next_message(&self) -> MessageId {
         self.current.id
     }
 
     /// Whether a message waits behind the one that the next packet belongs to.
-    pub fn comes_later(&self, id: FlowId) -> bool {
+    pub fn comes_later(&self, id: MessageId) -> bool {
         self.messages.iter().any(|m| m.id == id && m.start > self.next)
     }
 
@@ -166,7 +166,7 @@ impl SendHalf {
     }
 
     /// The message that holds the byte at `offset` and is not acknowledged whole, and the offset of its first byte.
-    pub fn message_at(&self, offset: u64) -> Option<(FlowId, u64)> {
+    pub fn message_at(&self, offset: u64) -> Option<(MessageId, u64)> {
         let at = self.messages.partition_point(|m| m.end <= offset);
         self.messages.get(at).filter(|m| m.start <= offset).map(|m| (m.id, m.start))
     }
@@ -177,7 +177,7 @@ impl SendHalf {
     }
 
     /// The messages of which something was sent and that are not acknowledged whole.
-    pub fn under_way(&self) -> impl Iterator<Item = FlowId> + '_ {
+    pub fn under_way(&self) -> impl Iterator<Item = MessageId> + '_ {
         self.messages.iter().filter(|m| m.start < self.highest).map(|m| m.id)
     }
 

@@ -3,7 +3,7 @@
 use fanin_cc::Control;
 use fanin_endpoint::Pacer;
 use fanin_endpoint::rc::{Arrival, ReceiveHalf, ReceiveRules, Segment, SendHalf};
-use fanin_units::{FlowId, Rate, Time};
+use fanin_units::{MessageId, Rate, Time};
 use proptest::prelude::*;
 
 const PER_PACKET: ReceiveRules = ReceiveRules { ack_chunk: 1, nack_interval: Time::from_us(500) };
@@ -15,7 +15,7 @@ fn cases() -> ProptestConfig {
 
 fn channel(bytes: u64) -> (SendHalf, ReceiveHalf) {
     let mut sender = SendHalf::default();
-    sender.post(FlowId(7), bytes);
+    sender.post(MessageId(7), bytes);
     (sender, ReceiveHalf::default())
 }
 
@@ -27,7 +27,7 @@ fn arrives(receiver: &mut ReceiveHalf, packet: &Segment) -> Arrival {
 fn a_message_has_one_start_one_end_and_all_its_bytes() {
     let (mut sender, mut receiver) = channel(2500);
     let packets: Vec<Segment> = std::iter::from_fn(|| sender.has_data().then(|| sender.take(1000))).collect();
-    let shape: Vec<_> = packets.iter().map(|p| (p.offset, p.len, p.start, p.end, p.again)).collect();
+    let shape: Vec<_> = packets.iter().map(|p| (p.offset, p.len, p.start, p.end, p.retransmitted)).collect();
     assert_eq!(
         shape,
         [(0, 1000, true, false, false), (1000, 1000, false, false, false), (2000, 500, false, true, false)]
@@ -37,7 +37,7 @@ fn a_message_has_one_start_one_end_and_all_its_bytes() {
     }
     let mut finished = Vec::new();
     assert_eq!(sender.on_ack(receiver.expected(), |id| finished.push(id)), 2500);
-    assert!(sender.done() && finished == [FlowId(7)]);
+    assert!(sender.done() && finished == [MessageId(7)]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_gap_is_refused_once_and_everything_from_it_is_sent_again() {
     assert!(sender.go_back());
     assert_eq!((sender.sent_to(), sender.in_flight()), (1000, 0));
     let again = sender.take(1000);
-    assert!(again.again && again.offset == 1000);
+    assert!(again.retransmitted && again.offset == 1000);
 }
 
 #[test]
@@ -112,16 +112,16 @@ fn a_late_ack_after_going_back_moves_on() {
 #[test]
 fn a_connection_never_mixes_two_messages_in_a_packet_and_finds_its_way_back() {
     let mut sender = SendHalf::default();
-    sender.post(FlowId(1), 1500);
-    sender.post(FlowId(2), 1);
-    sender.post(FlowId(3), 1000);
+    sender.post(MessageId(1), 1500);
+    sender.post(MessageId(2), 1);
+    sender.post(MessageId(3), 1000);
     let take = |sender: &mut SendHalf| {
         let p = sender.take(1000);
         (p.message.0, p.offset, p.len, p.start, p.end)
     };
     let all =
         [(1, 0, 1000, true, false), (1, 1000, 500, false, true), (2, 1500, 1, true, true), (3, 1501, 1000, true, true)];
-    let later = |sender: &SendHalf| [1, 2, 3].map(|id| sender.comes_later(FlowId(id)));
+    let later = |sender: &SendHalf| [1, 2, 3].map(|id| sender.comes_later(MessageId(id)));
     assert_eq!(later(&sender), [false, true, true]);
     for expected in all {
         assert_eq!(take(&mut sender), expected);
@@ -137,7 +137,7 @@ fn a_connection_never_mixes_two_messages_in_a_packet_and_finds_its_way_back() {
     }
     sender.on_ack(1501, |id| finished.push(id.0));
     assert_eq!(finished, [1, 2]);
-    sender.post(FlowId(4), 10);
+    sender.post(MessageId(4), 10);
     assert_eq!(take(&mut sender), (4, 2501, 10, true, true));
 }
 
@@ -182,7 +182,7 @@ proptest! {
     ) {
         let mut sender = SendHalf::default();
         for (i, size) in sizes.iter().enumerate() {
-            sender.post(FlowId(i as u32), *size);
+            sender.post(MessageId(i as u32), *size);
         }
         let mut receiver = ReceiveHalf::default();
         let rules = ReceiveRules { ack_chunk: chunk, nack_interval: Time::ZERO };

@@ -1,4 +1,4 @@
-//! The calendar queue: buckets of equal width for the near future, a heap for the far one.
+//! The calendar queue: buckets of equal width for the near future, a heap for later events.
 
 use crate::{Event, EventQueue, Order, prefetch};
 use core::cmp::Reverse;
@@ -7,41 +7,41 @@ use std::collections::BinaryHeap;
 
 /// Most buckets of a calendar: 2^14 of them take 400 KB before they hold anything.
 const MOST_BUCKETS: usize = 1 << 14;
-/// Events per bucket when every link is busy: enough that they fill a line of the cache, few enough that there is little to sort.
+/// Events per bucket when every link is busy: enough to fill a cache line, few enough that sorting is cheap.
 const EVENTS_PER_BUCKET: u64 = 32;
-/// Events that a bucket keeps the memory of when it is emptied.
+/// Capacity in events of an emptied bucket's memory that is kept.
 const KEPT: usize = 64;
-/// Events in line before a refill, so that a model may look ahead.
+/// Events in the sorted front before a refill, so that a model can prefetch upcoming events.
 const LOOK_AHEAD: usize = 7;
-/// Events in line after it.
+/// Events in the front after a refill.
 const LINE: usize = 10;
-/// The line spans at most this many buckets for looking's sake.
+/// Most buckets moved to the front for prefetching.
 const SPAN: u64 = 32;
-/// Events that have left the line before what follows moves to its start.
+/// Events removed from the front before the others move to its start.
 const SPENT: usize = 256;
-/// Most events of a bucket that are sorted by counting.
+/// Most events of a bucket for which counting sort is used.
 const FEW: usize = 64;
 /// Keys that are compared together.
 const WIDE: usize = 8;
 
-/// The next events stand sorted in a short line, refilled a few buckets at a time so that a model may look ahead; those
-/// of later buckets in unsorted arrays, each of which is written and read in order; those beyond the last bucket in a heap. A
-/// two-level bitmap finds the next bucket that holds anything.
+/// The next events are in a sorted front, refilled a few buckets at a time so that a model can prefetch them; events of
+/// later buckets are in unsorted arrays, each of which is written and read in order; those beyond the last bucket are
+/// in a heap. A two-level bitmap finds the next non-empty bucket.
 pub struct CalendarQueue {
     order: Order,
     /// Bucket width is 2^shift picoseconds.
     shift: u32,
-    /// Number (time >> shift) of the last bucket that was moved to the line.
+    /// Number (time >> shift) of the last bucket that was moved to the front.
     day: u64,
-    /// The line, sorted: everything in bucket `day` or earlier.
+    /// The front, sorted: all events in bucket `day` or earlier.
     line: Vec<Event>,
-    /// What many events are sorted by.
+    /// Keys by which many events are sorted.
     scratch: Scratch,
-    /// Where the line begins.
+    /// Index of the first event in the front.
     first: usize,
-    /// A power of two of them; those that hold nothing have no memory.
+    /// The buckets, a power of two; empty ones have no memory.
     buckets: Vec<Vec<Event>>,
-    /// Memory that buckets had, the last one on top: it is in the cache still.
+    /// Memory of emptied buckets, the most recent on top because it is still in the cache.
     spare: Vec<Vec<Event>>,
     words: Vec<u64>,
     summary: Vec<u64>,
@@ -50,17 +50,17 @@ pub struct CalendarQueue {
     far_day: u64,
 }
 
-/// What events are sorted by, kept so that it need not be cleared.
+/// Sort keys, kept so that they need not be cleared.
 struct Scratch {
     few: [i32; FEW],
     many: Vec<u64>,
 }
 
 impl CalendarQueue {
-    /// A queue for events that mostly lie within `horizon` of now, at about `spacing` between neighbours (for a network:
-    /// the time of a packet on the fastest link, over the number of links).
+    /// A queue for events mostly within `horizon` of now, about `spacing` apart (for a network: the time of a packet on
+    /// the fastest link, divided by the number of links).
     pub fn new(seed: u64, spacing: Time, horizon: Time) -> Self {
-        // At least two instants, so that a time within a bucket has a bit.
+        // At least two instants, so that the time within a bucket has at least one bit.
         let mut shift = spacing.as_ps().max(1).saturating_mul(EVENTS_PER_BUCKET).ilog2().max(1);
         while horizon.as_ps() >> shift >= MOST_BUCKETS as u64 - 1 {
             shift += 1;
@@ -109,7 +109,7 @@ impl CalendarQueue {
         bucket.push(event);
     }
 
-    /// Days from now to the next bucket that holds anything, at least 1.
+    /// Buckets from now to the next non-empty one, at least 1.
     #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
         let start = (self.day as usize + 1) & (self.buckets.len() - 1);
@@ -120,14 +120,14 @@ impl CalendarQueue {
         self.next_word()
     }
 
-    /// The same where the rest of the word is empty.
+    /// The same if the rest of the word is empty.
     #[inline(never)]
     fn next_word(&self) -> Option<u64> {
         let buckets = self.buckets.len();
         let start = (self.day as usize + 1) & (buckets - 1);
         let distance = |bucket: usize| 1 + ((bucket.wrapping_sub(start)) & (buckets - 1)) as u64;
         let word = start / 64;
-        // Whole words after this one, round the calendar; the start word comes last for its lower bits.
+        // The words after this one, around the calendar; the start word comes last for its lower bits.
         let groups = self.summary.len();
         let (group, bit) = (word / 64, word % 64);
         let above = if bit == 63 { 0 } else { self.summary[group] & (u64::MAX << (bit + 1)) };
@@ -147,8 +147,9 @@ impl CalendarQueue {
         None
     }
 
-    /// Moves whole buckets to the end of the line until it is long enough to look ahead. Never goes beyond `limit`, nor far
-    /// ahead for looking's sake: what is pushed later and comes earlier than the end of the line has to be put into it.
+    /// Moves whole buckets to the end of the front until it is long enough for prefetching. Never goes beyond `limit`,
+    /// nor far ahead only for prefetching: an event pushed later that precedes the end of the front must be inserted
+    /// into it.
     #[inline(never)]
     fn refill(&mut self, limit: Time) {
         if self.first >= SPENT {
@@ -174,7 +175,7 @@ impl CalendarQueue {
         self.prefetch_next();
     }
 
-    /// Asks for the memory of the bucket that comes next.
+    /// Prefetches the memory of the next bucket.
     #[inline(always)]
     fn prefetch_next(&self) {
         if let Some(days) = self.next_occupied() {
@@ -187,7 +188,7 @@ impl CalendarQueue {
         }
     }
 
-    /// Moves the events of bucket `day` to the end of the line, in order.
+    /// Moves the events of bucket `day` to the end of the front, in order.
     #[inline(always)]
     fn take_bucket(&mut self) {
         let at = self.day as usize & (self.buckets.len() - 1);
@@ -211,7 +212,7 @@ impl CalendarQueue {
         }
     }
 
-    /// Moves what the calendar has come to reach from the heap into its buckets.
+    /// Moves events that are now within the calendar's range from the heap to its buckets.
     #[inline(never)]
     fn near_future(&mut self) {
         let end = self.day.saturating_add(self.buckets.len() as u64);
@@ -234,10 +235,10 @@ impl CalendarQueue {
     }
 }
 
-/// Appends the events of a bucket to the line in order, by half a word: the time within the bucket and as much of the hash as
-/// has room. Few are sorted by counting, for each, how many come before it: all are compared with all, which has no branch that
-/// depends on the order, and eight at a time. Many, as there are where hosts keep step, are sorted digit by digit. Where half a
-/// word does not tell all apart they are sorted in the ordinary way.
+/// Appends the events of a bucket to the front in order, by a 32-bit key: the time within the bucket and as many bits
+/// of the hash as fit. Few events are sorted by counting, for each, how many precede it: all are compared with all,
+/// without branches that depend on the order, eight at a time. Many events, as when hosts are in lockstep, are
+/// radix-sorted. If the keys are not distinct, an ordinary sort is used.
 #[inline(always)]
 fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, scratch: &mut Scratch) {
     let start = line.len();
@@ -253,20 +254,20 @@ fn sort(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, scrat
     }
 }
 
-/// Half a word by which events of one bucket are ordered.
+/// The 32-bit key for the order within one bucket.
 #[inline(always)]
 fn short_key(order: Order, shift: u32, event: &Event) -> u32 {
     ((event.at.as_ps() << (64 - shift) | order.hash(event) >> shift) >> 32) as u32
 }
 
-/// Appends up to [`FEW`] events. Answers whether their keys told them apart.
+/// Appends up to [`FEW`] events. Returns whether their keys were distinct.
 #[inline(always)]
 fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, keys: &mut [i32; FEW]) -> bool {
     let (few, start) = (bucket.len(), line.len());
-    // What is beyond the last event in its chunk comes after all.
+    // Padding beyond the last event in its chunk comes after all events.
     keys.as_chunks_mut::<WIDE>().0[(few - 1) / WIDE] = [i32::MAX; WIDE];
     for (key, event) in keys.iter_mut().zip(bucket) {
-        // Signed comparisons are the ones that a processor makes several of at once.
+        // Processors have vector instructions for signed comparisons.
         *key = (short_key(order, shift, event) ^ 1 << 31) as i32;
     }
     line.extend_from_slice(bucket);
@@ -281,11 +282,11 @@ fn by_counting(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>
             sum += *rank as usize;
         }
     }
-    // Two keys that are equal make the sum of all ranks one less.
+    // Two equal keys reduce the sum of all ranks by one.
     sum == few * (few - 1) / 2
 }
 
-/// Adds to the rank of each key how many of some ones are less.
+/// Adds to the rank of each key the number of smaller keys.
 #[inline(always)]
 fn count_before(keys: &[i32; WIDE], ones: &[i32; WIDE], ranks: &mut [i32; WIDE]) {
     for one in ones {
@@ -295,7 +296,7 @@ fn count_before(keys: &[i32; WIDE], ones: &[i32; WIDE], ranks: &mut [i32; WIDE])
     }
 }
 
-/// Appends many events, sorted as words of key and place. Answers whether the keys told them apart.
+/// Appends many events, sorted as words of key and index. Returns whether the keys were distinct.
 #[inline(never)]
 fn by_words(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, words: &mut Vec<u64>) -> bool {
     words.clear();
@@ -310,10 +311,11 @@ fn by_words(order: Order, shift: u32, bucket: &[Event], line: &mut Vec<Event>, w
 impl EventQueue for CalendarQueue {
     #[inline(always)]
     fn push(&mut self, event: Event) {
-        // Calls get its parts one by one: what has an address is written to memory in parts and read back whole, which stalls.
+        // Fields are passed one by one: a value in memory would be written in pieces and read as a whole, which causes
+        // a store-forwarding stall.
         let Event { at, source, arg } = event;
         let day = self.day_of(at);
-        // Wraps for what is due now.
+        // Wraps for events that are due now.
         if day.wrapping_sub(self.day + 1) < self.buckets.len() as u64 - 1 {
             self.insert_bucket(day, event);
         } else if day <= self.day {
@@ -342,7 +344,7 @@ impl EventQueue for CalendarQueue {
     }
 
     fn first_at(&self) -> Time {
-        // Everything else lies in later buckets than the line.
+        // All other events are in later buckets than the front.
         if let Some(first) = self.line.get(self.first) {
             return first.at;
         }

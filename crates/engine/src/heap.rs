@@ -1,4 +1,4 @@
-//! The plain reference: a binary heap with the same order.
+//! The reference implementation: a binary heap with the same order.
 
 use crate::{Event, EventQueue, Order};
 use core::cmp::Ordering;
@@ -12,7 +12,7 @@ struct Entry {
 
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A BinaryHeap gives the largest; the first event has to be that one.
+        // A BinaryHeap returns the largest element, so the order is reversed.
         other.key.cmp(&self.key)
     }
 }

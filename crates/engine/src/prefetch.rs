@@ -1,6 +1,6 @@
-//! Asking for memory before it is needed.
+//! Prefetching.
 
-/// Brings the cache line of `item` closer. Changes nothing else.
+/// Prefetches the cache line of `item`. Has no other effect.
 #[inline(always)]
 pub fn prefetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,16 +1,16 @@
-//! The order in which partitions would run: the proof, on one thread, that a run may be cut.
+//! The event order of a parallel run, reproduced on one thread: a test that a run may be partitioned.
 
 use crate::{Event, EventQueue};
 use fanin_units::Time;
 
-/// Spreads sources over partitions and lets each run a whole window ahead before the next one starts, as threads
-/// with a barrier per window would. A run must give the same result as on one queue, as long as no event reaches
-/// another partition within a window: the window may be as long as the shortest link.
+/// Assigns sources to partitions and runs each one for a whole window before the next one starts, like threads with a
+/// barrier per window. The result must equal that of one queue if no event reaches another partition within a window,
+/// that is, if the window is at most the lookahead: the delay of the shortest link between partitions.
 pub struct WindowedQueue<Q> {
     parts: Vec<Q>,
     part_of: Box<dyn Fn(&Event) -> usize>,
     window: Time,
-    /// End of the window that runs now.
+    /// End of the current window.
     end: Time,
     running: usize,
 }

@@ -91,8 +91,8 @@ fn ties_favour_no_source() {
     assert!(first.iter().all(|n| (850..1150).contains(n)), "{first:?}");
 }
 
-/// Buckets with one event, two, as many as are sorted by counting, and more; in one case an instant each, of so many events that half
-/// a word of the hash does not tell all apart.
+/// Buckets with one event, two, as many as are sorted by counting, and more; in one case an instant each, of so many
+/// events that half a word of the hash does not tell all apart.
 #[test]
 fn crowded_instants_come_in_the_same_order_as_from_a_heap() {
     for (spacing, instants) in [(1, 200), (2048, 2000), (1_000_000, 200)] {

@@ -1,4 +1,4 @@
-//! The speed benchmark: fixed cases, packet-hops per second, and how much of the time is the event queue's.
+//! The speed benchmark: fixed cases, packet-hops per second, and the share of the time spent in the event queue.
 
 use crate::spec::Spec;
 use fanin_engine::{CalendarQueue, Event, EventQueue, Streams};
@@ -9,17 +9,17 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// Events between two looks at how many are pending, which is a walk over all buckets, and for which all threads meet.
+/// Events between two counts of the pending events; a count walks over all buckets and synchronises all threads.
 const EVENTS_PER_LOOK: u64 = 400_000;
 
 /// A case of the benchmark.
 pub struct Case {
-    /// Its letter, and its scheme where that is not the letter's own.
+    /// Its letter, and its scheme unless it is the letter's default.
     pub id: &'static str,
     /// What it is.
     pub about: &'static str,
     spec: &'static str,
-    /// What makes it longer: a key and its value at scale 1.
+    /// The key that scales its length, and the value at scale 1.
     length: (&'static str, Length),
 }
 
@@ -80,7 +80,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// What a case measured.
+/// Result of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// The case.
@@ -93,17 +93,17 @@ pub struct Measured {
     pub seconds: f64,
     /// The two above, divided.
     pub packet_hops_per_second: f64,
-    /// Events that happened, without looks of switches at their ports.
+    /// Events processed, without switches checking their ports.
     pub events: u64,
-    /// Hash over facts of the model, in hexadecimal.
+    /// The event hash, in hexadecimal.
     pub event_hash: String,
     /// Seconds of set-up: routes, queues, states.
     pub setup_seconds: f64,
     /// Simulated microseconds.
     pub simulated_us: f64,
-    /// Events that waited in the queue, on average over looks at equal numbers of events.
+    /// Pending events in the queue, averaged over counts at equal numbers of events.
     pub pending_events: u64,
-    /// Nanoseconds per event of the queue alone (one push, one pop) with as many pending events.
+    /// Nanoseconds per event of the queue alone (one push, one pop) with the same number of pending events.
     pub queue_ns_per_event: f64,
     /// Nanoseconds per event of the run.
     pub run_ns_per_event: f64,
@@ -115,10 +115,10 @@ pub struct Measured {
     pub finished: u64,
 }
 
-/// Runs one case. `scale` makes it shorter (below 1) or longer; 1 is the case as it is defined.
+/// Runs one case. `scale` below 1 makes it shorter, above 1 longer.
 ///
 /// # Errors
-/// Says which cases there are, which numbers of threads, and which scales.
+/// For an unknown case, number of threads or scale; lists the valid ones.
 pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     let Some(case) = CASES.iter().find(|c| c.id == id) else {
         let known: Vec<&str> = CASES.iter().map(|c| c.id).collect();

@@ -1,5 +1,5 @@
-//! Traces for other tools, written while a run goes on: packets on links as a capture, and messages, queues and pauses as
-//! a timeline. Both have a bound, and say what they left out.
+//! Traces for other tools, written while a run is in progress: packets on links as a capture, and messages, queues and
+//! pauses as a timeline. Both have a maximum size, and count what exceeds it.
 
 mod frame;
 mod timeline;
@@ -20,15 +20,15 @@ const CAPTURE: &str = "capture.pcapng";
 /// The file of a timeline.
 const TIMELINE: &str = "trace.perfetto-trace";
 
-/// What a run writes for other tools.
+/// The traces of a run for other tools.
 #[derive(Default)]
 pub struct Traces {
     capture: Option<Capture>,
     timeline: Option<Timeline<SpoolWriter>>,
-    /// What the network is asked for.
+    /// The observations requested from the network.
     wanted: Wanted,
     seen: Vec<Seen>,
-    /// What a reader of the results should know.
+    /// Warnings for the results.
     warnings: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Traces {
         Self::open(measure, sim, Spool::create)
     }
 
-    /// The same with files of one's own.
+    /// The same with other files.
     fn open(measure: &Measure, sim: &mut Simulation, create: fn(&'static str) -> io::Result<SpoolWriter>) -> Self {
         let mut traces = Self::default();
         if let Some(of) = &measure.capture {
@@ -50,7 +50,7 @@ impl Traces {
                 Err(error) => traces.warn(CAPTURE, &error),
             }
         }
-        if let Some(TimelineOf { queues, file: most }) = &measure.timeline {
+        if let Some(TimelineOf { queues, max_size: most }) = &measure.timeline {
             match create(TIMELINE) {
                 Ok(file) => {
                     traces.timeline = Some(Timeline::new(file, *most, sim));
@@ -71,7 +71,7 @@ impl Traces {
         self.capture.is_some() || self.timeline.is_some()
     }
 
-    /// Writes what was seen since the last call.
+    /// Writes the observations since the last call.
     pub fn take(&mut self, sim: &mut Simulation) {
         sim.take_seen(&mut self.seen);
         let seen = std::mem::take(&mut self.seen);
@@ -92,8 +92,8 @@ impl Traces {
         }
     }
 
-    /// A file cannot be written any more: the run goes on without, and no part of the file is left to take for a whole one.
-    /// The network shows no more of what nobody takes.
+    /// A file can no longer be written: the run continues without it, and the partial file is removed so that nobody
+    /// takes it for a complete one. The network stops recording observations that are no longer used.
     fn fail(&mut self, file: &'static str, error: &io::Error, sim: &mut Simulation) {
         self.warn(file, error);
         match file {
@@ -113,7 +113,7 @@ impl Traces {
         self.warnings.push(format!("{file} is missing: {error}"));
     }
 
-    /// Ends the files and gives them, with what a reader of the results should know.
+    /// Ends the files and returns them, with warnings for the results.
     pub fn finish(mut self, now: Time) -> (Vec<Spool>, Vec<String>) {
         let mut files = Vec::new();
         if let Some(capture) = self.capture.take() {
@@ -144,7 +144,7 @@ impl Traces {
 struct Capture {
     writer: pcapng::Writer<SpoolWriter>,
     frames: Frames,
-    /// By port: its interface, who sends and who receives.
+    /// By port: its interface, the sending and the receiving node.
     interfaces: Vec<(u32, NodeId, NodeId)>,
     most: u64,
 }
@@ -153,18 +153,18 @@ impl Capture {
     fn new(file: SpoolWriter, of: &CaptureOf, sim: &Simulation) -> io::Result<Self> {
         let graph: &Graph = &sim.config().graph;
         let names = port_names(graph);
-        let mut writer = pcapng::Writer::new(file, of.file)?;
+        let mut writer = pcapng::Writer::new(file, of.max_size)?;
         let mut interfaces: Vec<_> = sim.ports().map(|(_, from, to)| (u32::MAX, from, to)).collect();
         for port in &of.links {
             let rate = graph.links[port.ix() / 2].rate;
-            interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snap)?;
+            interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snaplen)?;
         }
-        Ok(Self { writer, frames: Frames::new(sim, of.snap as usize), interfaces, most: of.file })
+        Ok(Self { writer, frames: Frames::new(sim, of.snaplen as usize), interfaces, most: of.max_size })
     }
 
     fn add(&mut self, packet: &Captured) -> io::Result<()> {
         let (interface, from, to) = self.interfaces[packet.port.ix()];
-        // Once full, only counts go on.
+        // Once the file is full, only counters continue.
         if self.writer.full_at().is_some() {
             return self.writer.packet(interface, packet.time, &[], 0).map(|_| ());
         }

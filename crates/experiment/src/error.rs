@@ -1,21 +1,21 @@
-//! What is wrong with a spec, where, and what would be right.
+//! Errors in specs: the problem, its place, and a correction.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file as it was named, or the option that brought the value in.
+    /// The file as it was named, or the option that set the value.
     pub file: String,
-    /// The line, from 1, where the file has lines that mean something (TOML, not JSON).
+    /// The line, from 1, in formats with meaningful lines (TOML, not JSON).
     pub line: Option<u32>,
     /// The key as a path: `network.topology.hosts`, `traffic[1].size`. Empty for the whole file.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would be right.
+    /// The correction.
     pub right: String,
 }
 
@@ -36,10 +36,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Most characters of each part of a problem.
+/// Most characters of each field of a problem.
 const LONGEST: usize = 800;
 
-/// A text on one line, and not longer than somebody reads: parts of it may come from a file that is no spec at all.
+/// A text on one line and of limited length: parts of it may come from a file that is not a spec.
 fn shown(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST && !text.contains(char::is_control) {
         return Cow::Borrowed(text);
@@ -59,7 +59,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Why a file cannot be read, in words and without the system's number.
+/// Why a file cannot be read, in words and without the system's error number.
 pub(crate) fn why_unread(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".into(),
@@ -73,7 +73,7 @@ pub(crate) fn why_unread(error: &io::Error) -> String {
     }
 }
 
-/// Everything found wrong with a spec, in the order of its lines; never empty. Shown as one line per problem.
+/// All errors found in a spec, in the order of its lines; never empty. Displayed as one line per problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -84,7 +84,7 @@ impl Problems {
         (!problems.is_empty()).then_some(Self(problems))
     }
 
-    /// The same problems, each told by `tell`.
+    /// The same problems, each changed by `tell`.
     pub(crate) fn map(self, tell: impl FnMut(Problem) -> Problem) -> Self {
         Self(self.0.into_iter().map(tell).collect())
     }

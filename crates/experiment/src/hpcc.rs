@@ -1,5 +1,5 @@
-//! Configurations of the ns-3 HPCC simulator: read, run on its own network, and handed over like any other run, with the
-//! files that its users' scripts read.
+//! Configurations of the ns-3 HPCC simulator: read, run on its own network model, and returned like any other run, with
+//! the files that its users' scripts read.
 
 pub mod generate;
 pub mod ordinary;
@@ -20,15 +20,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Nodes times hosts up to which its tables of ways stay below a gigabyte or so.
+/// Limit of nodes times hosts, so that the routing tables stay below about a gigabyte.
 const MOST_WAYS: usize = 1 << 25;
-/// Simulated time between two looks at the clock, ns.
+/// Simulated time between two checks of the clock, ns.
 const SLICE: u64 = 20_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Bytes that a trace may have: records that would go beyond are counted and left out.
+/// Largest size of a trace in bytes: records beyond are counted and left out.
 pub const TRACE_LIMIT: u64 = 1 << 30;
 
-/// A configuration with all that it names, checked.
+/// A configuration with all files that it names, validated.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The configuration.
@@ -39,9 +39,9 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// Nodes to trace.
     pub traced: Vec<u32>,
-    /// What is odd about the files, and does not stop a run.
+    /// Warnings about the files.
     pub warnings: Vec<Warning>,
-    /// Whether ACKs pass data at switches, which no configuration says.
+    /// Whether switches serve ACKs before data, which no configuration key sets.
     pub acks_first: bool,
     settings: fanin_cc::Settings,
     name: String,
@@ -57,21 +57,21 @@ fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error
 }
 
 impl Setup {
-    /// Reads a configuration and the files that it names. Paths in it start at `base`: for that simulator the folder in which
-    /// it is called.
+    /// Reads a configuration and the files that it names. Paths in it start at `base`, as that simulator's start at its
+    /// working directory.
     ///
     /// # Errors
-    /// Says what is wrong, in which file and line, and what would be right.
+    /// The problem with file, line and correction.
     pub fn read(file: &str, base: &Path) -> Result<Self, Error> {
         let setup = Self::files(file, base)?;
         let fail = |what: String| Error { file: file.to_string(), line: 0, what };
         let hosts = setup.topology.is_switch.iter().filter(|s| !**s).count();
-        if setup.settings.extra().telemetry && hosts > 1 {
+        if setup.settings.header_overhead().telemetry && hosts > 1 {
             let crossed = most_switches(&setup.topology, setup.config.payload);
             if crossed > fanin_cc::Telemetry::MOST {
                 return Err(fail(format!(
-                    "CC_MODE 3 on a network with {crossed} switches between two hosts: that simulator's telemetry has room \
-                     for {}, and what it does beyond is not defined",
+                    "CC_MODE 3 on a network with {crossed} switches between two hosts: the simulator's telemetry has \
+                     room for {}, and its behaviour beyond is undefined",
                     fanin_cc::Telemetry::MOST
                 )));
             }
@@ -101,7 +101,7 @@ impl Setup {
         let hosts = topology.is_switch.iter().filter(|s| !**s).count();
         if hosts * topology.is_switch.len() > MOST_WAYS {
             return Err(fail(format!(
-                "{} nodes with {hosts} hosts: that simulator's tables of ways hold up to {MOST_WAYS} pairs of them here; run \
+                "{} nodes with {hosts} hosts: its routing tables here hold up to {MOST_WAYS} pairs of them; run \
                  the topology from a spec instead",
                 topology.is_switch.len()
             )));
@@ -122,16 +122,16 @@ impl Setup {
         self.settings.id()
     }
 
-    /// What a run folder keeps of a spec: the names that tables show, and the configuration as it was read.
+    /// The specification in a run's folder: the names in the tables, and the configuration as it was read.
     pub fn document(&self) -> String {
         let quote = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let switches = self.topology.is_switch.iter().filter(|s| **s).count();
         let hosts = self.topology.is_switch.len() - switches;
         format!(
-            "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\n\
-             hpcc_config = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n\
-             [measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n\
-             [[traffic]]\nname = \"all\"\nscheme = {}\n",
+            "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\nhpcc_config \
+             = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n[measure]\nwarm_up = \"0 \
+             s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
+             \"all\"\nscheme = {}\n",
             quote(&self.name),
             quote(&self.text),
             quote(&self.config.topology_file),
@@ -141,7 +141,7 @@ impl Setup {
     }
 }
 
-/// What the flows to a port are called: that simulator's generators and scripts know two of them.
+/// The traffic name of a destination port: that simulator's generators and scripts use two of them.
 fn traffic_name(dport: u16) -> String {
     match dport {
         100 => "background".to_string(),
@@ -154,7 +154,8 @@ fn traffic_name(dport: u16) -> String {
 fn most_switches(topology: &Topology, payload: u32) -> usize {
     let wiring = fanin_ns3::wiring::Wiring::new(topology, payload);
     let Some(&first) = wiring.hosts.first() else { return 0 };
-    // All shortest ways of a pair have equally many, and each host's farthest pair bounds the others by half.
+    // All shortest paths of a pair have the same number of switches, and each host's farthest pair bounds the others by
+    // half.
     let hosts = wiring
         .hosts
         .iter()
@@ -191,7 +192,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Writes what happened since the last time; what the run itself keeps stays.
+    /// Writes the records since the last call, except those that the run itself keeps.
     fn take(&mut self, network: &mut Network, payload: u32) -> io::Result<()> {
         let happened = core::mem::take(&mut network.happened);
         for finished in &happened.finished {
@@ -227,11 +228,11 @@ impl Outputs {
     }
 }
 
-/// Runs a configuration to its end, or until `progress` answers no. `trace` asks for its binary trace of the nodes that its
-/// TRACE_FILE names.
+/// Runs a configuration to its end, or until `progress` returns false. `trace` enables its binary trace of the nodes in
+/// its TRACE_FILE.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
     run_within(setup, trace, TRACE_LIMIT, progress)
 }
@@ -261,7 +262,7 @@ fn run_within(
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
             let (started, finished) = network.opened();
-            // Flows end some time after the last one starts; nobody knows when.
+            // Flows end some time after the last one starts; the end is not known in advance.
             let end = last.max(network.now()) + (last - first) / 20;
             cancelled = !progress(&Progress {
                 simulated: Time::from_ns(network.now().saturating_sub(first)),
@@ -284,12 +285,12 @@ fn run_within(
         cancelled,
         wall: begin.elapsed(),
         threads: 1,
-        threads_reason: Some("that simulator's own network has one order of events, and so one thread".into()),
+        threads_reason: Some("that simulator's network model runs on one thread".into()),
     })
 }
 
-/// The run as tables have it. Hosts come first there, each node keeps its number in its name, and a flow has finished when
-/// its sender knows, as in the FCT file.
+/// The run in the form of the tables. Hosts come first in them, each node keeps its number in its name, and a flow
+/// finishes when its sender knows, as in the FCT file.
 fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), spools: Vec<Spool>) -> Run {
     let wiring = network.wiring();
     let mut place = vec![0u32; wiring.is_switch.len()];
@@ -404,7 +405,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         events.push(warn(warning.to_string()));
     }
     if left_out > 0 {
-        events.push(warn(format!("{left_out} records of the trace are left out: it ends at {limit} bytes")));
+        events.push(warn(format!("{left_out} records of the trace were left out: its limit is {limit} bytes")));
     }
     for (at, node, why) in &network.happened.drops {
         let detail = match why {

@@ -1,5 +1,5 @@
-//! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` says what
-//! becomes of each word.
+//! htsim's files as specs: a fat tree becomes a graph, a connection matrix the pattern `htsim`. `docs/htsim.md` lists
+//! the mapping of each word.
 
 use crate::error::why_unread;
 use crate::spec::document::{GraphLink, Topology};
@@ -9,32 +9,32 @@ use fanin_fabric::Message;
 use fanin_formats::Error;
 use fanin_formats::htsim::{Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
 use fanin_units::{Bytes, Rate, Time};
-use fanin_workload::{Chain, FlowList, ListedFlow};
+use fanin_workload::{Dependency, FlowList, ListedFlow};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Most hosts and most links: a file of some bytes may ask for many more.
+/// Limits of hosts and links: a file of a few bytes may ask for many more.
 const MOST_HOSTS: u32 = 100_000;
 const MOST_LINKS: u64 = 1_000_000;
-/// Payload of a packet: what the programs of csg-htsim send unless told otherwise.
+/// Payload of a packet: the default of csg-htsim's programs.
 const PACKET: u64 = 9000;
-/// What a port holds where the tree does not say so. htsim's programs are told on their command line.
+/// Buffer of a port without a size in the tree; htsim's programs take it from the command line.
 const QUEUE: u64 = 100 * PACKET;
-/// Where queues mark: the 15 packets of htsim's ECN queue.
+/// Marking threshold: the 15 packets of htsim's ECN queue.
 const MARK_ABOVE: u64 = 15 * PACKET;
-/// How long flows that never end are watched: the end of a run of htsim that is not told otherwise.
+/// Window for flows that never end: htsim's default end of a run.
 const ENDLESS_WINDOW: Time = Time::from_ms(1);
-/// What a run may take beyond the time that all its bytes need.
+/// Spare time of a run beyond the time that all its bytes need.
 const SPARE: Time = Time::from_s(1);
 /// Longest window, below the longest run of a spec.
 const LONGEST_WINDOW: Time = Time::from_s(800_000);
 
-/// A spec made of files.
+/// A spec made from files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// The spec as JSON.
     pub spec: Value,
-    /// What the files say that has no counterpart.
+    /// Warnings about contents of the files without a counterpart here.
     pub warnings: Vec<String>,
 }
 
@@ -46,11 +46,11 @@ impl From<Error> for Problem {
     }
 }
 
-/// The spec of a connection matrix on a fat tree, under a scheme. Without a tree it is the one that htsim's programs make
-/// of the number of nodes.
+/// The spec of a connection matrix on a fat tree, under a scheme. Without a tree, it is the one that htsim's programs
+/// use for the number of nodes.
 ///
 /// # Errors
-/// What is wrong with a file, with its line.
+/// The error in a file, with its line.
 pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Problems> {
     let matrix_name = matrix.display().to_string();
     let matrix_error = |line: u32, what: String| Problem::from(Error { file: matrix_name.clone(), line, what });
@@ -106,7 +106,7 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
     Ok(Made { spec, warnings })
 }
 
-/// The network of a tree alone, and what the tree says that has no counterpart.
+/// The network of a tree, and warnings about its contents without a counterpart.
 pub(crate) fn topology(text: &str, file: &str) -> Result<(Topology, Vec<String>), Problem> {
     let topo = Topo::read(text.as_bytes(), file)?;
     check_size(&topo, file)?;
@@ -115,7 +115,7 @@ pub(crate) fn topology(text: &str, file: &str) -> Result<(Topology, Vec<String>)
     let mut warnings = Vec::from_iter(above_the_top(&topo, file));
     if topo.tiers.iter().any(|tier| tier.queue_down.or(tier.queue_up).is_some()) {
         let said = "Queue_Down and Queue_Up are not used";
-        warnings.push(format!("{file}: {said}: network.buffer of the spec says what a port holds"));
+        warnings.push(format!("{file}: {said}; network.buffer of the spec sets the size of queues"));
     }
     Ok((graph(&topo, links), warnings))
 }
@@ -131,7 +131,7 @@ fn check_size(topo: &Topo, file: &str) -> Result<(), Problem> {
 
 fn above_the_top(topo: &Topo, file: &str) -> Option<String> {
     let given = topo.tiers.last().is_some_and(|tier| tier.radix_up > 0);
-    given.then(|| format!("{file}: Radix_Up of the top tier is not used: nothing is above it"))
+    given.then(|| format!("{file}: Radix_Up of the top tier is not used"))
 }
 
 /// A tree with these links as a topology of a spec.
@@ -160,13 +160,13 @@ fn name(node: Node) -> String {
     }
 }
 
-/// The links of a spec's graph, without those that failed; otherwise the line of the failure that is none.
+/// The links of a spec's graph, without the failed ones; otherwise the line of a failure that names no link.
 fn links(topo: &Topo, failures: &[Failure]) -> Result<Vec<GraphLink>, (u32, String)> {
     let counts = topo.counts();
     let mut failed = Vec::with_capacity(failures.len());
     for failure in failures {
         let place = failure.switch % counts.aggs;
-        // htsim's number of the core, which is not always one that the switch is joined to; it stops then.
+        // htsim's number of the core, which is not always connected to this switch; htsim then stops.
         let core = u64::from(place) * u64::from(counts.aggs) + u64::from(failure.link);
         let core = u32::try_from(core).ok().filter(|core| *core < counts.cores && core % counts.aggs == place);
         let Some(core) = core.filter(|_| failure.switch < counts.pods * counts.aggs) else {
@@ -187,7 +187,7 @@ fn links(topo: &Topo, failures: &[Failure]) -> Result<Vec<GraphLink>, (u32, Stri
     let link = |link: Link| {
         let [below, above] = link.between.map(tier_of);
         let Tier { speed_gbps, latency_ns, .. } = *above?;
-        // Half of what a switch takes stands on each link: every way enters it by one and leaves it by another.
+        // Each link gets half of a switch's latency: every path enters the switch by one link and leaves it by another.
         let inside = |tier: Option<&Tier>| tier.map_or(0, |tier| u64::from(tier.switch_latency_ns) * 1000 / 2);
         let delay = Time::from_ps(u64::from(latency_ns) * 1000 + inside(below) + inside(above));
         Some(GraphLink { between: link.between.map(name), rate: Rate::from_gbps(speed_gbps.into()), delay })
@@ -195,17 +195,17 @@ fn links(topo: &Topo, failures: &[Failure]) -> Result<Vec<GraphLink>, (u32, Stri
     Ok(topo.links().filter(|link| !failed.contains(link)).filter_map(link).collect())
 }
 
-/// Bytes of each port. A spec has one number for all, so of several the smallest.
+/// Buffer of each port. A spec has one size for all ports, so the smallest is used.
 fn queue(topo: &Topo, lossless: bool, warnings: &mut Vec<String>) -> u64 {
     let mut sizes: Vec<u64> = topo.tiers.iter().flat_map(|tier| [tier.queue_down, tier.queue_up]).flatten().collect();
     sizes.sort_unstable();
     sizes.dedup();
     if let [smallest, .., largest] = sizes[..] {
         let sizes = format!("the tree has queues of {} to {}", Bytes(smallest), Bytes(largest));
-        warnings.push(format!("{sizes}, and all ports are alike here: each has {}", Bytes(smallest)));
+        warnings.push(format!("{sizes}, but all ports have the same here: {}", Bytes(smallest)));
     }
     let beside = topo.tiers.iter().map(|tier| {
-        // What may be under way on the longest link, there and back, fits twice beside the queue.
+        // The bytes in flight on the longest link, in both directions, fit twice in addition to the queue.
         let longest = u64::from(tier.latency_ns).saturating_add(tier.switch_latency_ns.into());
         4 * u64::from(tier.speed_gbps) * longest / 8
     });
@@ -213,7 +213,7 @@ fn queue(topo: &Topo, lossless: bool, warnings: &mut Vec<String>) -> u64 {
     sizes.first().copied().unwrap_or(QUEUE + beside)
 }
 
-/// Until all has arrived: the time that all bytes take one after the other over the slowest link, twice, and a second.
+/// Until all messages have arrived: the transmission time of all bytes over the slowest link, twice, and a second.
 fn window(topo: &Topo, matrix: &Matrix) -> Time {
     let start = |start: Start| if let Start::At(ps) = start { ps } else { 0 };
     let last = Time::from_ps(matrix.connections.iter().map(|c| start(c.start)).max().unwrap_or(0));
@@ -226,7 +226,7 @@ fn window(topo: &Topo, matrix: &Matrix) -> Time {
     last.saturating_add(takes).saturating_add(SPARE).min(LONGEST_WINDOW)
 }
 
-/// The messages of a connection matrix, and what its words have no counterpart for. The group of each is its id.
+/// The messages of a connection matrix, and warnings about words without a counterpart. The group of each is its id.
 pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, Vec<String>), Problem> {
     let matrix = Matrix::read(text.as_bytes(), file)?;
     if matrix.nodes != hosts {
@@ -244,20 +244,28 @@ pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, 
             bytes: if c.bytes == 0 { Message::ENDLESS } else { c.bytes },
             group: c.id,
         };
-        let does =
-            Chain { counts: c.recv_done.and_then(gate), counts_acked: c.send_done.and_then(gate), ..Chain::default() };
-        // All of a gate are known from the start: what opens it must not happen before what waits for it is loaded.
+        let does = Dependency {
+            counts: c.recv_done.and_then(gate),
+            counts_acked: c.send_done.and_then(gate),
+            ..Dependency::default()
+        };
+        // All messages of a trigger are known from the start: a message that activates it must not finish before those
+        // that wait for it are loaded.
         match c.start {
-            Start::Trigger(id) => (at(Time::ZERO), Chain { after: gate(id), in_turn: in_turn(id), ..does }),
-            Start::At(ps) if does != Chain::default() => (at(Time::ZERO), Chain { delay: Time::from_ps(ps), ..does }),
+            Start::Trigger(id) => (at(Time::ZERO), Dependency { after: gate(id), in_turn: in_turn(id), ..does }),
+            Start::At(ps) if does != Dependency::default() => {
+                (at(Time::ZERO), Dependency { delay: Time::from_ps(ps), ..does })
+            }
             Start::At(ps) => (at(Time::from_ps(ps)), does),
         }
     });
-    let list = FlowList::chained(flows.collect());
+    let list = FlowList::with_dependencies(flows.collect());
     let mut warnings = Vec::new();
     let with_priority = matrix.connections.iter().filter(|c| c.priority.is_some()).count();
     if with_priority > 0 {
-        warnings.push(format!("{file}: prio of {with_priority} connections is not used: no receiver here pulls"));
+        warnings.push(format!(
+            "{file}: prio of {with_priority} connections is not used: there is no receiver-driven transport"
+        ));
     }
     Ok((list, warnings))
 }

@@ -1,8 +1,8 @@
 //! From a spec to a result.
 //!
-//! A spec passes through three types: [`Spec`] is one that was read, [`CheckedSpec`] one whose every key was found
-//! possible and whose defaults are all shown, and [`Built`](built::Built) the parts that [`run()`] runs. Nothing half
-//! checked can run.
+//! A spec passes through three types: [`Spec`] was parsed, [`CheckedSpec`] was validated and has all its defaults
+//! filled in, and [`Built`](built::Built) holds the objects that [`run()`] runs. A spec that was not fully validated
+//! cannot run.
 #![forbid(unsafe_code)]
 
 pub mod bench;

@@ -1,14 +1,15 @@
-//! Runs that would take more memory or time than their caller allows are refused before anything is built.
+//! Refuses runs that would take more memory or time than their caller allows, before anything is built.
 
 use crate::explain::{Cost, Share, bytes_text, estimate, estimate_hpcc, time_text};
 use crate::hpcc::Setup;
 use crate::{CheckedSpec, ListedFlow};
 use std::fmt;
 
-/// A speed that every machine has, in packet-hops per second: a run that is short enough with it needs no trial.
+/// A speed that every machine reaches, in packet-hops per second: a run that is short enough at this speed needs no
+/// trial.
 const SLOW: f64 = 5e5;
 
-/// What a run may take at most; `None` is no limit.
+/// Limits of a run; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Memory in bytes.
@@ -17,26 +18,27 @@ pub struct Limits {
     pub wall_s: Option<f64>,
 }
 
-/// A run that was refused. Its text is one line.
+/// A run that was refused. Its message is one line.
 #[derive(Clone, Debug)]
 pub struct Exceeded {
     /// The file or name of the spec.
     pub name: String,
-    /// Whether it is memory; otherwise it is real time.
+    /// Whether the memory exceeds its limit; otherwise the real time does.
     pub memory: bool,
-    /// What the run needs by the estimate, in bytes or seconds.
+    /// The estimate, in bytes or seconds.
     pub estimate: f64,
-    /// What it may need.
+    /// The limit.
     pub limit: f64,
-    /// What most of it is for.
+    /// The largest contribution to it.
     pub most: Option<Share>,
 }
 
 impl Limits {
-    /// Whether a run fits, with `flows` that its caller adds. Looks at its messages for a second at most.
+    /// Whether a run is within its limits, with `flows` that its caller adds. Examines its messages for a second at
+    /// most.
     ///
     /// # Errors
-    /// What it needs, what it may need, and what dominates.
+    /// The estimate, the limit, and the largest contribution.
     pub fn check(&self, checked: &CheckedSpec, flows: &[ListedFlow]) -> Result<(), Box<Exceeded>> {
         if self.memory_bytes.is_none() && self.wall_s.is_none() {
             return Ok(());
@@ -70,7 +72,7 @@ impl Limits {
         let memory = self.memory_bytes.map(|limit| (true, cost.memory_bytes, limit as f64, &cost.memory_of));
         let wall = self.wall_s.map(|limit| (false, cost.wall_s, limit, &cost.packet_hops_of));
         for (memory, estimate, limit, parts) in [memory, wall].into_iter().flatten() {
-            // An estimate that is no number is none that fits.
+            // An estimate that is not a number exceeds every limit.
             if estimate.is_nan() || estimate > limit {
                 let mut most = parts.first().cloned();
                 if !memory && cost.setup_s > cost.wall_s / 2.0 {
@@ -96,7 +98,7 @@ impl fmt::Display for Exceeded {
             write!(f, "; {} of {} for {}", text(most.amount), text(*estimate), most.what)?;
         }
         let shorter = if *memory { "make it smaller" } else { "make it shorter" };
-        // Some more than the estimate, which is one.
+        // A little more than the estimate, which is not exact.
         let more = estimate * 1.2;
         let allowed = if *memory {
             format!("--max-memory {:.0}GB", (more / 1e9).ceil())
@@ -119,10 +121,10 @@ mod tests {
 
     fn poisson(window: &str) -> CheckedSpec {
         let text = format!(
-            "spec_version = 1\nname = \"busy\"\n[network]\ntopology = {{ kind = \"star\", hosts = 100, link = \"10 Gbps\", \
-             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"queries\"\nscheme = \
-             \"none\"\npattern = {{ kind = \"poisson\" }}\nsize = {{ fixed = \"10 KB\" }}\nload = {{ share = 0.5, of = \
-             \"host-links\" }}\n[measure]\nwindow = \"{window}\"\n"
+            "spec_version = 1\nname = \"busy\"\n[network]\ntopology = {{ kind = \"star\", hosts = 100, link = \"10 \
+             Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \
+             \"queries\"\nscheme = \"none\"\npattern = {{ kind = \"poisson\" }}\nsize = {{ fixed = \"10 KB\" }}\nload \
+             = {{ share = 0.5, of = \"host-links\" }}\n[measure]\nwindow = \"{window}\"\n"
         );
         Spec::from_toml(&text, "x.toml", Path::new("")).unwrap().check().unwrap()
     }

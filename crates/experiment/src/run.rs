@@ -15,12 +15,12 @@ use fanin_units::{NodeId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time reached.
     pub simulated: Time,
-    /// Simulated time at which the run ends, as far as it is known: draining may take longer.
+    /// Simulated time at which the run ends, as far as known: draining may take longer.
     pub end: Time,
     /// Packets sent over one link each.
     pub packet_hops: u64,
@@ -32,10 +32,10 @@ pub struct Progress {
     pub finished: u64,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Everything it leaves.
+    /// Its results.
     pub run: Run,
     /// Whether it was stopped before its end.
     pub cancelled: bool,
@@ -43,24 +43,24 @@ pub struct Outcome {
     pub wall: Duration,
     /// Threads that ran it.
     pub threads: usize,
-    /// Why these are fewer than it was given.
+    /// Why the run used fewer threads than allowed.
     pub threads_reason: Option<String>,
 }
 
-/// Events between two looks at the clock: some ten milliseconds. All threads meet for each.
+/// Events between two checks of the clock: some ten milliseconds. All threads synchronise for each.
 const EVENTS_PER_LOOK: u64 = 200_000;
-/// The same where traces are written, so that what was seen stays short.
+/// The same for runs with traces, so that few observations accumulate.
 const EVENTS_PER_TAKE: u64 = 5_000;
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often to look whether all messages have arrived, while draining and where the window ends with the last one.
+/// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
-/// Memory for the tables of all parts of a network but two, which bounds how many there are: 65,536 hosts take some 300 MB each.
+/// Memory for the tables of all partitions but two, which bounds their number: 65,536 hosts take some 300 MB each.
 const BYTES_FOR_PARTS: f64 = 1e9;
-/// Samples of queues kept over all series, and as many values of all else; histograms still count all.
+/// Samples of queues kept over all series, and as many other values; histograms still count all.
 pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
-/// Runs an experiment to its end, or until `progress` answers no. The answer is asked for about ten times a second.
+/// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     let graph = built.network.graph.clone();
     let (sim, traffics, reason) = network(&mut built);
@@ -74,30 +74,31 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many parts as there are threads for it, the name and scheme of each traffic, and why it is in fewer
-/// parts.
+/// The network in as many partitions as there are threads for it, the name and scheme of each traffic, and the reason
+/// for fewer partitions.
 fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
     let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
-    // Each part has tables of the whole network.
+    // Each partition has tables of the whole network.
     let bytes_of_each = bytes_of_a_part(&network, traffics.len());
     let most_parts = 2 + (BYTES_FOR_PARTS / bytes_of_each) as usize;
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
-        None if seen => Err("what is captured, traced or drawn over time is written in the order of the whole network"),
+        None if seen => Err("captures, traces and timelines need one order of all events"),
         None => plan(&network, &traffics, built.threads.min(most_parts)),
     };
     let (sim, reason) = match planned {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
             let reason = if count < most_parts {
-                format!("its network is cut between racks, of which it has {count}")
+                format!("the network is partitioned by racks, and has {count}")
             } else {
                 format!(
-                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} together",
+                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} \
+                     together",
                     bytes_text(bytes_of_each),
                     bytes_text(BYTES_FOR_PARTS)
                 )
@@ -109,17 +110,17 @@ fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) 
     (sim, names, reason.filter(|_| built.threads > 1))
 }
 
-/// What a series samples.
+/// The samples of a series.
 struct Sampler {
     series: Series,
     next: Time,
-    /// How often each whole kilobyte of queue was seen.
+    /// Number of samples by whole kilobytes of queue.
     counts: Vec<u64>,
-    /// Where in [`Run::watched`] what it watches begins.
+    /// First index of its entries in [`Run::watched`].
     first: u32,
 }
 
-/// The first values of many, and how many more there were.
+/// The first values of many, and the number of further ones.
 struct Kept<T> {
     values: Vec<T>,
     most: usize,
@@ -145,10 +146,10 @@ const BIN: u64 = 1000;
 
 struct Runner<'a> {
     sim: Parts,
-    /// Why it is in fewer parts than there are threads for it.
+    /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
     measure: Measure,
-    /// When the measured window ends.
+    /// End of the measured window.
     window_end: Time,
     /// Name and scheme of each traffic.
     traffics: Vec<(String, String)>,
@@ -163,7 +164,7 @@ struct Runner<'a> {
     cancelled: bool,
     delivered_before: Vec<u64>,
     delivered_in_window: Vec<u64>,
-    /// Bytes on the wire that each port had sent when the window began, and sent in it.
+    /// Bytes on the wire that each port had sent when the window began, and sent in the window.
     sent_before: Vec<u64>,
     sent_in_window: Vec<u64>,
 }
@@ -225,9 +226,9 @@ impl<'a> Runner<'a> {
         if !arrived {
             return;
         }
-        // Messages that wait for others must not begin behind the window either.
+        // Messages that wait for others must not start after the window either.
         self.sim.stop_posting();
-        // What is posted is followed to its end, so that slow messages count as slow and not as missing.
+        // Posted messages are simulated until they arrive, so that slow messages count as slow and not as missing.
         let limit = self.window_end.saturating_add(self.measure.drain_limit);
         while self.measure.drain && self.sim.open_messages() > 0 && self.sim.now() < limit {
             let step = self.sim.now().saturating_add(DRAIN_STEP).min(limit);
@@ -237,7 +238,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs to the end of the window, which comes early where that is wanted and all is done. False when it was stopped.
+    /// Runs to the end of the window, which may end early when all messages are done. Returns false if it was stopped.
     fn pass_window(&mut self) -> bool {
         if !self.measure.stop_when_done {
             return self.advance(self.window_end);
@@ -254,16 +255,16 @@ impl<'a> Runner<'a> {
         true
     }
 
-    /// Whether senders know of all that arrived, as far as that is wanted.
+    /// Whether senders know of all arrivals, if that is required.
     fn known(&self) -> bool {
         !self.measure.until_acked || self.sim.flows().iter().all(|f| f.finished.is_some() <= f.acked.is_some())
     }
 
-    /// Runs to `until`, sampling on the way. False when it was stopped.
+    /// Runs to `until`, with samples. Returns false if it was stopped.
     fn advance(&mut self, until: Time) -> bool {
         loop {
             let sample = self.samplers.iter().map(|s| s.next).min().unwrap_or(Time::NEVER);
-            // A sample sees the state before anything happens at its instant.
+            // A sample is taken before all events of its instant.
             let to = until.min(sample);
             while !self.run_until(to) {
                 if !self.look() {
@@ -282,7 +283,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs a slice towards `until`, and writes traces of it. Returns whether it got there.
+    /// Runs a slice towards `until`, and writes its traces. Returns whether it reached `until`.
     fn run_until(&mut self, until: Time) -> bool {
         if !self.traces.any() {
             return self.sim.run_until(until, EVENTS_PER_LOOK);
@@ -388,7 +389,7 @@ impl<'a> Runner<'a> {
             measured_from,
             measured_to: self.window_end,
             stopped: self.sim.now(),
-            // Those that waited for others to the end were never posted.
+            // Messages that waited for others until the end were never posted.
             flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
             ports: self.sim.port_counters(),
@@ -409,17 +410,16 @@ impl<'a> Runner<'a> {
         if !self.cancelled
             && let Some(detail) = unmeasured::seen(&run)
         {
-            // The same under every scheme, as warnings of the spec are.
+            // The same under every scheme, like the warnings of the spec.
             run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
         }
         let threads = self.sim.threads();
-        let idle =
-            (threads < self.sim.count()).then_some("its parts had too little to do between two looks at each other");
+        let idle = (threads < self.sim.count()).then_some("too few events per synchronisation window");
         let threads_reason = idle.map(str::to_string).or(self.threads_reason);
         Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
     }
 
-    /// The number of a message that was asked for, if it was posted.
+    /// The number of a requested message, if it was posted.
     fn posted(&self, wanted: &Watched, flows: &Flows) -> Option<u32> {
         let message = self.sim.followed(wanted.traffic, wanted.number)?;
         flows.get(message as usize).filter(|flow| flow.start.is_some()).map(|_| message)
@@ -429,7 +429,7 @@ impl<'a> Runner<'a> {
     fn traces(&self, flows: &Flows) -> (Vec<Traced>, Vec<Hop>, Vec<HostWait>) {
         let wanted = self.measure.trace.iter().filter_map(|wanted| Some((self.posted(wanted, flows)?, wanted)));
         let wanted: BTreeMap<u32, &Watched> = wanted.collect();
-        // The flow table leaves out what was never posted.
+        // The flow table omits messages that were never posted.
         let posted = (0..).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some()).map(|(message, _)| message);
         let traced = (0..).zip(posted).filter_map(|(flow, message): (u32, u32)| {
             wanted.get(&message).map(|wanted| Traced { flow, name: wanted.place.clone() })
@@ -452,7 +452,7 @@ impl<'a> Runner<'a> {
                 What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
                 What::Paused(class) => (EventKind::Pause, format!("class {class}")),
                 What::CircularWait(class) => {
-                    (EventKind::Warning, format!("class {class} waits for itself in a circle of paused queues"))
+                    (EventKind::Warning, format!("deadlock: a cycle of paused queues in class {class}"))
                 }
             };
             let place = names.get(incident.port.ix()).cloned().unwrap_or_default();
@@ -479,29 +479,29 @@ impl<'a> Runner<'a> {
         if let Some(circle) = circle {
             let ports: Vec<&str> =
                 circle.iter().filter_map(|(port, _)| names.get(port.ix()).map(String::as_str)).collect();
-            warn(format!("at the end queues waited for each other in a circle: {}", ports.join(", ")));
+            warn(format!("deadlock at the end of the run, a cycle of paused queues: {}", ports.join(", ")));
         }
         if self.samples.left_out > 0 {
             warn(format!(
-                "{} samples above the {MOST_SAMPLES} kept were left out of the series; the histograms have them",
+                "{} samples beyond the first {MOST_SAMPLES} were left out of the series; the histograms include them",
                 self.samples.left_out
             ));
         }
         if self.seen.left_out > 0 {
             warn(format!(
-                "{} values above the {MOST_SAMPLES} kept were left out of what was watched",
+                "{} values beyond the first {MOST_SAMPLES} were left out of the table watch",
                 self.seen.left_out
             ));
         }
         if self.sim.hops_left_out() > 0 {
-            warn(format!("{} hops above the {} kept were left out", self.sim.hops_left_out(), Hop::KEPT));
+            warn(format!("{} hops beyond the first {} were left out", self.sim.hops_left_out(), Hop::KEPT));
         }
         if self.sim.host_waits_left_out() > 0 {
             let (left_out, kept) = (self.sim.host_waits_left_out(), HostWait::KEPT);
-            warn(format!("{left_out} waits of traced messages at their hosts above the {kept} kept were left out"));
+            warn(format!("{left_out} waits of traced messages at their hosts beyond the first {kept} were left out"));
         }
         for name in missing {
-            warn(format!("there was no message \"{name}\", which measure asks for"));
+            warn(format!("measure names the message \"{name}\", but there was none"));
         }
         if self.measure.drain && self.sim.open_messages() > 0 && !self.cancelled {
             warn(format!(
@@ -520,13 +520,13 @@ fn cause_text(cause: DropCause) -> &'static str {
         DropCause::Error => "link error",
         DropCause::LinkDown => "link down",
         DropCause::NoRoute => "no route",
-        DropCause::Program => "by the scheme's switch program",
-        DropCause::Blocked => "of a message that a failure blocked",
-        DropCause::WrongHost => "at a host that it was not for",
+        DropCause::Program => "dropped by the scheme's switch program",
+        DropCause::Blocked => "message blocked by a failure",
+        DropCause::WrongHost => "at a host that was not its destination",
     }
 }
 
-/// What a series watches; nothing where it samples queues.
+/// The entries that a series watches; none if it samples queues.
 fn watched_of(series: &Series) -> &[Watched] {
     match &series.of {
         Sampled::Queues(_) => &[],
@@ -534,12 +534,12 @@ fn watched_of(series: &Series) -> &[Watched] {
     }
 }
 
-/// All that is watched, series by series.
+/// All watched entries, series by series.
 fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
     measure.series.iter().flat_map(watched_of)
 }
 
-/// What can be seen there now.
+/// The current values of a watched entry.
 fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
     match watched.part {
         Part::Flow => {
@@ -548,7 +548,7 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
                 return Vec::new();
             };
             let mut seen = sim.watch(message);
-            // Until the window ends, so that what arrived last shows, too.
+            // Until the window ends, so that the last arrivals are included.
             seen.push(("delivered_bytes", sim.delivered(message) as f64));
             seen
         }
@@ -559,7 +559,7 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
     }
 }
 
-/// What a switch program calls the most entries that its deflected flow table ever had.
+/// The name in switch programs of the largest number of entries in the deflected flow table.
 const TABLE_PEAK: &str = "table_peak";
 
 /// Bytes on the wire that each port has sent.
@@ -567,7 +567,7 @@ fn sent(sim: &Parts) -> Vec<u64> {
     sim.port_counters().iter().map(|port| port.bytes).collect()
 }
 
-/// The largest of all switches' tables.
+/// The maximum over all switches.
 fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {
     let seen = (0..switches).flat_map(|switch| sim.watch_switch(traffic, switch));
     seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
@@ -592,8 +592,8 @@ fn histogram(sampler: &Sampler) -> Option<Histogram> {
     Some(Histogram { what: "queue".into(), place: sampler.series.place.clone(), bins })
 }
 
-/// The ports that a place of a spec means: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch
-/// with hosts to another switch) or the name of one port.
+/// The ports of a place in a spec: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch with hosts
+/// to another switch) or the name of one port.
 pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
     let levels = graph.levels();
     let wanted = |from: NodeId, to: NodeId| match place {

@@ -1,14 +1,14 @@
-//! A measured window into which no message falls: the run would report nothing, and not say why.
+//! Warnings about a measured window without messages, since such a run would report nothing without a reason.
 
 use crate::CheckedSpec;
 use fanin_fabric::Message;
 use fanin_record::Run;
 use fanin_units::Time;
 
-/// Most messages that are looked at before a run.
+/// Most messages examined before a run.
 const MOST_LOOKED_AT: usize = 1_000_000;
 
-/// The warning, where no message of a run that came to its end was posted in the window.
+/// The warning, if no message of a completed run was posted in the window.
 pub fn seen(run: &Run) -> Option<String> {
     let mut before = Before::default();
     for flow in run.flows.iter() {
@@ -24,14 +24,14 @@ pub fn seen(run: &Run) -> Option<String> {
     before.warning(run.measured_from, run.measured_to)
 }
 
-/// The same before the run, as far as it is known after a short look.
+/// The same before the run, as far as a short examination shows.
 pub fn foreseen(checked: &CheckedSpec) -> Option<String> {
     let (from, to) = (checked.measure().warm_up, checked.measure().warm_up.saturating_add(checked.measure().window));
     let mut before = Before::default();
     let messages = checked.messages(Vec::new()).ok()?;
     for (number, message) in messages.enumerate() {
         let waits = message.chain.after.is_some();
-        // Nobody knows yet when that will be posted.
+        // The time of its post is not known yet.
         if waits || message.start >= from && message.bytes < Message::ENDLESS || number >= MOST_LOOKED_AT {
             return None;
         }
@@ -44,13 +44,13 @@ pub fn foreseen(checked: &CheckedSpec) -> Option<String> {
     before.warning(from, to)
 }
 
-/// What was posted, all of it before the window.
+/// Messages posted before the window.
 #[derive(Default)]
 struct Before {
     /// Messages with an end.
     count: u64,
     last: Time,
-    /// Whether there are messages without end, for which goodput is reported.
+    /// Whether there are endless messages, for which goodput is reported.
     endless: bool,
 }
 
@@ -67,7 +67,7 @@ impl Before {
             0 if *endless => None,
             0 => Some(format!("no message is posted before the end of {window}: there is nothing to report")),
             1 => Some(format!(
-                "no message is posted in {window}: the only one is posted at {last}; lower measure.warm_up"
+                "no message is posted in {window}: the only message is posted at {last}; lower measure.warm_up"
             )),
             _ => Some(format!(
                 "no message is posted in {window}: all {count} are posted before it, the last at {last}; lower \

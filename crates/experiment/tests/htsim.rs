@@ -57,9 +57,9 @@ fn both(name: &str, text: &str) -> [Vec<FlowRecord>; 2] {
 #[test]
 fn each_oneshot_of_a_ring_starts_the_next_connection_at_once() {
     // As generators of allreduce write them: what one host has sent starts what the next one sends.
-    let text = "Nodes 16\nConnections 4\nTriggers 3\n9->13 id 4 trigger 3 size 50000\n0->5 id 1 start 2000000 size 100000 \
-                send_done_trigger 1\n5->9 id 2 trigger 1 size 50000 recv_done_trigger 2\n9->13 id 3 trigger 2 size 544 \
-                send_done_trigger 3\ntrigger id 3 oneshot\ntrigger id 1 oneshot\ntrigger id 2 oneshot\n";
+    let text = "Nodes 16\nConnections 4\nTriggers 3\n9->13 id 4 trigger 3 size 50000\n0->5 id 1 start 2000000 size \
+                100000 send_done_trigger 1\n5->9 id 2 trigger 1 size 50000 recv_done_trigger 2\n9->13 id 3 trigger 2 \
+                size 544 send_done_trigger 3\ntrigger id 3 oneshot\ntrigger id 1 oneshot\ntrigger id 2 oneshot\n";
     for flows in both("ring", text) {
         let starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
         assert_eq!(starts, [Time::from_us(2), flows[0].acked, flows[1].finished, flows[2].acked]);
@@ -73,9 +73,9 @@ fn each_oneshot_of_a_ring_starts_the_next_connection_at_once() {
 fn a_barrier_starts_all_at_its_last_activation() {
     // The last of three is the longest, which starts latest too; one of them counts by its last ACK.
     let text = "Nodes 16\nConnections 6\nTriggers 2\n0->4 id 1 start 0 size 9000 recv_done_trigger 7\n1->8 id 2 start \
-                1000000 size 90000 send_done_trigger 7\n2->12 id 3 start 5000000 size 900000 recv_done_trigger 7\n4->0 id 4 \
-                trigger 7 size 9000 recv_done_trigger 8\n8->0 id 5 trigger 7 size 90000 recv_done_trigger 8\n12->3 id 6 \
-                trigger 8 size 1\ntrigger id 7 barrier count 3\ntrigger id 8 barrier count 2\n";
+                1000000 size 90000 send_done_trigger 7\n2->12 id 3 start 5000000 size 900000 recv_done_trigger 7\n4->0 \
+                id 4 trigger 7 size 9000 recv_done_trigger 8\n8->0 id 5 trigger 7 size 90000 recv_done_trigger \
+                8\n12->3 id 6 trigger 8 size 1\ntrigger id 7 barrier count 3\ntrigger id 8 barrier count 2\n";
     for flows in both("barrier", text) {
         assert_eq!([0, 1, 2].map(|i| flows[i].start), [Time::ZERO, Time::from_us(1), Time::from_us(5)]);
         let last = flows[2].finished;
@@ -88,9 +88,9 @@ fn a_barrier_starts_all_at_its_last_activation() {
 #[test]
 fn a_multishot_starts_one_at_each_activation_in_the_order_of_the_file() {
     // Two at a time from host 0; id 5 is the first that waits, since it stands first.
-    let text = "Nodes 16\nConnections 5\nTriggers 1\n0->12 id 5 trigger 1 size 100 send_done_trigger 1\n0->4 id 1 start 0 size \
-                300000 send_done_trigger 1\n0->8 id 2 start 0 size 100000 send_done_trigger 1\n0->13 id 3 trigger 1 size \
-                700000 send_done_trigger 1\n0->14 id 4 trigger 1 size 100\ntrigger id 1 multishot\n";
+    let text = "Nodes 16\nConnections 5\nTriggers 1\n0->12 id 5 trigger 1 size 100 send_done_trigger 1\n0->4 id 1 \
+                start 0 size 300000 send_done_trigger 1\n0->8 id 2 start 0 size 100000 send_done_trigger 1\n0->13 id 3 \
+                trigger 1 size 700000 send_done_trigger 1\n0->14 id 4 trigger 1 size 100\ntrigger id 1 multishot\n";
     for flows in both("multishot", text) {
         let [one, two, three, four, five] = flows[..] else { panic!("{flows:?}") };
         let mut activations = [one.acked, two.acked, five.acked, three.acked];
@@ -111,8 +111,8 @@ fn triggers_act_between_hosts_at_once_so_such_a_run_has_one_thread() {
     let triggers = Some("htsim's triggers act between hosts at once");
     assert_ne!(free.threads_reason.as_deref(), triggers);
     let bound = outcome(
-        "Nodes 16\nConnections 2\nTriggers 1\n0->9 id 1 start 0 size 5000000 recv_done_trigger 1\n1->3 id 2 trigger 1 size \
-         9000\ntrigger id 1 oneshot\n",
+        "Nodes 16\nConnections 2\nTriggers 1\n0->9 id 1 start 0 size 5000000 recv_done_trigger 1\n1->3 id 2 trigger 1 \
+         size 9000\ntrigger id 1 oneshot\n",
     );
     assert_eq!((bound.threads, bound.threads_reason.as_deref()), (1, triggers));
 }
@@ -231,7 +231,7 @@ fn queues_are_those_of_the_tree() {
     assert_eq!(one.spec["network"]["marking"]["above"], "100 KB");
     let two = made("Queue_Up 300000\nQueue_Down 250000\n");
     assert_eq!(two.spec["network"]["buffer"]["per_port"], "250 KB");
-    let warning = "the tree has queues of 250 KB to 300 KB, and all ports are alike here: each has 250 KB";
+    let warning = "the tree has queues of 250 KB to 300 KB, but all ports have the same here: 250 KB";
     assert_eq!(two.warnings, [warning]);
     // Under RDMA nothing is lost, and what is under way on the longest link has room.
     let topo = folder.file("t.topo", &tree([0; 3], ""));
@@ -262,8 +262,8 @@ fn a_failed_link_is_not_there() {
 #[test]
 fn the_resolved_spec_stands_alone_and_says_the_same() {
     let folder = Folder::new("resolved");
-    let text = "Nodes 16\nConnections 2\nTriggers 1\n0->5 id 3 start 9 size 1000 send_done_trigger 1\n1->2 id 8 trigger 1 \
-                size 10 prio 4\ntrigger id 1 oneshot\n";
+    let text = "Nodes 16\nConnections 2\nTriggers 1\n0->5 id 3 start 9 size 1000 send_done_trigger 1\n1->2 id 8 \
+                trigger 1 size 10 prio 4\ntrigger id 1 oneshot\n";
     let file = folder.file("m.cm", text);
     let first = checked(&file, None, "dcqcn");
     let again = Spec::from_toml(&first.to_toml(), "resolved", Path::new("/")).unwrap().check().unwrap();
@@ -271,7 +271,10 @@ fn the_resolved_spec_stands_alone_and_says_the_same() {
     let hash = |spec: &CheckedSpec| run(spec.build(), &mut |_| true).run.totals.event_hash;
     assert_eq!(hash(&first), hash(&again));
     let [warning] = first.warnings() else { panic!("{:?}", first.warnings()) };
-    assert!(warning.ends_with("m.cm: prio of 1 connections is not used: no receiver here pulls"), "{warning}");
+    assert!(
+        warning.ends_with("m.cm: prio of 1 connections is not used: there is no receiver-driven transport"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -281,14 +284,19 @@ fn what_does_not_fit_together_is_told_with_its_file() {
         folder.file(&format!("m{nodes}.cm"), &format!("Nodes {nodes}\nConnections 1\n0->1 start 0 size 1\n"))
     };
     let topo = folder.file("t.topo", &tree([0; 3], ""));
-    let large = "Nodes 200000\nTiers 2\nPodsize 200000\nTier 0\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down \
-                 1\nRadix_Up 1\nTier 1\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down 200000\n";
+    let large = "Nodes 200000\nTiers 2\nPodsize 200000\nTier 0\nDownlink_speed_Gbps 1\nDownlink_Latency_ns \
+                 1\nRadix_Down 1\nRadix_Up 1\nTier 1\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down \
+                 200000\n";
     let large = folder.file("large.topo", large);
     for (matrix, topo, says) in [
         (matrix(16), Some(&topo), "m16.cm: it is about 16 hosts and the tree has 8; make them equal"),
         (matrix(200_000), Some(&large), "large.topo: it asks for 200000 hosts and 400000 links"),
         (folder.0.join("absent.cm"), None, "absent.cm: cannot be read"),
-        (folder.file("bad.cm", "Nodes 16\nConnections 1\n0->1 start 0\n"), None, "bad.cm:3: it has no size; write it"),
+        (
+            folder.file("bad.cm", "Nodes 16\nConnections 1\n0->1 start 0\n"),
+            None,
+            "bad.cm:3: its size is missing; write it",
+        ),
         (folder.file("odd.cm", "Nodes 17\nConnections 0\n"), None, "odd.cm: no fat tree has 17 hosts; k^3/4 are"),
     ] {
         let error = htsim::spec(&matrix, topo.map(PathBuf::as_path), "none").unwrap_err().to_string();
@@ -296,9 +304,9 @@ fn what_does_not_fit_together_is_told_with_its_file() {
     }
     // The pattern of a spec of one's own.
     let spec = format!(
-        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"1 Gbps\", delay = \
-         \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = {{ kind = \
-         \"htsim\", file = {:?} }}\n[measure]\nwindow = \"1 ms\"\n",
+        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"1 Gbps\", delay \
+         = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = \
+         {{ kind = \"htsim\", file = {:?} }}\n[measure]\nwindow = \"1 ms\"\n",
         matrix(16)
     );
     let error = Spec::from_toml(&spec, "x.toml", Path::new("")).unwrap().check().unwrap_err().to_string();

@@ -7,7 +7,7 @@ use crate::sim::{Simulation, kind};
 use crate::topology::Link;
 use fanin_cc::Kind;
 use fanin_engine::{EventQueue, Stream, Streams};
-use fanin_units::{FlowId, PortId, Time};
+use fanin_units::{MessageId, PortId, Time};
 
 /// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes known.
 const CHANGES: u32 = u32::MAX;
@@ -118,11 +118,11 @@ impl<Q: EventQueue> Simulation<Q> {
         self.routes_changed = true;
         for at in 0..self.senders.len() {
             let flow = &self.senders[at];
-            if flow.flow == FlowId::NONE || !flow.launch.pinned {
+            if flow.flow == MessageId::NONE || !flow.options.pinned {
                 continue;
             }
             // A connection may have several.
-            let under_way: Vec<FlowId> = flow.half.under_way().collect();
+            let under_way: Vec<MessageId> = flow.half.under_way().collect();
             if under_way.is_empty() {
                 continue;
             }
@@ -141,7 +141,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 if flow.half.in_flight() == 0 {
                     // Nothing is under way whose loss could tell the sender.
                     flow.attempt = flow.attempt.saturating_add(1);
-                    if flow.launch.whole {
+                    if flow.options.whole {
                         flow.half.restart();
                     }
                 }

@@ -1,9 +1,9 @@
 //! Hosts: flows that send, flows that receive, and the NIC that takes turns between them.
 
 use crate::routing::Course;
-use fanin_cc::Launch;
+use fanin_cc::SendOptions;
 use fanin_endpoint::{Pacer, rc};
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,7 +25,7 @@ pub enum Turn {
 /// A channel at its sender.
 pub struct SendFlow {
     /// The channel's number (its first message); `NONE` when the slot is free.
-    pub flow: FlowId,
+    pub flow: MessageId,
     /// What to send.
     pub half: rc::SendHalf,
     /// When.
@@ -43,9 +43,9 @@ pub struct SendFlow {
     /// Which way its packets go.
     pub course: Course,
     /// The message that its next packet belongs to.
-    pub message: FlowId,
+    pub message: MessageId,
     /// How that message sets out.
-    pub launch: Launch,
+    pub options: SendOptions,
     /// The class of its packets.
     pub class: u8,
     /// Dense number of the (host, receiver) pair, or [`NO_SLOT`] where its scheme shares nothing within a pair.
@@ -85,7 +85,7 @@ pub struct SendFlow {
 #[derive(Clone, Copy)]
 pub struct RecvFlow {
     /// The channel's number.
-    pub flow: FlowId,
+    pub flow: MessageId,
     /// What has arrived.
     pub half: rc::ReceiveHalf,
     /// Its sender.
@@ -115,7 +115,7 @@ pub struct RecvFlow {
 impl Default for RecvFlow {
     fn default() -> Self {
         Self {
-            flow: FlowId::NONE,
+            flow: MessageId::NONE,
             half: rc::ReceiveHalf::default(),
             from: NodeId::NONE,
             course: Course::default(),

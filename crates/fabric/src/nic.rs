@@ -6,10 +6,10 @@ use crate::host::{NO_SLOT, SendFlow, Turn};
 use crate::packet::{Packet, PacketIx};
 use crate::routing::Course;
 use crate::sim::{Simulation, kind};
-use fanin_cc::{Control, Header, Kind, Launch, Loss, Sent, flags};
+use fanin_cc::{Control, Header, Kind, Loss, SendOptions, Sent, flags};
 use fanin_endpoint::{Pacer, rc};
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// A flow may have become able to send: gives it a place with its NIC, and the NIC a look.
@@ -204,24 +204,25 @@ impl<Q: EventQueue> Simulation<Q> {
         let sizes = self.config.packet;
         let flow = &mut self.senders[slot as usize];
         // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
-        let list = if flow.launch.list > 0 && flow.half.at_start() { flow.launch.list as u32 } else { 0 };
-        let launch = flow.launch;
+        let list = if flow.options.list > 0 && flow.half.at_start() { flow.options.list as u32 } else { 0 };
+        let options = flow.options;
         let segment = flow.half.take((sizes.payload as u32).saturating_sub(list).max(1));
-        let wire = segment.len + list + sizes.header as u32 + self.extra[flow.traffic as usize].data as u32;
+        let wire = segment.len + list + sizes.header as u32 + self.overhead[flow.traffic as usize].data as u32;
         if self.traffics[flow.traffic as usize].config.endpoint.connection {
             let record = &mut self.records[segment.message.ix()];
             record.packets_sent += 1;
-            record.packets_resent += segment.again as u32;
+            record.packets_resent += segment.retransmitted as u32;
             record.attempts = record.attempts.max(1);
         } else {
             flow.sent += 1;
-            flow.resent += segment.again as u32;
+            flow.resent += segment.retransmitted as u32;
         }
         let port = &self.ports[flow.port.ix()];
         let line_time = port.tx_time(wire);
         flow.pacer.sent(now, wire, port.rate, line_time);
-        let sent = Sent { wire, payload: segment.len, sent_to: flow.half.sent_to(), again: segment.again };
-        let (control, stamp) = self.schemes[flow.scheme as usize].on_send(flow.cc, now, &sent);
+        let sent =
+            Sent { wire, payload: segment.len, sent_to: flow.half.sent_to(), retransmitted: segment.retransmitted };
+        let (control, cc_tag) = self.schemes[flow.scheme as usize].on_send(flow.cc, now, &sent);
         flow.pacer.set(&control);
         let traffic = &self.traffics[flow.traffic as usize].config;
         let mut bits = 0;
@@ -234,7 +235,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if segment.end {
             bits |= flags::END;
         }
-        let telemetry = self.extra[flow.traffic as usize].telemetry;
+        let telemetry = self.overhead[flow.traffic as usize].telemetry;
         if telemetry {
             bits |= flags::INT;
         }
@@ -244,15 +245,15 @@ impl<Q: EventQueue> Simulation<Q> {
             flow: segment.message,
             src: port.node,
             dst: flow.to,
-            stamp,
+            cc_tag,
             wire: wire as u16,
             payload: segment.len as u16,
             attempt: flow.attempt,
             kind: Kind::Data,
             class,
             flags: bits,
-            tokens: launch.tokens,
-            lane: launch.lane,
+            tokens: options.tokens,
+            lane: options.lane,
             ..Header::default()
         };
         let packet = Packet { scheme: flow.scheme, ..Packet::new(head, flow.course) };
@@ -372,7 +373,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     pub(crate) fn flow_timer(&mut self, number: u32, slot: u32) {
         let flow = &mut self.senders[slot as usize];
-        if flow.flow == FlowId::NONE || flow.timer_number() != number || flow.timer_event != self.now {
+        if flow.flow == MessageId::NONE || flow.timer_number() != number || flow.timer_event != self.now {
             return;
         }
         flow.timer_event = Time::NEVER;
@@ -388,7 +389,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if flow.tcp != NO_SLOT {
             self.tcp_timer(slot);
         }
-        if self.senders[slot as usize].flow != FlowId::NONE && at != Time::NEVER {
+        if self.senders[slot as usize].flow != MessageId::NONE && at != Time::NEVER {
             self.wake_flow(slot, at);
         }
     }
@@ -411,7 +412,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.hosts[host as usize].timer_event = Time::NEVER;
         let mut next = Time::NEVER;
         // By number of the flow, so that the order is the model's own and not that of the slots.
-        let mut expired: Vec<(FlowId, u32)> = Vec::new();
+        let mut expired: Vec<(MessageId, u32)> = Vec::new();
         for &slot in &self.hosts[host as usize].flows {
             let flow = &self.senders[slot as usize];
             if flow.deadline <= self.now {
@@ -440,7 +441,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.totals.timeouts += 1;
         self.records[flow.flow.ix()].timeouts += 1;
         let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-        let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), again: false };
+        let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false };
         self.go_back(slot);
         let flow = &mut self.senders[slot as usize];
         let control = self.schemes[flow.scheme as usize].on_timeout(flow.cc, now, &loss);
@@ -457,7 +458,7 @@ impl<Q: EventQueue> Simulation<Q> {
             // It is the message that was gone back to that may have to start over, not the one that was being sent.
             self.set_out(slot);
             let flow = &mut self.senders[slot as usize];
-            if flow.launch.whole {
+            if flow.options.whole {
                 flow.half.restart();
             }
             if self.traffics[flow.traffic as usize].config.endpoint.connection {
@@ -554,13 +555,13 @@ impl<Q: EventQueue> Simulation<Q> {
                         recovering: false,
                         ecn_echo: head.has(flags::ECHO),
                         rtt: now.saturating_sub(head.sent_at),
-                        share: head.share,
+                        cc_feedback: head.cc_feedback,
                         telemetry: head.has(flags::INT).then(|| self.packets.telemetry(ix)),
                     },
                 );
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
                     let (from, sent_to) = (flow.half.acked_to(), flow.half.sent_to());
-                    let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), again: false };
+                    let loss = Loss { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false };
                     if self.go_back(slot) {
                         let flow = &self.senders[slot as usize];
                         control = self.schemes[flow.scheme as usize].on_loss(flow.cc, now, &loss);
@@ -580,7 +581,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Kind::Cnp => self.schemes[flow.scheme as usize].on_notice(flow.cc, now, fanin_cc::Notice::Cnp),
             Kind::Credit => {
-                let credit = fanin_cc::Notice::Credit(head.stamp);
+                let credit = fanin_cc::Notice::Credit(head.cc_tag);
                 self.schemes[flow.scheme as usize].on_notice(flow.cc, now, credit)
             }
             Kind::Data | Kind::Pause => return,
@@ -612,7 +613,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Gives a sender's slot back; if it stands in a ring, as soon as it comes to the front.
     pub(crate) fn release_sender(&mut self, slot: u32) {
         let flow = &mut self.senders[slot as usize];
-        flow.flow = FlowId::NONE;
+        flow.flow = MessageId::NONE;
         flow.deadline = Time::NEVER;
         let (scheme, cc, host, at) = (flow.scheme as usize, flow.cc, self.ports[flow.port.ix()].node, flow.at_host);
         let in_ring = flow.turn == Turn::Ready;
@@ -648,7 +649,7 @@ impl SendFlow {
         let control =
             Control { window: 0, rate: Rate::ZERO, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO };
         Self {
-            flow: FlowId::NONE,
+            flow: MessageId::NONE,
             half: rc::SendHalf::default(),
             pacer: Pacer::new(&control),
             cc: 0,
@@ -657,8 +658,8 @@ impl SendFlow {
             port: PortId::NONE,
             to: NodeId::NONE,
             course: Course::default(),
-            message: FlowId::NONE,
-            launch: Launch::default(),
+            message: MessageId::NONE,
+            options: SendOptions::default(),
             class: 0,
             pair: NO_SLOT,
             turn: Turn::Idle,

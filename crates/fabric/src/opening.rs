@@ -6,10 +6,10 @@ use crate::parallel::News;
 use crate::port::Port;
 use crate::routing::{Course, key};
 use crate::sim::{Simulation, kind};
-use fanin_cc::{Extra, PathInfo};
+use fanin_cc::{HeaderOverhead, PathInfo};
 use fanin_endpoint::Pacer;
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
 
 /// The argument of a START event: the application posts, or the host's overhead is over.
 const START_POSTED: u32 = 0;
@@ -50,7 +50,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.open_stream(number);
             return;
         }
-        let id = FlowId(number);
+        let id = MessageId(number);
         let traffic = record.traffic as usize;
         let (from, to) = (NodeId(record.src), NodeId(record.dst));
         let connection = self.traffics[traffic].config.endpoint.connection;
@@ -86,8 +86,8 @@ impl<Q: EventQueue> Simulation<Q> {
             self.stranded.push(number);
             return;
         };
-        let extra = self.extra[traffic];
-        let path = self.path(extra);
+        let overhead = self.overhead[traffic];
+        let path = self.path(overhead);
         let (ideal, hops) = self.lone(record.bytes);
         self.records[number as usize].ideal = ideal;
         self.records[number as usize].hops = hops;
@@ -111,15 +111,15 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn set_out(&mut self, slot: u32) {
         let flow = &mut self.senders[slot as usize];
         let message = flow.half.next_message();
-        if message == flow.message || message == FlowId::NONE {
+        if message == flow.message || message == MessageId::NONE {
             return;
         }
         flow.message = message;
         let traffic = &self.traffics[flow.traffic as usize].config;
         let senders = self.slots[message.ix()].senders.as_ref().map_or(0, |s| s.len());
         let bytes = self.records[message.ix()].bytes;
-        flow.launch = traffic.scheme.launch(bytes, senders, traffic.endpoint.connection);
-        let class = match (flow.launch.lane, traffic.lane_class) {
+        flow.options = traffic.scheme.send_options(bytes, senders, traffic.endpoint.connection);
+        let class = match (flow.options.lane, traffic.lane_class) {
             (0, _) | (_, 0) => traffic.class,
             (_, lane_class) => lane_class,
         };
@@ -140,7 +140,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn open_sender(
         &mut self,
-        flow: FlowId,
+        flow: MessageId,
         traffic: u16,
         from: NodeId,
         to: NodeId,
@@ -212,9 +212,9 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// What a sender is told of its way.
-    pub(crate) fn path(&self, extra: Extra) -> PathInfo {
-        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + extra.data as u32;
-        let ack = self.config.packet.ack as u32 + extra.ack as u32;
+    pub(crate) fn path(&self, overhead: HeaderOverhead) -> PathInfo {
+        let wire = self.config.packet.payload as u32 + self.config.packet.header as u32 + overhead.data as u32;
+        let ack = self.config.packet.ack as u32 + overhead.ack as u32;
         let way = || self.way.iter().map(|port| &self.ports[port.ix()]);
         let rtt = way().map(|port| port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay);
         let rate = |port: Option<&Port>| port.map_or(Rate::ZERO, |port| port.rate);

@@ -9,7 +9,7 @@ use crate::sim::{Followed, Simulation};
 use crate::tcp::TcpEnd;
 use fanin_cc::aqm::Aqm;
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::ops::IndexMut;
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -251,7 +251,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return Vec::new();
         };
         // The slot of a TCP message may be another connection's by now.
-        if flow.flow == FlowId::NONE || self.tcp.get(flow.tcp as usize).is_some_and(|end| !end.sends(message)) {
+        if flow.flow == MessageId::NONE || self.tcp.get(flow.tcp as usize).is_some_and(|end| !end.sends(message)) {
             return Vec::new();
         }
         let scheme = &self.schemes[flow.scheme as usize];

@@ -8,7 +8,7 @@ use crate::sim::{Simulation, kind};
 use fanin_cc::{AckFields, Data, Emit, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags};
 use fanin_endpoint::rc::{Arrival, ReceiveRules};
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{MessageId, NodeId, PortId, Time};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// A packet reached a host.
@@ -119,7 +119,7 @@ impl<Q: EventQueue> Simulation<Q> {
             ack_due,
             pending,
             due_alone,
-            stamp: head.stamp,
+            cc_tag: head.cc_tag,
             received: self.hosts[node.ix()].received,
         };
         if in_order && head.has(flags::START) {
@@ -182,7 +182,7 @@ impl<Q: EventQueue> Simulation<Q> {
             true => self
                 .connections
                 .get(&(record.traffic, record.src, record.dst))
-                .map_or(head.flow, |first| FlowId(*first)),
+                .map_or(head.flow, |first| MessageId(*first)),
             false => head.flow,
         };
         if connection && self.slots[first.ix()].recv != NO_SLOT {
@@ -217,7 +217,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The last byte of a message arrived in order.
     #[inline(never)]
-    fn message_arrived(&mut self, node: NodeId, slot: u32, message: FlowId) {
+    fn message_arrived(&mut self, node: NodeId, slot: u32, message: MessageId) {
         let flow = self.receivers[slot as usize];
         self.message_is_whole(message.0);
         let record = &mut self.records[message.ix()];
@@ -229,7 +229,7 @@ impl<Q: EventQueue> Simulation<Q> {
         record.reordered = flow.reordered;
         self.schemes[flow.scheme as usize].receiver_close(node.ix(), self.now, ReceiverFlow(slot));
         self.slots[message.ix()].recv = NO_SLOT;
-        self.receivers[slot as usize].flow = FlowId::NONE;
+        self.receivers[slot as usize].flow = MessageId::NONE;
         self.free_receivers.push(slot);
     }
 
@@ -281,9 +281,9 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     fn send_ack(&mut self, node: NodeId, slot: u32, kind: Kind, to: u64, fields: AckFields) {
         let flow = &self.receivers[slot as usize];
-        let extra = self.extra[flow.traffic as usize];
+        let overhead = self.overhead[flow.traffic as usize];
         let mut bits = 0;
-        if extra.telemetry && kind == Kind::Ack {
+        if overhead.telemetry && kind == Kind::Ack {
             bits |= flags::INT;
         }
         if fields.ecn_echo {
@@ -298,8 +298,8 @@ impl<Q: EventQueue> Simulation<Q> {
             flow: flow.flow,
             src: node,
             dst: flow.from,
-            share: fields.share,
-            wire: self.config.packet.ack + if kind == Kind::Ack { extra.ack } else { 0 },
+            cc_feedback: fields.cc_feedback,
+            wire: self.config.packet.ack + if kind == Kind::Ack { overhead.ack } else { 0 },
             kind,
             flags: bits,
             ..Header::default()
@@ -312,11 +312,11 @@ impl<Q: EventQueue> Simulation<Q> {
         self.launch(ix);
     }
 
-    fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, stamp: u32) {
+    fn send_control(&mut self, node: NodeId, slot: u32, kind: Kind, wire: u16, cc_tag: u32) {
         let flow = &self.receivers[slot as usize];
         let bits = if flow.tcp != NO_SLOT { flags::TCP } else { 0 };
         let head =
-            Header { flow: flow.flow, src: node, dst: flow.from, stamp, wire, kind, flags: bits, ..Header::default() };
+            Header { flow: flow.flow, src: node, dst: flow.from, cc_tag, wire, kind, flags: bits, ..Header::default() };
         self.send_back(head, flow.course);
     }
 

@@ -18,9 +18,9 @@ use crate::shared_buffer::{Plan, Pool};
 use crate::tap::Tap;
 use crate::tcp::TcpEnd;
 use crate::trace::Watches;
-use fanin_cc::{Extra, Header, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
+use fanin_cc::{Header, HeaderOverhead, Instance, NicInfo, PortView, SwitchInfo, Telemetry};
 use fanin_engine::{CalendarQueue, Event, EventQueue, Order, Streams, mix, prefetch};
-use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// Largest data packet on the wire.
     pub(crate) largest: u32,
     /// What each traffic's scheme adds to its packets.
-    pub(crate) extra: Vec<Extra>,
+    pub(crate) overhead: Vec<HeaderOverhead>,
     /// Whether a scheme wants telemetry.
     pub(crate) telemetry: bool,
     /// Whether something looks at packets as they leave: telemetry, the tap, or the trace of a message.
@@ -165,7 +165,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
     /// Whether routes have changed: only then can a message be blocked.
     pub(crate) rerouted: bool,
     /// Messages whose packets are written down hop by hop, in order.
-    pub(crate) traced: Vec<FlowId>,
+    pub(crate) traced: Vec<MessageId>,
     pub(crate) hops: Vec<Hop>,
     /// Hops above [`Hop::KEPT`].
     pub(crate) hops_left_out: u64,
@@ -283,8 +283,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let streams = Streams::new(config.seed);
         let graph = &config.graph;
         let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);
-        let extra: Vec<Extra> = traffics.iter().map(|t| t.scheme.extra()).collect();
-        let most = extra.iter().map(|e| e.data).max().unwrap_or(0);
+        let overhead: Vec<HeaderOverhead> = traffics.iter().map(|t| t.scheme.header_overhead()).collect();
+        let most = overhead.iter().map(|e| e.data).max().unwrap_or(0);
         let wire = config.packet.payload as u32 + config.packet.header as u32 + most as u32;
         let classes = config.classes.len() + 1;
 
@@ -413,12 +413,12 @@ impl<Q: EventQueue> Simulation<Q> {
             beside,
             urgent,
             largest: wire,
-            telemetry: extra.iter().any(|e| e.telemetry),
-            watches_links: extra.iter().any(|e| e.telemetry),
+            telemetry: overhead.iter().any(|e| e.telemetry),
+            watches_links: overhead.iter().any(|e| e.telemetry),
             watches_queues: false,
             tap: Tap::default(),
             recv_telemetry: Vec::new(),
-            extra,
+            overhead,
             rerouted: false,
             traced: Vec::new(),
             hops: Vec::new(),

@@ -465,7 +465,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let head = Header {
             src: port.node,
             dst: port.peer,
-            stamp: (changed as u32) << 8 | (paused & changed) as u32,
+            cc_tag: (changed as u32) << 8 | (paused & changed) as u32,
             wire: self.config.packet.pause,
             kind: Kind::Pause,
             ..Header::default()
@@ -478,10 +478,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A pause frame from the peer of `port`.
     #[inline(never)]
     pub(crate) fn pause_arrives(&mut self, port: PortId, ix: PacketIx) {
-        let stamp = self.packets[ix].head.stamp;
+        let cc_tag = self.packets[ix].head.cc_tag;
         self.consume(ix);
         self.catch_up(port);
-        let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
+        let (changed, paused) = ((cc_tag >> 8) as u8, cc_tag as u8);
         for class in (1..self.classes).filter(|c| changed & 1 << c != 0) {
             self.set_paused(port, class, paused & 1 << class != 0);
         }

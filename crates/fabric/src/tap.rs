@@ -11,7 +11,7 @@ use crate::sim::Simulation;
 use fanin_cc::{Header, Kind, Telemetry, flags};
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// What is asked for.
@@ -91,7 +91,7 @@ pub struct Captured {
     /// Its traffic; nothing where it belongs to no message.
     pub traffic: Option<u16>,
     /// The first message of its connection, which names the connection.
-    pub channel: FlowId,
+    pub channel: MessageId,
     /// The host that opened the connection; nothing where there is none.
     pub opener: NodeId,
     /// The incast that it announces, and all senders of it.
@@ -180,7 +180,7 @@ impl<Q: EventQueue> Simulation<Q> {
             captured.opener = NodeId(record.src);
             let one_for_all = self.traffics[record.traffic as usize].config.endpoint.connection;
             if one_for_all && let Some(first) = self.connections.get(&(record.traffic, record.src, record.dst)) {
-                captured.channel = FlowId(*first);
+                captured.channel = MessageId(*first);
             }
             if head.kind == Kind::Data && head.has(flags::START) && !head.has(flags::TCP) {
                 captured.incast = self.announced(head.flow.0);
@@ -194,7 +194,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let record = &self.records[message as usize];
         let senders = self.slots[message as usize].senders.as_ref()?;
         let traffic = &self.traffics[record.traffic as usize].config;
-        let listed = traffic.scheme.launch(record.bytes, senders.len(), traffic.endpoint.connection).list > 0;
+        let listed = traffic.scheme.send_options(record.bytes, senders.len(), traffic.endpoint.connection).list > 0;
         // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
         listed.then(|| ((record.traffic as u32) << 24 ^ record.group, senders.clone()))
     }

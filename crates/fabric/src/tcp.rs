@@ -8,10 +8,10 @@ use crate::packet::{Packet, PacketIx};
 use crate::parallel::{ELSEWHERE, News};
 use crate::routing::{Course, key};
 use crate::sim::{Simulation, Slots};
-use fanin_cc::{AckFields, Data, Extra, FlowInfo, Header, Kind, Notice, ReceiverFlow, Sent, flags};
+use fanin_cc::{AckFields, Data, FlowInfo, Header, HeaderOverhead, Kind, Notice, ReceiverFlow, Sent, flags};
 use fanin_endpoint::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Time};
+use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::collections::VecDeque;
 
 /// One end of a connection.
@@ -193,8 +193,8 @@ impl<Q: EventQueue> Simulation<Q> {
     ) -> u32 {
         let traffic = self.records[number as usize].traffic;
         self.find_way(from, to, key);
-        let path = self.path(Extra::default());
-        let slot = self.open_sender(FlowId(number), traffic, from, to, port, &path);
+        let path = self.path(HeaderOverhead::default());
+        let slot = self.open_sender(MessageId(number), traffic, from, to, port, &path);
         let end = TcpEnd::new(connection);
         let tcp = place(&mut self.tcp, &mut self.free_tcp, end);
         self.senders[slot as usize].tcp = tcp;
@@ -288,11 +288,11 @@ impl<Q: EventQueue> Simulation<Q> {
             // Numbers of bytes start behind the SYN's.
             let offset = segment.seq - 1;
             flow.sent += 1;
-            flow.resent += segment.again as u32;
+            flow.resent += segment.retransmitted as u32;
             if let Some((message, from, to)) = end.outgoing.at(offset) {
                 let record = &mut self.records[message as usize];
                 record.packets_sent += 1;
-                record.packets_resent += segment.again as u32;
+                record.packets_resent += segment.retransmitted as u32;
                 if offset == from {
                     head.flags |= flags::START;
                 }
@@ -301,12 +301,17 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
             // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
-            if ecn && !segment.again {
+            if ecn && !segment.retransmitted {
                 head.flags |= flags::ECT;
             }
-            let sent = Sent { wire, payload: segment.len, sent_to: offset + segment.len as u64, again: segment.again };
-            let (control, stamp) = self.schemes[scheme].on_send(cc, now, &sent);
-            head.stamp = stamp;
+            let sent = Sent {
+                wire,
+                payload: segment.len,
+                sent_to: offset + segment.len as u64,
+                retransmitted: segment.retransmitted,
+            };
+            let (control, cc_tag) = self.schemes[scheme].on_send(cc, now, &sent);
+            head.cc_tag = cc_tag;
             self.senders[slot as usize].pacer.set(&control);
             self.arm_flow(slot, control.wake_at);
         }
@@ -377,7 +382,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let slot = if opener { slots.send } else { slots.recv };
         let notice = match head.kind {
             Kind::Cnp => Some(Notice::Cnp),
-            Kind::Credit => Some(Notice::Credit(head.stamp)),
+            Kind::Credit => Some(Notice::Credit(head.cc_tag)),
             _ => None,
         };
         let segment = if notice.is_none() { self.packets.segment(ix) } else { Segment::default() };
@@ -494,7 +499,7 @@ impl<Q: EventQueue> Simulation<Q> {
             ack_due: arrived.ack_due || window_update,
             pending: arrived.pending,
             due_alone: arrived.due_alone,
-            stamp: head.stamp,
+            cc_tag: head.cc_tag,
             received: self.hosts[node.ix()].received,
         };
         let plan = self.schemes[scheme].receiver_data(node.ix(), self.now, &data);
@@ -534,7 +539,7 @@ impl<Q: EventQueue> Simulation<Q> {
             recovering: acked.recovering,
             ecn_echo: acked.ecn_echo,
             rtt: acked.rtt,
-            share: head.share,
+            cc_feedback: head.cc_feedback,
         };
         let mut control = self.schemes[scheme].on_ack(cc, now, &ack);
         if let Some(loss) = &acked.loss {
@@ -600,7 +605,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if receiver != NO_SLOT {
             self.schemes[scheme].receiver_close(host.ix(), self.now, ReceiverFlow(receiver));
             self.poll_receiver(host, scheme);
-            self.receivers[receiver as usize].flow = FlowId::NONE;
+            self.receivers[receiver as usize].flow = MessageId::NONE;
             self.free_receivers.push(receiver);
         }
         if peer != NO_SLOT && peer != ELSEWHERE {
@@ -620,7 +625,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
 /// What the scheme's receiver puts on an ACK.
 fn put_fields(head: &mut Header, segment: &mut Segment, fields: &AckFields, ecn: bool) {
-    head.share = fields.share;
+    head.cc_feedback = fields.cc_feedback;
     if fields.ecn_echo && ecn && !segment.has(bits::SYN) {
         segment.flags |= bits::ECE;
         head.flags |= flags::ECHO;

@@ -12,7 +12,7 @@ use crate::sim::{KIND_SHIFT, MESSAGE, NUMBER, Simulation, kind};
 use fanin_cc::{Header, Kind, flags};
 use fanin_endpoint::tcp::State;
 use fanin_engine::EventQueue;
-use fanin_units::{FlowId, NodeId, PortId, Rate, Time};
+use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 
 /// What is known of the traced messages at their hosts.
@@ -25,7 +25,7 @@ pub(crate) struct Watches {
     /// Those that were asked for before they were loaded.
     unknown: Vec<usize>,
     /// Where traced messages stand in TCP streams, by the connection and the host that sends.
-    streams: BTreeMap<(FlowId, NodeId), Vec<Stretch>>,
+    streams: BTreeMap<(MessageId, NodeId), Vec<Stretch>>,
     waits: Vec<HostWait>,
     left_out: u64,
     /// Whether the run stops after each event, which is too often for what else is done as it stops.
@@ -111,8 +111,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Writes down each hop of a message's data packets from now on, and what it waits for at its host.
     pub fn trace(&mut self, message: u32) {
         self.watches_links = true;
-        let Err(at) = self.traced.binary_search(&FlowId(message)) else { return };
-        self.traced.insert(at, FlowId(message));
+        let Err(at) = self.traced.binary_search(&MessageId(message)) else { return };
+        self.traced.insert(at, MessageId(message));
         let watches = &mut self.watches;
         watches.unknown.push(watches.all.len());
         watches.all.push(Watch {
@@ -246,10 +246,10 @@ impl<Q: EventQueue> Simulation<Q> {
             });
         }
         if flow.tcp == NO_SLOT {
-            if flow.half.comes_later(FlowId(message)) {
+            if flow.half.comes_later(MessageId(message)) {
                 return Standing::Held(Cause::Earlier);
             }
-            if !flow.half.has_data() || flow.half.next_message() != FlowId(message) {
+            if !flow.half.has_data() || flow.half.next_message() != MessageId(message) {
                 return Standing::Held(Cause::Acks);
             }
         } else {

@@ -489,7 +489,7 @@ fn eager() -> Params {
 /// Random messages, one in five of them long, in a network whose ingresses pause at this many bytes of a lane: lane 0 is
 /// class 1, lane 1 is class 2.
 fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages: u32) -> Simulation {
-    let wire = WIRE + dart::EXTRA.data as u64;
+    let wire = WIRE + dart::HEADER_OVERHEAD.data as u64;
     let headroom = |l: &Link| pfc::headroom(l.rate, l.delay, wire, PACKET.pause as u64);
     let most = graph.links.iter().map(headroom).max().unwrap();
     let mut state = seed;

@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Errors in files, with their place.
 
 use core::fmt;
 
@@ -7,20 +7,20 @@ use core::fmt;
 pub struct Error {
     /// The file as it was named.
     pub file: String,
-    /// The line, from 1; 0 when the file as a whole is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: u32,
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub what: String,
 }
 
-/// Something in a file that is likely not meant, though the file can be used.
+/// Something in a file that is probably a mistake, though the file can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The file as it was named.
     pub file: String,
-    /// The line, from 1; 0 when the file as a whole is meant.
+    /// The line, from 1; 0 for the whole file.
     pub line: u32,
-    /// What is odd, and what follows from it.
+    /// The problem and its consequence.
     pub what: String,
 }
 

@@ -1,7 +1,7 @@
-//! Other simulators' files, users' tables and other tools' traces: bytes in, checked values out, and the reverse.
+//! Readers and writers of other simulators' files, users' tables and other tools' traces.
 //!
-//! Readers survive any bytes. What they cannot use is an [`Error`] with file, line and what would be right; nothing is
-//! allocated on the word of a file.
+//! Readers accept any bytes without a panic. An unusable file is an [`Error`] with file, line and correction; memory is
+//! never allocated based on an unverified count in a file.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,8 +1,8 @@
 //! Packet captures in the pcapng format (IETF draft-ietf-opsawg-pcapng), which Wireshark, tshark and tcpdump read.
 //!
-//! [`Writer`] streams to any [`Write`] and never goes above its bound: the first packet that does not fit ends the capture
-//! at a packet boundary, and what comes after it is counted. Every block is whole when it is written, so a file that is cut
-//! behind any block is a valid capture.
+//! [`Writer`] streams to any [`Write`] and never exceeds its maximum size: the first packet that does not fit ends the
+//! capture at a packet boundary, and later packets are counted. Every block is complete when it is written, so a file
+//! truncated after any block is a valid capture.
 //!
 //! | block | what it says here |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | enhanced packet | interface, time, bytes captured and bytes on the wire |
 //! | interface statistics | packets seen and left out, and a comment where some were |
 //!
-//! [`Reader`] survives any bytes, in both byte orders, and gives the same four; blocks of other types are passed over.
+//! [`Reader`] accepts any bytes, in both byte orders, and returns the same four; blocks of other types are skipped.
 
 use crate::Error;
 use fanin_units::{Rate, Time};
@@ -25,7 +25,7 @@ const MAGIC: u32 = 0x1A2B_3C4D;
 /// Ethernet frames (LINKTYPE_ETHERNET).
 const ETHERNET: u16 = 1;
 
-/// Codes of options; the same number means another thing in another block.
+/// Codes of options; their meaning depends on the block.
 mod option {
     pub const END: u16 = 0;
     pub const COMMENT: u16 = 1;
@@ -52,38 +52,39 @@ pub struct Writer<W> {
     written: u64,
     /// Packets seen and left out, per interface.
     counts: Vec<(u64, u64)>,
-    /// When the first packet was left out.
+    /// Time of the first packet that was left out.
     full: Option<Time>,
     block: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// The head of a capture of at most `most` bytes. The heads of the file and of its interfaces are written even where
-    /// they alone are more.
+    /// The header of a capture of at most `most` bytes. The headers of the file and of its interfaces are written even
+    /// if they alone exceed it.
     ///
     /// # Errors
-    /// What writing to `out` gives.
+    /// If writing to `out` fails.
     pub fn new(out: W, most: u64) -> io::Result<Self> {
         let mut writer = Self { out, most, written: 0, counts: Vec::new(), full: None, block: Vec::new() };
         writer.start(SECTION);
         writer.put(&MAGIC.to_le_bytes());
         writer.put(&[1, 0, 0, 0]);
-        // The length of the section is not known ahead.
+        // The length of the section is not known in advance.
         writer.put(&u64::MAX.to_le_bytes());
         writer.option(option::SECTION_APPLICATION, concat!("Fanin ", env!("CARGO_PKG_VERSION")).as_bytes());
         writer.end()?;
         Ok(writer)
     }
 
-    /// One more interface, numbered from 0: a direction of a link. `snap` is the most bytes that packets are given with.
+    /// Adds an interface, numbered from 0, for a direction of a link. `snaplen` is the largest number of bytes per
+    /// packet.
     ///
     /// # Errors
-    /// What writing gives.
-    pub fn interface(&mut self, name: &str, rate: Rate, snap: u32) -> io::Result<u32> {
+    /// If writing fails.
+    pub fn interface(&mut self, name: &str, rate: Rate, snaplen: u32) -> io::Result<u32> {
         self.start(INTERFACE);
         self.put(&ETHERNET.to_le_bytes());
         self.put(&[0; 2]);
-        self.put(&snap.to_le_bytes());
+        self.put(&snaplen.to_le_bytes());
         self.option(option::INTERFACE_NAME, name.as_bytes());
         self.option(option::INTERFACE_SPEED, &rate.as_bps().to_le_bytes());
         self.option(option::INTERFACE_TIME_UNIT, &[PICOSECONDS]);
@@ -93,11 +94,11 @@ impl<W: Write> Writer<W> {
         Ok(self.counts.len() as u32 - 1)
     }
 
-    /// A packet of `original` bytes on the wire, of which `bytes` are kept. Returns whether it was written: from the first
-    /// one that the bound has no room for, none is.
+    /// A packet of `original` bytes on the wire, of which `bytes` are kept. Returns whether it was written: once a
+    /// packet does not fit, no more are written.
     ///
     /// # Errors
-    /// What writing gives; an interface that is not there.
+    /// If writing fails or the interface does not exist.
     pub fn packet(&mut self, interface: u32, time: Time, bytes: &[u8], original: u32) -> io::Result<bool> {
         let Some(counts) = self.counts.get_mut(interface as usize) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no interface {interface}")));
@@ -126,7 +127,7 @@ impl<W: Write> Writer<W> {
         self.counts.iter().map(|(_, left_out)| left_out).sum()
     }
 
-    /// When the first packet was left out.
+    /// Time of the first packet that was left out.
     pub fn full_at(&self) -> Option<Time> {
         self.full
     }
@@ -136,10 +137,10 @@ impl<W: Write> Writer<W> {
         self.written
     }
 
-    /// Writes the statistics of each interface and gives `out` back, flushed.
+    /// Writes the statistics of each interface and returns `out`, flushed.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn finish(mut self, now: Time) -> io::Result<W> {
         for (interface, (seen, left_out)) in (0u32..).zip(std::mem::take(&mut self.counts)) {
             self.start(STATISTICS);
@@ -164,7 +165,7 @@ impl<W: Write> Writer<W> {
     fn start(&mut self, kind: u32) {
         self.block.clear();
         self.put(&kind.to_le_bytes());
-        // The length, known at the end.
+        // The length, known only at the end.
         self.put(&[0; 4]);
     }
 
@@ -172,7 +173,7 @@ impl<W: Write> Writer<W> {
         self.block.extend_from_slice(bytes);
     }
 
-    /// The upper half of a time comes first, whatever the byte order.
+    /// The upper half of a time comes first in either byte order.
     fn put_time(&mut self, time: Time) {
         let ps = time.as_ps();
         self.put(&((ps >> 32) as u32).to_le_bytes());
@@ -204,7 +205,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What a capture says, one block after another.
+/// The contents of a capture, block by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block<'a> {
     /// A section begins; interfaces are numbered anew.
@@ -213,8 +214,8 @@ pub enum Block<'a> {
     Interface {
         /// Its name, if it has one.
         name: Option<&'a str>,
-        /// Most bytes kept of a packet; 0 for all.
-        snap: u32,
+        /// Largest number of bytes kept of a packet; 0 for all.
+        snaplen: u32,
         /// Its link type; 1 is Ethernet.
         link: u16,
     },
@@ -224,7 +225,7 @@ pub enum Block<'a> {
         interface: u32,
         /// When.
         time: Time,
-        /// What was kept of it.
+        /// Its captured bytes.
         bytes: &'a [u8],
         /// Its bytes on the wire.
         original: u32,
@@ -237,7 +238,7 @@ pub enum Block<'a> {
         seen: Option<u64>,
         /// Of those, packets that are not in the file.
         left_out: Option<u64>,
-        /// What else the writer had to say.
+        /// A comment of the writer.
         comment: Option<&'a str>,
     },
 }
@@ -251,12 +252,12 @@ pub struct Reader<'a> {
     big_endian: bool,
     /// Time stamps' units of the section's interfaces.
     units: Vec<u8>,
-    /// After an error nothing more can be said.
+    /// Nothing can be read after an error.
     broken: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these bytes; `file` stands in errors.
+    /// A reader of these bytes; `file` is the name in errors.
     pub fn new(file: &'a str, bytes: &'a [u8]) -> Self {
         Self { file, bytes, at: 0, big_endian: false, units: Vec::new(), broken: false }
     }
@@ -283,7 +284,7 @@ impl<'a> Reader<'a> {
 
     fn block(&mut self) -> Result<Option<Block<'a>>, Error> {
         let rest = &self.bytes[self.at..];
-        let cut = "the file ends inside a block; what comes before it can be used";
+        let cut = "the file ends inside a block; the blocks before it can be used";
         let kind = self.u32(rest, 0).ok_or_else(|| self.wrong(cut))?;
         if kind == SECTION {
             let magic = rest.get(8..12).ok_or_else(|| self.wrong(cut))?;
@@ -293,7 +294,7 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.wrong("no byte order: a section has the number 0x1A2B3C4D at its byte 8")),
             };
         } else if self.at == 0 {
-            return Err(self.wrong("this is no pcapng file: one starts with the bytes 0A 0D 0D 0A"));
+            return Err(self.wrong("this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A"));
         }
         let len = self.u32(rest, 4).ok_or_else(|| self.wrong(cut))? as usize;
         if len < 12 || !len.is_multiple_of(4) {
@@ -325,7 +326,7 @@ impl<'a> Reader<'a> {
     }
 
     fn interface(&mut self, body: &'a [u8]) -> Result<Block<'a>, Error> {
-        let (Some(link), Some(snap)) = (self.u16(body, 0), self.u32(body, 4)) else {
+        let (Some(link), Some(snaplen)) = (self.u16(body, 0), self.u32(body, 4)) else {
             return Err(self.wrong("an interface's description has 20 B or more"));
         };
         let (mut name, mut unit) = (None, 6);
@@ -335,7 +336,7 @@ impl<'a> Reader<'a> {
             _ => {}
         })?;
         self.units.push(unit);
-        Ok(Block::Interface { name, snap, link })
+        Ok(Block::Interface { name, snaplen, link })
     }
 
     fn packet(&self, body: &'a [u8]) -> Result<Block<'a>, Error> {
@@ -382,7 +383,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Units are powers of ten, or of two with the top bit.
+    /// Units are powers of ten, or of two if the top bit is set.
     fn time(&self, ticks: u64, unit: u8) -> Result<Time, Error> {
         let ps = match unit {
             0..=12 => u128::from(ticks) * 10u128.pow(u32::from(12 - unit)),
@@ -413,7 +414,7 @@ impl<'a> Iterator for Reader<'a> {
     }
 }
 
-/// What a fuzzer calls: reads any bytes to their end or first fault. Returns how many blocks were understood.
+/// For fuzzing: reads any bytes to their end or first error. Returns the number of valid blocks.
 pub fn fuzz(bytes: &[u8]) -> usize {
     Reader::new("fuzz", bytes).filter(Result::is_ok).count()
 }

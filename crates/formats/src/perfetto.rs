@@ -1,12 +1,12 @@
 //! Traces that ui.perfetto.dev opens: a stream of `TracePacket`s as protobuf, each one a length-delimited field 1 of a
 //! `Trace`, so that a file that is cut behind any packet is a valid trace.
 //!
-//! Only what is needed of the format: tracks that are grouped as "processes", slices, and counters. Names are written
-//! out where they are used, so that no packet needs another one to be understood but the description of its track. Times
-//! are rounded down to nanoseconds, the unit of the format.
+//! It uses only the needed part of the format: tracks grouped as "processes", slices, and counters. Names are written
+//! where they are used, so that no packet depends on another one except the description of its track. Times are rounded
+//! down to nanoseconds, the unit of the format.
 //!
-//! [`Writer`] never goes above its bound. It keeps room to close every slice that is open; the first event that does not
-//! fit ends the trace, and what comes after it is counted.
+//! [`Writer`] never exceeds its maximum size. It reserves room to close every open slice; the first event that does not
+//! fit ends the trace, and later events are counted.
 
 use fanin_units::Time;
 use std::collections::BTreeMap;
@@ -55,16 +55,16 @@ const BYTES: u64 = 3;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`: nothing before the first packet is needed.
 const CLEARED: u64 = 1;
 
-/// The most bytes of the end of a slice whose arguments are those of [`Writer::finish`].
+/// Largest size of the end of a slice with the arguments of [`Writer::finish`].
 const END_MOST: u64 = 80;
-/// Room for the last event, which says that the trace ends here, and its track.
+/// Room for the last event, which marks the end of the trace, and its track.
 const LAST_MOST: u64 = 256;
 
 /// A track, or a group of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// What a slice says beside its name.
+/// Arguments of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A number.
@@ -80,13 +80,13 @@ pub struct Writer<W> {
     most: u64,
     written: u64,
     tracks: u64,
-    /// How many slices are open on a track.
+    /// Number of open slices on a track.
     open: BTreeMap<Track, u32>,
     opened: u64,
     left_out: u64,
     /// The time of the last event.
     last: Time,
-    /// When the trace became full.
+    /// Time at which the trace became full.
     full: Option<Time>,
     packet: Vec<u8>,
 }
@@ -111,7 +111,7 @@ impl<W: Write> Writer<W> {
     /// A group of tracks.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn group(&mut self, name: &str) -> io::Result<Track> {
         let number = self.tracks + 1;
         self.describe(|bytes| {
@@ -122,11 +122,11 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// A track of slices. Slices of one track must not overlap unless one holds the other; tracks of one name in one group
+    /// A track of slices. Slices of one track must not overlap unless nested; tracks with the same name in one group
     /// are shown together.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn slices(&mut self, group: Track, name: &str) -> io::Result<Track> {
         self.describe(|bytes| {
             bytes_field(bytes, field::descriptor::NAME, name.as_bytes());
@@ -137,7 +137,7 @@ impl<W: Write> Writer<W> {
     /// A track of a number of bytes over time.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn bytes(&mut self, group: Track, name: &str) -> io::Result<Track> {
         self.describe(|bytes| {
             bytes_field(bytes, field::descriptor::NAME, name.as_bytes());
@@ -151,7 +151,7 @@ impl<W: Write> Writer<W> {
     /// A slice begins.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn begin(&mut self, track: Track, time: Time, name: &str, args: &[(&str, Value<'_>)]) -> io::Result<()> {
         self.packet.clear();
         event(&mut self.packet, time, track, SLICE_BEGIN, name, args, None);
@@ -162,13 +162,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// The slice that began last on the track ends.
+    /// Ends the most recent open slice of the track.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn end(&mut self, track: Track, time: Time, args: &[(&str, Value<'_>)]) -> io::Result<()> {
         if self.open.get(&track).is_none_or(|count| *count == 0) {
-            // It began when there was no more room.
+            // It began after the trace was full.
             self.left_out += 1;
             return Ok(());
         }
@@ -183,14 +183,14 @@ impl<W: Write> Writer<W> {
     /// A number of bytes changes.
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn count(&mut self, track: Track, time: Time, value: u64) -> io::Result<()> {
         self.packet.clear();
         event(&mut self.packet, time, track, COUNTER, "", &[], Some(value));
         self.emit(time, 0).map(|_| ())
     }
 
-    /// When the trace became full, if it is: all later events are left out.
+    /// Time at which the trace became full, if it did: all later events are left out.
     pub fn full_at(&self) -> Option<Time> {
         self.full
     }
@@ -200,11 +200,11 @@ impl<W: Write> Writer<W> {
         self.left_out
     }
 
-    /// Ends the trace and gives `out` back, flushed. Slices that are open end here, or where the trace became full, with the
+    /// Ends the trace and returns `out`, flushed. Open slices end here, or where the trace became full, with the
     /// argument "open at".
     ///
     /// # Errors
-    /// What writing gives.
+    /// If writing fails.
     pub fn finish(mut self, now: Time) -> io::Result<W> {
         let (at, why) = match self.full {
             Some(full) => (full, "the end of the trace, which is full"),
@@ -250,19 +250,19 @@ impl<W: Write> Writer<W> {
         if self.full.is_none() && self.fits(0) {
             self.put()?;
         } else {
-            // What would be written to a track that is not there would mean nothing.
+            // Events on a track without description would be meaningless.
             self.full.get_or_insert(self.last);
         }
         Ok(track)
     }
 
-    /// Whether the packet and its frame fit, with so much more kept for later.
+    /// Whether the packet and its frame fit, with `later` bytes reserved.
     fn fits(&self, later: u64) -> bool {
         let reserved = LAST_MOST + self.opened * END_MOST + later;
         self.written + self.packet.len() as u64 + 6 + reserved <= self.most
     }
 
-    /// Writes an event if there is room; else the trace is full.
+    /// Writes an event if there is room; otherwise the trace is full.
     fn emit(&mut self, time: Time, later: u64) -> io::Result<bool> {
         if self.full.is_some() || !self.fits(later) {
             self.full.get_or_insert(time);

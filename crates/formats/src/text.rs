@@ -1,21 +1,21 @@
-//! Words of a text file, each with its line; nothing is copied.
+//! The words of a text file with their lines, without copies.
 
 use crate::{Error, Warning};
 use core::fmt;
 
-/// White space of C's `isspace`.
+/// White space as in C's `isspace`.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// One word and where it stands.
+/// One word and its line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) line: u32,
 }
 
-/// The words of a file in order, as `>>` of a C++ stream reads them.
+/// The words of a file in order, as the `>>` of a C++ stream reads them.
 #[derive(Clone, Debug)]
 pub(crate) struct Words<'a> {
     pub(crate) file: &'a str,
@@ -28,12 +28,12 @@ impl<'a> Words<'a> {
         Self { file, rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), line: 1 }
     }
 
-    /// The words of one line alone.
+    /// The words of a single line.
     pub(crate) fn of_line(file: &'a str, text: &'a [u8], line: u32) -> Self {
         Self { file, rest: text, line }
     }
 
-    /// Bytes that are not read yet: what bounds every count that a file claims.
+    /// Unread bytes, which bound every count in a file.
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -43,7 +43,7 @@ impl<'a> Words<'a> {
         self.line
     }
 
-    /// The rest of the line, which is read by this.
+    /// Reads the rest of the line.
     pub(crate) fn skip_line(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|b| *b == b'\n').unwrap_or(self.rest.len());
         let (line, rest) = self.rest.split_at(end);
@@ -51,7 +51,7 @@ impl<'a> Words<'a> {
         line
     }
 
-    /// Puts the reader behind the next `byte`, or at the end; what it passed is returned.
+    /// Moves the reader after the next `byte`, or to the end; returns the bytes in between.
     pub(crate) fn skip_past(&mut self, byte: u8) -> &'a [u8] {
         let end = self.rest.iter().position(|b| *b == byte).map_or(self.rest.len(), |at| at + 1);
         let (passed, rest) = self.rest.split_at(end);
@@ -60,7 +60,7 @@ impl<'a> Words<'a> {
         passed
     }
 
-    /// The next word, or what is missing.
+    /// The next word, or an error that `what` is missing.
     pub(crate) fn need(&mut self, what: fmt::Arguments<'_>) -> Result<Word<'a>, Error> {
         match self.next() {
             Some(word) => Ok(word),
@@ -126,7 +126,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A whole number in decimal digits, with or without a plus sign.
+/// A whole number in decimal digits, with an optional plus sign.
 #[inline]
 pub(crate) fn whole(word: &[u8]) -> Option<u64> {
     let digits = word.strip_prefix(b"+").unwrap_or(word);
@@ -148,7 +148,7 @@ pub(crate) fn real(word: &[u8]) -> Option<f64> {
     core::str::from_utf8(word).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// A piece of a file for a message, cut when it is long.
+/// An excerpt of a file for a message, truncated if it is long.
 pub(crate) fn quote(word: &[u8]) -> String {
     let cut = &word[..word.len().min(160)];
     let text = String::from_utf8_lossy(cut);

@@ -110,7 +110,7 @@ fn explanations_are_skipped_and_order_is_free() {
     assert_eq!(read(&CONFIG.replace(' ', "\n")).unwrap().0, read(CONFIG).unwrap().0);
     // It knows no comments: a key in one counts there.
     let (_, warnings) = read(&format!("# MIN_RATE 5\n{CONFIG}")).unwrap();
-    assert!(warnings[0].to_string().starts_with("c.txt:1: MIN_RATE stands in a comment"), "{}", warnings[0]);
+    assert!(warnings[0].to_string().starts_with("c.txt:1: MIN_RATE is in a comment"), "{}", warnings[0]);
     // Bytes that are no text do no harm in a comment.
     assert!(Config::read("c", &[b"# \xff\xfe\n", CONFIG.as_bytes()].concat()).is_ok());
 }
@@ -136,7 +136,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         ("MIN_RATE", "MIN_RATE 10furlongs", "like 100Gbps"),
         ("MIN_RATE", "MIN_RATE 0bps", "never sends"),
         ("MIN_RATE", "MIN_RATE", "no value"),
-        ("CC_MODE", "CC_MODE 10", "not built"),
+        ("CC_MODE", "CC_MODE 10", "not implemented"),
         ("CC_MODE", "CC_MODE 2", "1 DCQCN, 3 HPCC, 7 TIMELY or 8 DCTCP"),
         ("CC_MODE", "CC_MODE 99999999999", "0 to 4294967295"),
         ("CC_MODE", "CC_MODE 3.0", "whole number"),
@@ -210,7 +210,7 @@ fn files_are_checked_against_each_other() {
     // Without the link between the switches only hosts of one switch reach each other.
     let mut cut = topology.clone();
     cut.links.pop();
-    assert!(fails(&config, &cut, &flows).starts_with("in/flows.txt: flow 1: no path leads from host 0 to host 2"));
+    assert!(fails(&config, &cut, &flows).starts_with("in/flows.txt: flow 1: there is no path from host 0 to host 2"));
     let near = [Flow { dst: 1, ..flows[0] }];
     assert!(check("c.txt", &config, &cut, &near).is_ok());
     // No packet passes a host: 0 and 2 reach host 1, but not each other.

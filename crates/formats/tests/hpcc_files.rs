@@ -87,7 +87,7 @@ fn flows_that_cannot_be_are_refused_with_their_line() {
     for (from, to, place, says) in [
         ("3\n", "4\n", "f:1:", "says 4 flows, but there are 3; that simulator would start the last flow again"),
         // The generator's estimate was 35, and 3 was written over it.
-        ("3\n", "35\n", "f:1:", "old digits behind"),
+        ("3\n", "35\n", "f:1:", "overwrote its estimate with a shorter count"),
         ("3\n", "4000000000\n", "f:1:", "says 4000000000 flows"),
         ("3\n", "5000000000\n", "f:1:", "at most 4294967295"),
         ("3\n", "x\n", "f:1:", "whole number"),
@@ -129,7 +129,7 @@ fn nodes_to_trace_and_sizes_are_read() {
         ("", "s: ", "no points"),
         ("0 0\n5\n", "s:2:", "not two numbers"),
         ("0 0\n5 6 7\n", "s:2:", "not two numbers"),
-        ("0 0\nfive 6\n", "s:2:", "\"five\" is no number"),
+        ("0 0\nfive 6\n", "s:2:", "\"five\" is not a number"),
         ("0 0\n5e9 100\n", "s:2:", "sizes are 0 to"),
         ("0 1\n5 100\n", "s:1:", "first point"),
         ("0 0\n5 50\n4 100\n", "s:3:", "size falls"),

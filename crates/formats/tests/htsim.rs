@@ -51,8 +51,8 @@ fn a_matrix_says_who_sends_how_much_and_when() {
 
 #[test]
 fn a_trigger_behind_a_start_is_what_counts() {
-    let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger 1 \
-                size 5\ntrigger id 1 multishot";
+    let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger \
+                1 size 5\ntrigger id 1 multishot";
     let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
     assert_eq!(matrix.connections[1].start, Start::Trigger(1));
     let other_way = text.replace("start 3 trigger 1", "trigger 1 start 3");
@@ -84,7 +84,7 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         ("Nodes".into(), "f:1: ", "Nodes has no value"),
         ("Nodes 4 5".into(), "f:1: ", "\"5\" is a second"),
         ("Nodes 1".into(), "f:1: ", "from 2 to"),
-        ("Nodes 4\nNodes 4".into(), "f:2: ", "there twice"),
+        ("Nodes 4\nNodes 4".into(), "f:2: ", "listed twice"),
         ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n".into(), "f:2: ", "write \"Connections 1\""),
         ("Nodes 4\n0->1 start 0 size 1\n".into(), "f:2: ", "write \"Connections 1\""),
         (with("0->1 start 0 size 1\nNodes 5"), "f:4: ", "write it at the top"),
@@ -92,8 +92,8 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         (with("2->2 start 0 size 1"), "f:3: ", "sends to itself"),
         (with("a->2 start 0 size 1"), "f:3: ", "the host \"a\" is not possible"),
         (with("0 -> 2 start 0 size 1"), "f:3: ", "\"0\" is not known"),
-        (with("0->1 start 0"), "f:3: ", "it has no size"),
-        (with("0->1 size 4"), "f:3: ", "nothing says when it starts"),
+        (with("0->1 start 0"), "f:3: ", "its size is missing"),
+        (with("0->1 size 4"), "f:3: ", "its start is missing"),
         (with("0->1 start -1 size 4"), "f:3: ", "start \"-1\" is not possible"),
         (with("0->1 start nan size 4"), "f:3: ", "of picoseconds"),
         (with("0->1 start 1e30 size 4"), "f:3: ", "of picoseconds"),
@@ -105,23 +105,26 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         (with("0->1 trigger 3 size 1"), "f:3: ", "there is no trigger 3"),
         (with("0->1 start 0 size 1 send_done_trigger 3"), "f:3: ", "there is no trigger 3"),
         ("Nodes 4\nConnections 2\n0->1 id 5 start 0 size 1\n1->2 id 5 start 0 size 1".into(), "f:4: ", "has the id 5"),
-        ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n1->2 id 2147483647 start 0 size 1".into(), "f:3: ", "no id above"),
+        ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n1->2 id 2147483647 start 0 size 1".into(), "f:3: ", "no id \
+            above"),
         (chained("", "trigger id 1"), "f:7: ", "it has no kind"),
         (chained("", "trigger oneshot"), "f:7: ", "it has no id"),
         (chained("", "trigger id 1 barrier"), "f:7: ", "a barrier has a count"),
         (chained("", "trigger id 1 barrier count 0"), "f:7: ", "count \"0\" is not possible"),
         (chained("", "trigger id 1 oneshot barrier"), "f:7: ", "two kinds"),
         (chained("", "trigger id 1 twoshot"), "f:7: ", "\"twoshot\" is not known"),
-        (chained("", "trigger id 1 oneshot\ntrigger id 1 oneshot"), "f:8: ", "trigger 1 is there twice"),
+        (chained("", "trigger id 1 oneshot\ntrigger id 1 oneshot"), "f:8: ", "trigger 1 is listed twice"),
         // What would stop htsim in the middle of a run, or leave connections that never start.
-        (chained("send_done_trigger 1", "trigger id 1 oneshot"), "f:5: ", "once more than the 1"),
+        (chained("send_done_trigger 1", "trigger id 1 oneshot"), "f:5: ", "more often than 1 times"),
         (chained("send_done_trigger 1", "trigger id 1 barrier count 1"), "f:5: ", "raise its count"),
         (chained("", "trigger id 1 barrier count 2"), "f:6: ", "it never starts: trigger 1"),
         ("Nodes 3\nConnections 2\nTriggers 2\n0->1 trigger 1 size 1 send_done_trigger 2\n1->2 trigger 2 size 1 \
-          send_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot".into(), "f:4: ", "it never starts: trigger 1"),
-        ("Nodes 3\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n1->2 trigger 1 size 1\ntrigger id \
-          1 oneshot".into(), "f:5: ", "it never starts: trigger 1"),
-        ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type TOR switch_id 0 link_id 0".into(), "f:4: ", "only uplinks"),
+          send_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot".into(), "f:4: ", "it never starts: trigger \
+              1"),
+        ("Nodes 3\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n1->2 trigger 1 size 1\ntrigger \
+          id 1 oneshot".into(), "f:5: ", "it never starts: trigger 1"),
+        ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type TOR switch_id 0 link_id 0".into(), "f:4: ", "only \
+            uplinks"),
         ("Nodes 4\nConnections 0\nFailures 1\nfailure switch_type AGG link_id 0".into(), "f:4: ", "write it like"),
         ("Nodes 4\nConnections 0\nFailures 1\nfailure tier 2".into(), "f:4: ", "\"tier\" is not known"),
         ("Nodes 4\nConnections 0\nFailures 1".into(), "f:3: ", "write \"Failures 0\""),
@@ -130,7 +133,7 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");
     }
     let error = Matrix::read(b"Nodes 4\nConnections \xff", "f").unwrap_err().to_string();
-    assert_eq!(error, "f:2: this is no text; save the file as UTF-8");
+    assert_eq!(error, "f:2: this is not a text file; save the file as UTF-8");
 }
 
 #[test]
@@ -240,11 +243,11 @@ fn errors_of_a_tree_name_file_and_line_and_what_would_be_right() {
         (tiny("Podsize 32", "Podsize 5"), "f:5: ", "does not divide Nodes 32"),
         (tiny("Podsize 32", "Podsize 16"), "f:5: ", "write Podsize 32"),
         (tiny("Tier 0", "Radix_Up 2\nTier 0"), "f:5: ", "write \"Tier 0\" above it"),
-        (tiny("tier 1", "tier 0"), "f:14: ", "tier 0 is there twice"),
+        (tiny("tier 1", "tier 0"), "f:14: ", "tier 0 is listed twice"),
         (tiny("tier 1", "tier 1\nNodes 3"), "f:15: ", "write it at the top"),
         (tiny("Downlink_speed_Gbps 100\n", ""), "f:5: ", "tier 0 has no Downlink_speed_Gbps"),
         (tiny("Downlink_Latency_ns 1000", "Downlink_Latency_ns 0"), "f:9: ", "from 1 to"),
-        (tiny("RADIX_DOWN 8", "RADIX_DOWN 8\nradix_down 8"), "f:8: ", "radix_down is there twice"),
+        (tiny("RADIX_DOWN 8", "RADIX_DOWN 8\nradix_down 8"), "f:8: ", "radix_down is listed twice"),
         (tiny("RADIX_DOWN 8", "RADIX_DOWN 5"), "f:5: ", "does not divide Podsize 32"),
         (tiny("Radix_Up 2", "Radix_Up"), "f:8: ", "Radix_Up has no value"),
         (tiny("Oversubscribed 4", "Oversubscribed 3"), "f:5: ", "are not Oversubscribed 3"),
@@ -252,7 +255,7 @@ fn errors_of_a_tree_name_file_and_line_and_what_would_be_right() {
         (tiny("Queue_Down 150000", "Bundle 2"), "f:5: ", "leave Bundle of tier 0 out"),
         (tiny("Radix_Down 4", "Radix_Down 8"), "f:14: ", "Radix_Down is 4, not 8"),
         (TINY.to_string() + "Bundle 4\n", "f:14: ", "bundles of 4 do not divide the Radix_Up 2"),
-        (TINY.to_string() + "Tier 2\nRadix_Up 1\n", "f:19: ", "nothing is above tier 2"),
+        (TINY.to_string() + "Tier 2\nRadix_Up 1\n", "f:19: ", "there is no tier above tier 2"),
         (TINY.to_string() + "Tier 2\nRadix_Down 1\n", "f:18: ", "there are 2 tiers"),
         (TINY.to_string() + "Tier 3\n", "f:18: ", "from 0 to 2"),
     ] {

@@ -89,7 +89,7 @@ fn errors_name_file_and_line_and_what_would_be_right() {
             "from,to,rate,delay",
             "l.csv:1: columns a, b are missing: the file has from, to, rate, delay; it needs",
         ),
-        ("a,b,rate,delay", "a,b,a,delay", "l.csv:1: column a is there twice; leave one out"),
+        ("a,b,rate,delay", "a,b,a,delay", "l.csv:1: column a is listed twice; leave one out"),
         ("web-2,leaf0,100 Gbps", "web-2,leaf0,100 apples", "l.csv:3: rate: \"100 apples\""),
         ("web-2,leaf0,100 Gbps,1 us", "web-2,leaf0,100 Gbps,1", "l.csv:3: delay: \"1\""),
         ("web-2,leaf0", "web-2,web-2", "l.csv:3: both ends are \"web-2\"; join two different nodes"),

@@ -1,7 +1,8 @@
-//! Broken files for every reader, and broken specs for the whole way from text to result ([`specs`]). A reader may refuse them; it may not panic, hang, or take memory on their word.
+//! Broken files for every reader, and broken specs for the whole way from text to result ([`specs`]). A reader may
+//! refuse them; it may not panic, hang, or take memory on their word.
 //!
-//! A reader joins with one entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`), `make fuzz` runs
-//! on until something is found.
+//! A reader joins with one entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`), `make fuzz`
+//! runs on until something is found.
 
 pub mod memory;
 mod mutate;

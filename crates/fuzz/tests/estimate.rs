@@ -30,9 +30,9 @@ fn example(name: &str, changes: &[(&str, &str)]) -> String {
 
 fn star(hosts: u32, traffic: &str, window: &str) -> String {
     format!(
-        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = {hosts}, link = \"10 Gbps\", delay = \
-         \"1 us\" }}\nbuffer = {{ policy = \"lossy\", per_port = \"100 KB\" }}\n[[traffic]]\nname = \"t\"\nscheme = \
-         \"fixed-window\"\n{traffic}[measure]\nwindow = \"{window}\"\n"
+        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = {hosts}, link = \"10 \
+         Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"lossy\", per_port = \"100 KB\" }}\n[[traffic]]\nname = \
+         \"t\"\nscheme = \"fixed-window\"\n{traffic}[measure]\nwindow = \"{window}\"\n"
     )
 }
 

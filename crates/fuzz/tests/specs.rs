@@ -2,8 +2,8 @@
 
 use fanin_fuzz::specs::{Case, End, Folder, check, corpus, run};
 
-/// Specs to break: 20 for each random case of other tests, which makes 10,000 of the 500 in `make test`. A thousand take
-/// some seconds.
+/// Specs to break: 20 for each random case of other tests, which makes 10,000 of the 500 in `make test`. A thousand
+/// take some seconds.
 fn cases() -> u64 {
     20 * std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(32)
 }
@@ -91,8 +91,8 @@ fn every_beginning_of_a_spec_is_read_or_refused_in_lines() {
 /// A spec of this topology and traffic, with 1 ms to measure.
 fn spec(topology: &str, traffic: &str) -> String {
     format!(
-        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ {topology}, link = \"10 Gbps\", delay = \"1 us\" }}\nbuffer = \
-         {{ policy = \"lossless\", per_port = \"1 MB\" }}\n{traffic}[measure]\nwindow = \"1 ms\"\n"
+        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ {topology}, link = \"10 Gbps\", delay = \"1 us\" \
+         }}\nbuffer = {{ policy = \"lossless\", per_port = \"1 MB\" }}\n{traffic}[measure]\nwindow = \"1 ms\"\n"
     )
 }
 

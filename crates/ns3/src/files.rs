@@ -5,8 +5,8 @@ use crate::network::{Kind, Network, Packet};
 use crate::results::{Finished, Lengths, Pause, Record, Seen};
 use fanin_formats::hpcc::{Fct, Pfc, QlenDump, QlenPort, trace};
 
-/// A finished flow as a line of the FCT file. The completion time alone is whole-number arithmetic: a base round trip, and
-/// payload with 48 bytes of headers a packet on the narrowest link, in 32 bits.
+/// A finished flow as a line of the FCT file. The completion time alone is whole-number arithmetic: a base round trip,
+/// and payload with 48 bytes of headers a packet on the narrowest link, in 32 bits.
 pub fn fct(f: &Finished, payload: u32) -> Fct {
     let bytes = f.bytes as u32;
     let packets = (bytes.saturating_sub(1)).checked_div(payload).unwrap_or(0) + 1;

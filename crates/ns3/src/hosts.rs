@@ -90,7 +90,8 @@ impl Flow {
 }
 
 impl Network {
-    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the next.
+    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the
+    /// next.
     pub(crate) fn read_flows(&mut self) {
         let now = self.events.now();
         while let Some(flow) = self.file.get(self.read).copied()
@@ -155,7 +156,7 @@ impl Network {
             nic_rate: Rate::from_bps(line),
             base_rtt: Time::from_ns(round_trip),
             payload: self.config.payload,
-            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
             network_bdp: window,
             network_rtt: Time::from_ns(round_trip),
         };
@@ -273,7 +274,7 @@ impl Network {
             kind: Kind::Data,
             ce: false,
             queue: f.pg,
-            size: payload + LOWER_HEADERS + UPPER_HEADERS + self.extra,
+            size: payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
             seq: f.next as u32,
             flow,
             payload,
@@ -336,7 +337,7 @@ impl Network {
         let Some(kind) = kind else { return };
         let ack = Packet {
             kind,
-            size: (LOWER_HEADERS + ACK_FIELDS + self.extra).max(LEAST_ACK),
+            size: (LOWER_HEADERS + ACK_FIELDS + self.overhead).max(LEAST_ACK),
             seq: f.expected,
             payload: 0,
             came_by: 0,
@@ -384,7 +385,7 @@ impl Network {
             recovering: false,
             ecn_echo: packet.ce,
             rtt: Time::from_ns(now - packet.sent_at),
-            share: 0,
+            cc_feedback: 0,
             telemetry: telemetry.as_ref(),
         };
         // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.
@@ -446,7 +447,8 @@ impl Network {
         self.apply(flow, &control);
     }
 
-    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of flows.
+    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of
+    /// flows.
     pub(crate) fn redistribute(&mut self) {
         for nic in &mut self.nics {
             nic.flows.clear();

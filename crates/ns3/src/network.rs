@@ -124,7 +124,7 @@ pub struct Network {
     pub(crate) moved: Vec<Order>,
     pub(crate) scheme: Instance,
     /// Bytes that the scheme's header adds.
-    pub(crate) extra: u32,
+    pub(crate) overhead: u32,
     pub(crate) stamps: bool,
     pub(crate) largest: (u64, u64),
     decisions: Decisions,
@@ -215,7 +215,7 @@ impl Network {
             events.push(2_000_000_000 + us * 1000, Event::LinkDown);
         }
         let stop = time::seconds(config.stop);
-        let extra = settings.extra();
+        let overhead = settings.header_overhead();
         let switches = mmus.len();
         let ports = wiring.of_node.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let lengths = QueueLengths::new(config.qlen_start, config.qlen_end, stop, switches, ports);
@@ -239,8 +239,8 @@ impl Network {
             ports: BTreeMap::new(),
             moved: vec![Order::default(); if config_moves { nodes } else { 0 }],
             scheme: settings.build(),
-            extra: extra.data as u32,
-            stamps: extra.telemetry,
+            overhead: overhead.data as u32,
+            stamps: overhead.telemetry,
             largest,
             decisions: Decisions::new(first_draw),
             sources,
@@ -456,8 +456,8 @@ impl Network {
         self.transmit(device, ix);
     }
 
-    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on, and
-    /// writes telemetry.
+    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on,
+    /// and writes telemetry.
     fn leaves_switch(&mut self, device: u32, queue: usize, ix: u32) {
         let d = device as usize;
         let node = self.wiring.devices[d].node;

@@ -1,9 +1,9 @@
-//! The order in which that simulator walks over a host's flows when it moves them to other devices: that of a hash map of
-//! the C++ library it was built with.
+//! The order in which that simulator walks over a host's flows when it moves them to other devices: that of a hash map
+//! of the C++ library it was built with.
 //!
-//! Elements hang in one list; a bucket points at the element before its first one. A new element goes to the front of its
-//! bucket, or of the whole list if the bucket is empty. More elements than buckets make it grow to the next prime of a
-//! table, at least twice as many, and every element is put in again in the order of the list.
+//! Elements hang in one list; a bucket points at the element before its first one. A new element goes to the front of
+//! its bucket, or of the whole list if the bucket is empty. More elements than buckets make it grow to the next prime
+//! of a table, at least twice as many, and every element is put in again in the order of the list.
 
 /// Bucket counts it grows through, from the library's table of primes.
 const PRIMES: [u64; 18] = [
@@ -64,8 +64,8 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Insertions and removals of keys as hosts have them, and what the library's map made of them (g++ 12.2): after each 50
-    /// steps its size and an FNV-1a over its keys in order.
+    /// Insertions and removals of keys as hosts have them, and what the library's map made of them (g++ 12.2): after
+    /// each 50 steps its size and an FNV-1a over its keys in order.
     #[test]
     fn the_order_is_that_of_the_library() {
         let mut seed = 12345u64;

@@ -148,9 +148,9 @@ const SAMPLE: u64 = 100;
 /// Samples are written out at multiples of this, ns.
 const DUMP: u64 = 100_000_000;
 
-/// How long each queue was how long. That simulator looks at all queues every 100 ns. Here the look is an event too, for its
-/// place among those of its nanosecond, but a queue's samples are counted when it changes, and there are no looks at all
-/// when nothing would be written.
+/// How long each queue was how long. That simulator looks at all queues every 100 ns. Here the look is an event too,
+/// for its place among those of its nanosecond, but a queue's samples are counted when it changes, and there are no
+/// looks at all when nothing would be written.
 pub(crate) struct QueueLengths {
     start: u64,
     /// The last look: the first one that is not before the configuration's end.
@@ -195,7 +195,8 @@ impl QueueLengths {
         }
     }
 
-    /// A look, and when the next one is, if there is one: where nothing else will happen, the next one that is written out.
+    /// A look, and when the next one is, if there is one: where nothing else will happen, the next one that is written
+    /// out.
     pub fn look(
         &mut self,
         now: u64,

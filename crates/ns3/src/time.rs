@@ -1,7 +1,7 @@
 //! That simulator's clock: whole nanoseconds, every duration truncated by itself.
 
-/// Seconds as whole nanoseconds: the whole seconds exactly, the fraction through a fixed-point number of 64 fraction bits
-/// and then truncated, so that a fraction which is a whole number of nanoseconds mostly comes out one short.
+/// Seconds as whole nanoseconds: the whole seconds exactly, the fraction through a fixed-point number of 64 fraction
+/// bits and then truncated, so that a fraction which is a whole number of nanoseconds mostly comes out one short.
 pub fn seconds(s: f64) -> u64 {
     let whole = s as u64;
     let fixed = ((s - whole as f64) * 18_446_744_073_709_551_616.0) as u64;

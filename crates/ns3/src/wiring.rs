@@ -104,8 +104,8 @@ impl Wiring {
         wiring
     }
 
-    /// Takes the link between two nodes down and finds all ways again. Returns its devices, or nothing when there is none
-    /// that is up.
+    /// Takes the link between two nodes down and finds all ways again. Returns its devices, or nothing when there is
+    /// none that is up.
     pub fn take_down(&mut self, a: u32, b: u32) -> Option<(u32, u32)> {
         let (_, device) = *self.neighbours[a as usize].iter().find(|(node, _)| *node == b)?;
         let peer = self.devices[device as usize].peer;

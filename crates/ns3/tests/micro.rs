@@ -1,5 +1,5 @@
-//! The micro cases, to the nanosecond and the byte: one sender of 1 MB, two of 5 MB and sixteen of 500 KB under all control
-//! laws, against what that simulator made of them.
+//! The micro cases, to the nanosecond and the byte: one sender of 1 MB, two of 5 MB and sixteen of 500 KB under all
+//! control laws, against what that simulator made of them.
 
 mod common;
 
@@ -56,8 +56,8 @@ fn dctcp() {
     cases("dctcp");
 }
 
-/// Queue lengths, sampled every 100 ns and written out at 2.1 s, against what packets that join and leave say. Where a packet
-/// moves in the very nanosecond of a sample, either may come first.
+/// Queue lengths, sampled every 100 ns and written out at 2.1 s, against what packets that join and leave say. Where a
+/// packet moves in the very nanosecond of a sample, either may come first.
 #[test]
 fn queue_lengths_are_those_that_packets_make() {
     use fanin_ns3::results::Seen;
@@ -96,8 +96,8 @@ fn queue_lengths_are_those_that_packets_make() {
     assert!(off <= 2 * ties && ties < 200 && counts.len() > 800, "{off} off, {ties} ties, {} KB", counts.len());
 }
 
-/// With `L2_BACK_TO_ZERO` a sender takes acknowledgements down to whole chunks, but its control law sees the number that the
-/// ACK itself carries: with one chunk for all, nothing is acknowledged until the end, and HPCC still acts.
+/// With `L2_BACK_TO_ZERO` a sender takes acknowledgements down to whole chunks, but its control law sees the number
+/// that the ACK itself carries: with one chunk for all, nothing is acknowledged until the end, and HPCC still acts.
 #[test]
 fn the_law_sees_an_acks_own_number() {
     let config = fanin_formats::hpcc::Config {

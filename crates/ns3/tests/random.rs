@@ -1,5 +1,5 @@
-//! Any small network with any flows runs to an end: nothing is lost but by a cause that is counted, nothing is counted twice,
-//! and the same comes out again however the run is cut into steps.
+//! Any small network with any flows runs to an end: nothing is lost but by a cause that is counted, nothing is counted
+//! twice, and the same comes out again however the run is cut into steps.
 
 mod common;
 
@@ -118,8 +118,8 @@ proptest! {
             let under_way = l.rate * l.delay / 8_000_000_000;
             under_way > 3 * (case.config.payload as u64 + 90) + 43
         });
-        // ACKs with priority leave a host whatever is paused there, but switches count them with the data of their class: a host
-        // that does nothing but acknowledge can overfill the headroom by them alone.
+        // ACKs with priority leave a host whatever is paused there, but switches count them with the data of their
+        // class: a host that does nothing but acknowledge can overfill the headroom by them alone.
         let full = network.drops().any(|(why, count)| why == Drop::Full && count > 0);
         let overfilled = full && case.config.ack_high_prio;
         let safe =
@@ -128,8 +128,8 @@ proptest! {
             prop_assert!(flow.delivered() <= flow.size);
             prop_assert!(!flow.finished || (flow.delivered() == flow.size && flow.arrived_at <= flow.done_at));
             if flow.finished {
-                // No faster than its full packets one after the other on its own link, by that simulator's clock: 250 bytes take 4 ns
-                // at 400 Gb/s where they should take 5.
+                // No faster than its full packets one after the other on its own link, by that simulator's clock: 250
+                // bytes take 4 ns at 400 Gb/s where they should take 5.
                 let full = flow.size / case.config.payload as u64;
                 let each = transmission(case.config.payload + HEADERS, case.topology.links[0].rate);
                 prop_assert!(flow.done_at - flow.start >= full * each);

@@ -1,4 +1,5 @@
-//! Runs one case of the benchmark and prints it as JSON: `case ID [SCALE] [THREADS]`. For profilers, without Python around it.
+//! Runs one case of the benchmark and prints it as JSON: `case ID [SCALE] [THREADS]`. For profilers, without Python
+//! around it.
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

@@ -67,7 +67,7 @@ impl FlowTable {
         let batches = reader.collect::<Result<_, _>>().map_err(|error| {
             PyValueError::new_err(match empty[..] {
                 [] => format!("flows: {error}"),
-                _ => format!("flows: no value at all is in {}; leave that out of the table", empty.join(", ")),
+                _ => format!("flows: {} has no values; leave it out of the table", empty.join(", ")),
             })
         })?;
         Ok(Self { schema, batches })
@@ -96,7 +96,9 @@ impl FlowTable {
             for row in 0..batch.num_rows() {
                 let us = start[row];
                 if !(0.0..=1e12).contains(&us) {
-                    return Err(PyValueError::new_err(format!("flows.start_us: {us} is no time from 0 to 10^12 us")));
+                    return Err(PyValueError::new_err(format!(
+                        "flows.start_us: {us} is not a time from 0 to 10^12 us"
+                    )));
                 }
                 flows.push(ListedFlow {
                     src: src[row],

@@ -1,5 +1,5 @@
-//! What every column of every table means, said once: the tables carry it, the `README.md` of a run's folder shows it, and
-//! so does the documentation.
+//! The meaning of every column of every table, defined once: tables carry it in their metadata, and the `README.md` of
+//! a run's folder and the documentation are generated from it.
 
 use crate::{Manifest, Summary, fields};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ pub struct Column {
     pub name: &'static str,
     /// The unit of its values; empty where they have none.
     pub unit: &'static str,
-    /// What a value says.
+    /// Meaning of its values.
     pub meaning: &'static str,
 }
 
@@ -46,67 +46,63 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 pub static TABLES: [Table; 9] = [
     Table {
         name: "flows",
-        meaning: "One row per message, in the order of their numbers.",
+        meaning: "One row per message, in the order of message numbers.",
         columns: &[
-            column("flow_id", "", "Number of the message: its row, from 0."),
+            column("flow_id", "", "Number of the message, which is its row, from 0."),
             column("traffic", "", "Its traffic in the spec."),
             column("scheme", "", "The scheme of that traffic."),
             column(
                 "number",
                 "",
-                "Which message of its traffic it is, from 0 in the order of their start, those counted that were never posted: \
-                 \"queries:17\" of a spec is number 17 of queries.",
+                "Number of the message within its traffic, from 0 in the order of start times, including messages that \
+                 were never posted: \"queries:17\" in a spec is number 17 of queries.",
             ),
-            column("src", "", "Number of the host that sends it."),
-            column("dst", "", "Number of the host that receives it."),
-            column("src_name", "", "Name of the host that sends it."),
-            column("dst_name", "", "Name of the host that receives it."),
-            column("bytes", "B", "Payload that was asked for; 2^60 for a message without end."),
-            column("start_ps", "ps", "When it was posted."),
+            column("src", "", "Number of the sending host."),
+            column("dst", "", "Number of the receiving host."),
+            column("src_name", "", "Name of the sending host."),
+            column("dst_name", "", "Name of the receiving host."),
+            column("bytes", "B", "Payload of the message; 2^60 for a message without end."),
+            column("start_ps", "ps", "Time at which it was posted."),
             column(
                 "completion_ps",
                 "ps",
-                "From its post to its last byte at the receiver; null for one that did not get so far.",
+                "From the post to the arrival of the last byte at the receiver; null if unfinished.",
             ),
             column(
                 "acked_ps",
                 "ps",
-                "From its post until its sender knew that all had arrived; null for one that did not get so far.",
+                "From the post until the sender knows that all bytes arrived; null if unfinished.",
             ),
             column(
                 "ideal_ps",
                 "ps",
-                "The completion time that its slowdown is a multiple of: that of the same message alone on the same way with the \
-                 network's headers, the same under every scheme, or what `slowdown_ideal` in summary.json says; null for a \
-                 message without end.",
+                "The ideal completion time, by which its slowdown is computed: that of the same message alone on \
+                 the same path with the network's headers, the same under every scheme, or the ideal that \
+                 `slowdown_ideal` in summary.json names; null for a message without end.",
             ),
-            column("slowdown", "", "`completion_ps` / `ideal_ps`; null where one of them is."),
+            column("slowdown", "", "`completion_ps` / `ideal_ps`; null if either is null."),
             column("delivered_bytes", "B", "Payload that arrived in order."),
             column(
                 "group",
                 "",
-                "The incast, query, round or collective that it is part of, within its traffic; null for none.",
+                "The incast, query, round or collective that it belongs to, within its traffic; null for none.",
             ),
-            column("hops", "links", "Links of its shortest way."),
-            column("links", "links", "Links that its first packet crossed; 0 before that arrived, and over TCP."),
-            column("deflections", "", "Most deflections that one of its packets took."),
+            column("hops", "links", "Links on its shortest path."),
+            column("links", "links", "Links that its first packet crossed; 0 if that has not arrived, and over TCP."),
+            column("deflections", "", "Largest number of deflections of any of its packets."),
             column(
                 "attempts",
                 "",
-                "How often it set out: 1, and 1 more for each loss that was repaired by sending again from there; 0 over TCP \
-                 and before it began.",
+                "Transmission attempts: 1, plus 1 for each loss that was repaired by retransmission from there on; \
+                 0 over TCP and before it began.",
             ),
-            column("packets_sent", "packets", "Data packets that its sender sent, those sent again included."),
-            column("packets_resent", "packets", "Of these, packets sent again."),
+            column("packets_sent", "packets", "Data packets sent, retransmissions included."),
+            column("packets_resent", "packets", "Of these, retransmissions."),
             column("timeouts", "", "Retransmission timeouts while it was the message being sent."),
             column("packets_marked", "packets", "Data packets that arrived with a congestion mark."),
-            column("reordered", "packets", "Data packets that arrived behind a later one of the same attempt."),
+            column("reordered", "packets", "Data packets that arrived after a later one of the same attempt."),
             column("packets_arrived", "packets", "Data packets that arrived."),
-            column(
-                "request",
-                "",
-                "Whether it asks for an answer. A request is never `measured`: its answer is what somebody waits for.",
-            ),
+            column("request", "", "Whether it is a request. Requests are never `measured`: only their answers count."),
             column(
                 "measured",
                 "",
@@ -116,104 +112,95 @@ pub static TABLES: [Table; 9] = [
     },
     Table {
         name: "ports",
-        meaning: "One row per port, which is one direction of a link: that of `from` towards `to`. In the order of the links.",
+        meaning: "One row per port, in the order of the links. A port is one direction of a link, from `from` to \
+            `to`.",
         columns: &[
             column(
                 "port",
                 "",
-                "Its name: \"tor0>h3\" leads from tor0 to h3. Further links between the same two end in \"#2\", \"#3\" and so on.",
+                "Its name: \"tor0>h3\" is the port of tor0 towards h3. Further links between the same two nodes end \
+                 in \"#2\", \"#3\" and so on.",
             ),
-            column("from", "", "The node that sends."),
-            column("to", "", "The node that receives."),
+            column("from", "", "The sending node."),
+            column("to", "", "The receiving node."),
             column(
                 "tier",
                 "",
-                "Where it lies, by the links from a switch to its nearest host (1 is a tor, 2 an agg, then level-3 and so on) and \
-                 named after its lower end: host-uplink and last-hop (towards the host), tor-uplink and tor-downlink (between tor \
-                 and agg), agg-uplink and agg-downlink; tor-across and the like between equals.",
+                "Its tier, by the distance of the link's lower end from the nearest host (1 is a tor, 2 an agg, \
+                 then level-3 and so on): host-uplink and last-hop (towards the host), tor-uplink and tor-downlink \
+                 (between tor and agg), agg-uplink and agg-downlink; tor-across and the like between switches of \
+                 one level.",
             ),
             column("rate_bps", "b/s", "Rate of the link."),
             column("delay_ps", "ps", "Propagation delay of the link."),
             column("packets", "packets", "Packets sent, ACKs and control included."),
-            column("bytes", "B", "Bytes of these on the wire; a packet counts from its first bit on."),
+            column("bytes", "B", "Bytes of these on the wire; a packet counts when its transmission starts."),
             column(
                 "utilisation",
                 "",
-                "Bytes on the wire in the measured window as a share of what the link could send in it; null for a run that \
-                 stopped before it.",
+                "Bytes on the wire in the measured window as a share of the link's capacity in it; null if the run \
+                 stopped before the window.",
             ),
-            column("marked_packets", "packets", "Packets that its queues marked."),
-            column(
-                "dropped_packets",
-                "packets",
-                "Packets that wanted to leave here and were dropped, or were lost on the link.",
-            ),
-            column("peak_queue_bytes", "B", "Most data bytes that ever waited here."),
-            column("paused_ps", "ps", "How long PFC paused it, in sum over its classes."),
-            column("pauses", "", "PAUSE frames that paused it."),
+            column("marked_packets", "packets", "Packets marked by its queues."),
+            column("dropped_packets", "packets", "Packets dropped at this port or lost on its link."),
+            column("peak_queue_bytes", "B", "Largest number of data bytes queued."),
+            column("paused_ps", "ps", "Time paused by PFC, summed over its classes."),
+            column("pauses", "", "PAUSE frames that took effect on it."),
         ],
     },
     Table {
         name: "classes",
-        meaning: "One row per port and class, port by port. What a port counts by class is the sum of its rows; the peaks of its \
-                  classes need not have come at the same time.",
+        meaning: "One row per port and class, port by port. Counters of a port are the sums over its classes; the \
+            peaks of classes need not coincide in time.",
         columns: &[
             column("port", "", "Name of the port."),
-            column("class", "", "Number of the class; 0 is control and comes first."),
+            column("class", "", "Number of the class; 0 is control, which has strict priority."),
             column("class_name", "", "Its name in the spec."),
             column("lossless", "", "Whether PFC protects it from loss."),
-            column("marked_packets", "packets", "Packets that its queue marked."),
-            column(
-                "dropped_packets",
-                "packets",
-                "Packets that wanted to leave here and were dropped, or were lost on the link.",
-            ),
-            column("peak_queue_bytes", "B", "Most bytes that ever waited in its queue."),
-            column("paused_ps", "ps", "How long PFC paused it."),
-            column("pauses", "", "PAUSE frames that paused it."),
+            column("marked_packets", "packets", "Packets marked by its queue."),
+            column("dropped_packets", "packets", "Packets dropped at this port or lost on its link."),
+            column("peak_queue_bytes", "B", "Largest number of bytes queued."),
+            column("paused_ps", "ps", "Time paused by PFC."),
+            column("pauses", "", "PAUSE frames that took effect on it."),
         ],
     },
     Table {
         name: "series",
-        meaning: "One row per sample of a queue that `measure.series` asks for, in order of time. A sample sees what was before \
-                  anything happens at its instant. Empty queues are left out unless `zeros` is set.",
+        meaning: "One row per sample of a queue in `measure.series`, in order of time. A sample is taken before all \
+            events of its instant. Empty queues are left out unless `zeros` is set.",
         columns: &[
             column("time_ps", "ps", "When."),
             column("port", "", "Name of the port."),
-            column("queue_bytes", "B", "Data bytes that wait there, all classes."),
+            column("queue_bytes", "B", "Data bytes queued, all classes."),
         ],
     },
     Table {
         name: "histograms",
-        meaning: "One row per bin of how often a sampled quantity was how large; bins that were never seen are left out.",
+        meaning: "One row per bin of the histogram of a sampled quantity; empty bins are left out.",
         columns: &[
             column("what", "", "The quantity: \"queue\"."),
-            column("where", "", "The place as the spec has it: a kind of ports, or names."),
+            column("where", "", "The `where` of the spec: a kind of ports, or names."),
             column("lower_bytes", "B", "Smallest value in the bin."),
             column("upper_bytes", "B", "Smallest value above the bin."),
-            column("count", "", "How many samples."),
+            column("count", "", "Number of samples."),
         ],
     },
     Table {
         name: "events",
-        meaning: "One row per drop, pause and warning that was kept: the first ones of each kind. How many more there were is in \
-                  the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.warning`) and in summary.json \
-                  (`events_left_out`).",
+        meaning: "One row per recorded drop, pause and warning: the first ones of each kind. The number of further \
+            ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.warning`) and in \
+            summary.json (`events_left_out`).",
         columns: &[
             column("time_ps", "ps", "When."),
             column("kind", "", "\"drop\", \"pause\" or \"warning\"."),
             column("where", "", "The port, or \"spec\" or \"run\"."),
-            column(
-                "detail",
-                "",
-                "What happened: why it was dropped, which class was paused, what a reader should know.",
-            ),
+            column("detail", "", "Cause of the drop, class that was paused, or text of the warning."),
         ],
     },
     Table {
         name: "watch",
-        meaning: "One row per value that `measure.series` asks for beside queues, in order of time. A sample sees what was before \
-                  anything happens at its instant.",
+        meaning: "One row per value of `measure.series` other than queues, in order of time. A sample is taken \
+            before all events of its instant.",
         columns: &[
             column("time_ps", "ps", "When."),
             column("what", "", "The quantity: \"flow\", \"receiver\", \"switch\", \"port\" or \"traffic\"."),
@@ -221,70 +208,67 @@ pub static TABLES: [Table; 9] = [
             column(
                 "traffic",
                 "",
-                "The traffic whose scheme shows it; null for a port. Traffics of one scheme and set of parameters show the same \
-                 receivers and switches.",
+                "The traffic of the scheme; null for a port. Traffics with the same scheme and parameters have the \
+                 same values at receivers and switches.",
             ),
             column(
                 "name",
                 "",
-                "What the value is called, with its unit. Of a flow: `delivered_bytes` (payload that arrived in order so far), \
-                 and while it sends `window_bytes`, `rate_bps` and what its scheme shows. Of a port: `sent_bytes` (all bytes so \
-                 far; a packet counts from its first bit on) and `paused_us` (time paused by PFC so far, in sum over classes). \
-                 Of a traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not yet there whole; \
-                 messages without end stay open).",
+                "Name of the value, with its unit. Of a flow: `delivered_bytes` (payload that arrived in order so \
+                 far), and while it sends `window_bytes`, `rate_bps` and values of its scheme. Of a port: \
+                 `sent_bytes` (all bytes so far; a packet counts when its transmission starts) and `paused_us` \
+                 (time paused by PFC so far, summed over classes). Of a traffic: `delivered_bytes` (over all its \
+                 messages) and `open_messages` (posted and not completely arrived; messages without end stay open).",
             ),
-            column("value", "", "The value, in the unit that its name tells."),
+            column("value", "", "The value, in the unit of its name."),
         ],
     },
     Table {
         name: "hops",
-        meaning: "One row per packet and node of the messages that `measure.trace` names, in order of time: the host that sends it, \
-                  each switch, and the host that receives it.",
+        meaning: "One row per packet and node for the messages in `measure.trace`, in order of time: the sending \
+            host, each switch, and the receiving host.",
         columns: &[
             column(
                 "time_ps",
                 "ps",
-                "When its last bit arrived at the node; at the host that sends it, when its first bit left.",
+                "Time at which its last bit arrived at the node; at the sending host, at which its first bit was \
+                 sent.",
             ),
             column("flow_id", "", "The message's row in `flows`."),
             column("message", "", "Its name in the spec: \"queries:17\"."),
             column(
                 "seq_bytes",
                 "B",
-                "Offset of the packet in its message, or in its connection where that carries several.",
+                "Offset of the packet in its message, or in its connection if that carries several messages.",
             ),
-            column("attempt", "", "Which attempt of the message it belongs to, from 0."),
-            column("wire_bytes", "B", "The packet's whole size."),
+            column("attempt", "", "Attempt of the message that it belongs to, from 0."),
+            column("wire_bytes", "B", "Size of the packet on the wire."),
             column("node", "", "The node."),
-            column("port", "", "The port that it leaves by; null at the host that receives it."),
-            column(
-                "queued_bytes",
-                "B",
-                "What waited ahead of it there, in its lane; 0 where it leaves or arrives at a host.",
-            ),
-            column("tokens", "", "Deflections left to it when it leaves."),
-            column("lane", "", "The lane that it leaves in."),
-            column("deflections", "", "Deflections so far, this node's included."),
+            column("port", "", "Its egress port; null at the receiving host."),
+            column("queued_bytes", "B", "Bytes ahead of it in its lane of the egress queue; 0 at hosts."),
+            column("tokens", "", "Deflections that it may still take after this node."),
+            column("lane", "", "Its lane at the egress port."),
+            column("deflections", "", "Deflections so far, this node included."),
         ],
     },
     Table {
         name: "host_waits",
-        meaning: "One row per stretch of time in which a message that `measure.trace` names waited at the host that sends it, \
-                  message by message, in order of time. Between them it was sending; they end when it is acknowledged.",
+        meaning: "One row per waiting period of a message in `measure.trace` at its sending host, message by \
+            message, in order of time, until it is acknowledged. In between, the message was being sent.",
         columns: &[
             column("flow_id", "", "The message's row in `flows`."),
             column("message", "", "Its name in the spec: \"queries:17\"."),
             column(
                 "cause",
                 "",
-                "What it waited for. Where several hold at once, the first of these: \"overhead\" (of its host), \"handshake\" \
-                 (its TCP connection was not open yet), \"earlier\" (earlier messages of its connection), \"acks\" (all of it had \
-                 been sent), \"link\" (its host's link was down), \"pfc\" (the port was paused), \"window\" (it was full: that of \
-                 the congestion control, or the receiver's), \"pacing\" (the rate of its scheme), \"nic\" (the port sent packets of \
-                 other messages, or control).",
+                "Cause of the wait. If several apply at once, the first of these: \"overhead\" (of its host), \
+                 \"handshake\" (its TCP connection was not open yet), \"earlier\" (earlier messages of its \
+                 connection), \"acks\" (all of it had been sent), \"link\" (its host's link was down), \"pfc\" (the \
+                 port was paused), \"window\" (the congestion window or the receiver's window was full), \"pacing\" \
+                 (the rate of its scheme), \"nic\" (the port sent packets of other messages, or control).",
             ),
-            column("begin_ps", "ps", "From when ..."),
-            column("end_ps", "ps", "... until when."),
+            column("begin_ps", "ps", "Begin of the wait."),
+            column("end_ps", "ps", "End of the wait."),
         ],
     },
 ];
@@ -292,16 +276,16 @@ pub static TABLES: [Table; 9] = [
 /// Files of a run's folder beside its tables, and what they are.
 pub static FILES: [(&str, &str); 11] = [
     ("spec.resolved.toml", "The spec that ran, with every default."),
-    ("summary.json", "The run in numbers; its fields are below."),
-    ("manifest.json", "How the run was made, and how fast; its fields are below."),
-    ("README.md", "What is in the folder."),
-    ("INCOMPLETE", "Only in a run that was stopped before its end: when that was."),
-    ("capture.pcapng", "Packets on links, for Wireshark, where `measure.capture` asks for it."),
-    ("trace.perfetto-trace", "Messages, queues and pauses, for ui.perfetto.dev, where `measure.perfetto` asks for it."),
-    ("fct.txt", "Of a run of the ns-3 HPCC simulator's files: the flows' completion times, as its scripts read them."),
-    ("pfc.txt", "The same of PAUSE frames."),
-    ("qlen.txt", "The same of queue lengths."),
-    ("trace.tr", "The same of packets at the nodes that its trace file names."),
+    ("summary.json", "Summary of the run; its fields are below."),
+    ("manifest.json", "Metadata and speed of the run; its fields are below."),
+    ("README.md", "Description of the folder."),
+    ("INCOMPLETE", "Only if the run was stopped before its end: the time at which it stopped."),
+    ("capture.pcapng", "Packets on links, for Wireshark, if `measure.capture` is set."),
+    ("trace.perfetto-trace", "Messages, queues and pauses, for ui.perfetto.dev, if `measure.perfetto` is set."),
+    ("fct.txt", "Flow completion times in the format of the ns-3 HPCC simulator, for runs of its files."),
+    ("pfc.txt", "PAUSE frames, likewise."),
+    ("qlen.txt", "Queue lengths, likewise."),
+    ("trace.tr", "Packets at the nodes of its trace file, likewise."),
 ];
 
 /// The tables with their columns, and the fields of `summary.json` and `manifest.json`, as sections of a Markdown page.
@@ -316,8 +300,8 @@ pub fn markdown() -> String {
         }
     }
     let files = [
-        ("summary.json", "The run in numbers.", fields::of::<Summary>()),
-        ("manifest.json", "How the run was made, and how fast.", fields::of::<Manifest>()),
+        ("summary.json", "Summary of the run.", fields::of::<Summary>()),
+        ("manifest.json", "Metadata and speed of the run.", fields::of::<Manifest>()),
     ];
     for (file, meaning, fields) in files {
         let _ = write!(text, "\n## {file}\n\n{meaning} `[]` stands for each entry of a list.\n\n");

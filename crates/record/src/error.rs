@@ -14,21 +14,21 @@ pub enum RecordError {
     NotARunFolder(PathBuf),
     /// A file operation failed.
     Io {
-        /// What was being done: "write", "rename".
+        /// The operation: "write", "rename".
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// The columns of a table do not fit together.
     Table {
-        /// Which table.
+        /// The table.
         table: &'static str,
-        /// Why.
+        /// The cause.
         source: ArrowError,
     },
-    /// The parts of a run do not fit together, such as a flow of a traffic that is not there.
+    /// The pieces of a run are inconsistent, such as a flow of a traffic that does not exist.
     Inconsistent(String),
 }
 
@@ -37,7 +37,7 @@ impl RecordError {
         Self::Io { doing, path: path.to_path_buf(), source }
     }
 
-    /// The same with a file in the folder `from` named as one in the folder `to`.
+    /// The same error for a file in the folder `from`, named as a file in the folder `to`.
     pub(crate) fn moved(self, from: &Path, to: &Path) -> Self {
         match self {
             Self::Io { doing, path, source } => {
@@ -57,7 +57,8 @@ impl fmt::Display for RecordError {
             }
             Self::NotARunFolder(path) => write!(
                 f,
-                "{} exists and is not a run folder (it has no manifest.json), so it is not overwritten; give another place",
+                "{} exists and is not a run folder (it has no manifest.json), so it is not overwritten; give another \
+                 place",
                 path.display()
             ),
             Self::Io { doing, path, source } => {

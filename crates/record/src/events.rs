@@ -1,4 +1,4 @@
-//! Things worth a line of their own: drops, pauses, warnings.
+//! Drops, pauses and warnings with their times.
 
 use fanin_units::Time;
 
@@ -10,7 +10,7 @@ pub enum EventKind {
     Drop,
     /// A port was paused.
     Pause,
-    /// Something a reader of the results should know.
+    /// A warning about the results.
     Warning,
 }
 
@@ -41,8 +41,8 @@ pub struct Event {
     pub detail: String,
 }
 
-/// The first events of each kind, and how many more there were. A bound per kind, so that a storm of pauses cannot hide
-/// the one drop.
+/// The first events of each kind, and the number of further ones. The bound is per kind, so that a storm of pauses
+/// cannot displace the one drop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventLog {
     limit: usize,
@@ -56,8 +56,8 @@ impl EventLog {
         Self { limit, kept: Vec::new(), seen: [0; EventKind::ALL.len()] }
     }
 
-    /// Whether another event of this kind would be kept; where not, count it with [`EventLog::leave_out`] and save
-    /// the work of describing it.
+    /// Whether another event of this kind would be kept; otherwise count it with [`EventLog::leave_out`] and save the
+    /// work of describing it.
     pub fn has_room(&self, kind: EventKind) -> bool {
         self.seen[kind as usize] < self.limit as u64
     }
@@ -72,7 +72,7 @@ impl EventLog {
         }
     }
 
-    /// Counts an event without keeping it. Once one is left out, so are all later ones of its kind.
+    /// Counts an event without keeping it. After the first one, all later ones of its kind are left out as well.
     pub fn leave_out(&mut self, kind: EventKind) {
         let seen = &mut self.seen[kind as usize];
         *seen = (*seen).max(self.limit as u64) + 1;

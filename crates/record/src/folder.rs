@@ -1,4 +1,4 @@
-//! A run's folder on disk: there whole, or not there at all.
+//! A run's folder on disk, written completely or not at all.
 
 use crate::readme::{incomplete, readme};
 use crate::{Manifest, RecordError, Run, Spool, Summary, tables};
@@ -10,31 +10,31 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The file by which a folder is known as that of a run.
+/// The file that identifies a folder as a run's.
 const MANIFEST: &str = "manifest.json";
 
-/// What goes into the folder.
+/// Content of the folder.
 #[derive(Clone, Copy)]
 pub struct RunFiles<'a> {
     /// The resolved spec, as TOML: `spec.resolved.toml`.
     pub spec_toml: &'a str,
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
-    /// The run itself: `flows.arrow` and so on for [`tables::ALL`], each an Arrow IPC file (Feather V2); and the files that it
-    /// wrote meanwhile.
+    /// The run itself: `flows.arrow` and so on for [`tables::ALL`], each an Arrow IPC file (Feather V2); and the files
+    /// that it wrote while it ran.
     pub run: &'a Run,
-    /// The numbers: `summary.json`.
+    /// The summary: `summary.json`.
     pub summary: &'a Summary,
 }
 
-/// Writes a run's folder, whole or not at all: everything goes into a hidden folder beside the target first, is
-/// brought to disk, and is then renamed. Folders above the target are made as needed. `README.md` says what is in it;
-/// `INCOMPLETE` is there when the run was stopped before its end.
+/// Writes a run's folder, completely or not at all: everything is written to a hidden folder next to the target,
+/// flushed to disk, and then renamed. Parent folders are created as needed. `README.md` describes the content;
+/// `INCOMPLETE` exists if the run was stopped before its end.
 ///
-/// With `overwrite` a run folder that is already there is replaced; anything else that is there never is.
+/// With `overwrite`, an existing run folder is replaced; anything else at the target is never replaced.
 ///
 /// # Errors
-/// When the target is there already or a file cannot be written. The target is then as it was before.
+/// If the target exists or a file cannot be written. The target is then unchanged.
 pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Result<(), RecordError> {
     write_whole(target, overwrite, |folder| {
         write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
@@ -66,7 +66,7 @@ fn write_file(
     result.map_err(|source| RecordError::io("write", path, source))
 }
 
-/// Brings what `write` writes to disk.
+/// Flushes the output of `write` to disk.
 fn write_through(
     file: File,
     write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
@@ -76,7 +76,7 @@ fn write_through(
     writer.into_inner().map_err(|e| e.into_error())?.sync_all()
 }
 
-/// Copies a file that the run has written already.
+/// Copies a file that the run has already written.
 fn copy(from: &Spool, to: &Path) -> Result<(), RecordError> {
     let mut source = File::open(from.path()).map_err(|source| RecordError::io("read", from.path(), source))?;
     write_file(to, |file| std::io::copy(&mut source, file).map(|_| ()))
@@ -128,13 +128,13 @@ struct Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.keep {
-            // Nothing to tell: the error that led here is the one to report.
+            // The error that led here is the one to report.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
 
-/// Lets `fill` write into a hidden folder beside `target` and renames that to `target`.
+/// Lets `fill` write into a hidden folder next to `target`, and renames it to `target`.
 fn write_whole(
     target: &Path,
     overwrite: bool,
@@ -148,10 +148,10 @@ fn write_whole(
     fs::create_dir_all(parent).map_err(|source| RecordError::io("make folder", parent, source))?;
     let mut scratch = Scratch { path: beside(parent, target, "new"), keep: false };
     fs::create_dir(&scratch.path).map_err(|source| RecordError::io("make folder", target, source))?;
-    // A file is named as it would have been called: the hidden folder is gone when somebody reads that.
+    // Errors name the final path, because the hidden folder no longer exists when they are read.
     let filled = fill(&scratch.path).and_then(|()| sync_folder(&scratch.path));
     filled.map_err(|error| error.moved(&scratch.path, target))?;
-    // Looked at again: another run may have ended there meanwhile.
+    // Checked again: another run may have ended there meanwhile.
     let replaces = check_free(target, overwrite)?;
     if replaces {
         let old = Scratch { path: beside(parent, target, "old"), keep: false };
@@ -169,7 +169,7 @@ fn write_whole(
     sync_folder(parent)
 }
 
-/// Whether there is a folder to replace; an error when something else is in the way.
+/// Whether there is a folder to replace; an error if anything else exists there.
 fn check_free(target: &Path, overwrite: bool) -> Result<bool, RecordError> {
     if target.file_name().is_none() {
         return Err(RecordError::NotARunFolder(target.to_path_buf()));
@@ -183,7 +183,7 @@ fn check_free(target: &Path, overwrite: bool) -> Result<bool, RecordError> {
     }
 }
 
-/// A hidden name that no other run uses now.
+/// A hidden name that no other run uses at the moment.
 fn beside(parent: &Path, target: &Path, suffix: &str) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -195,7 +195,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(|source| RecordError::io("rename to", to, source))
 }
 
-/// Brings a folder's entries to disk, where the system can.
+/// Flushes a folder's entries to disk, where the system supports it.
 fn sync_folder(path: &Path) -> Result<(), RecordError> {
     if cfg!(unix) {
         File::open(path)

@@ -1,7 +1,7 @@
-//! What a run leaves: tables as Arrow columns, a summary, and a folder that holds both.
+//! Results of a run: tables as Arrow columns, a summary, and a folder with both.
 //!
-//! A [`Run`] is what a simulation knows when it stops. [`tables`] turns it into record batches, [`summarise`] into the
-//! numbers people compare, and [`write_folder`] puts everything on disk, whole or not at all.
+//! A [`Run`] is the state of a simulation when it stops. [`tables`] converts it to record batches, [`summarise`] to
+//! summary statistics, and [`write_folder`] writes everything to disk, completely or not at all.
 //!
 //! Units are in the names of columns and fields; times are whole picoseconds in tables and microseconds in summaries.
 #![forbid(unsafe_code)]

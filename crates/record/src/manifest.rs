@@ -1,4 +1,4 @@
-//! How a run was made.
+//! Metadata of a run.
 
 use crate::Run;
 use schemars::JsonSchema;
@@ -11,9 +11,9 @@ pub struct Machine {
     pub os: &'static str,
     /// Instruction set.
     pub arch: &'static str,
-    /// Processor model, where the system tells.
+    /// Processor model, if the system reports it.
     pub cpu: Option<String>,
-    /// Cores that this process may use.
+    /// Cores available to this process.
     pub cores: usize,
 }
 
@@ -29,7 +29,7 @@ impl Machine {
     }
 }
 
-/// How a run was made, and how fast.
+/// Metadata and speed of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Manifest {
     /// Version of the program.
@@ -40,13 +40,13 @@ pub struct Manifest {
     pub seed: u64,
     /// Threads the run used. The result does not depend on it.
     pub threads: usize,
-    /// Why these are fewer than it was given; null where it used them all.
+    /// Why the run used fewer threads than allowed; null if it used them all.
     pub threads_reason: Option<String>,
     /// The machine.
     pub machine: Machine,
     /// Whether the run was stopped before its end.
     pub cancelled: bool,
-    /// Whether the run came to its end; where it did not, all numbers are of what there was by then.
+    /// Whether the run reached its end; otherwise all results cover only the simulated time until it stopped.
     pub complete: bool,
     /// Wall-clock time of the run in seconds.
     pub wall_s: f64,
@@ -56,7 +56,8 @@ pub struct Manifest {
     pub packet_hops: u64,
     /// The same per second of wall-clock time.
     pub packet_hops_per_second: f64,
-    /// Events that happened. Looks of switches at their ports are none: how many there are depends on the number of threads.
+    /// Events processed. A switch checking its ports is not counted, since their number depends on the number of
+    /// threads.
     pub events: u64,
     /// The event hash as 16 hexadecimal digits.
     pub event_hash: String,

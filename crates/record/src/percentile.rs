@@ -30,11 +30,10 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], quantile: Quantile) -> Option<T> {
     sorted.get(rank as usize - 1).copied()
 }
 
-/// The percentiles that every table shows, by nearest rank, of finished flows alone: read them with the number of
-/// unfinished ones.
+/// The percentiles in every table, by nearest rank, of finished flows only: compare with the number of unfinished ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// The median.
     pub p50: Option<f64>,

@@ -1,11 +1,11 @@
-//! What a run's folder says of itself.
+//! The description of a run's folder.
 
 use crate::columns::{FILES, TABLES, markdown};
 use crate::{Run, RunFiles};
 use fanin_units::Time;
 use std::fmt::Write;
 
-/// The `README.md` of a run's folder. It holds for a folder whose tables are Parquet files, too.
+/// The `README.md` of a run's folder. It also applies to a folder whose tables are Parquet files.
 pub fn readme(files: &RunFiles<'_>) -> String {
     let manifest = files.manifest;
     let mut text = format!(
@@ -28,8 +28,8 @@ pub fn readme(files: &RunFiles<'_>) -> String {
     let tables: Vec<String> = TABLES.iter().map(|table| format!("`{}`", table.name)).collect();
     let _ = writeln!(
         text,
-        "| {} | The tables below: Arrow IPC files (`.arrow`, Feather V2), or Parquet files (`.parquet`) where the run was \
-         saved so. |",
+        "| {} | The tables below: Arrow IPC files (`.arrow`, Feather V2), or Parquet files (`.parquet`) where the run \
+         was saved so. |",
         tables.join(", ")
     );
     text.push_str(READING);
@@ -61,8 +61,8 @@ pub fn incomplete(run: &Run) -> String {
     };
     let (started, finished) = (run.flows.len(), run.flows.iter().filter(|flow| flow.finished.is_some()).count());
     format!(
-        "Stopped at {:.3} ms {of} of simulated time; percentiles are over what had finished by then: {finished} of {started} \
-         messages that had begun.",
+        "Stopped at {:.3} ms {of} of simulated time; percentiles are over what had finished by then: {finished} of \
+         {started} messages that had begun.",
         run.stopped.as_secs_f64() * 1e3
     )
 }

@@ -1,4 +1,4 @@
-//! What a simulation hands over when it stops.
+//! The state of a simulation when it stops.
 
 use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
@@ -6,22 +6,22 @@ use fanin_fabric::{ClassCounters, FlowRecord, Flows, Hop, HostWait, Message, Por
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, HashMap};
 
-/// A traffic, as far as results need it.
+/// A traffic, with the information that results need.
 #[derive(Clone, Debug)]
 pub struct TrafficInfo {
     /// Its name in the spec.
     pub name: String,
     /// The id of its scheme.
     pub scheme: String,
-    /// How often things happened.
+    /// Number of actions by kind.
     pub counters: TrafficCounters,
     /// Payload bytes of its endless flows that arrived in order within the measured window.
     pub long_bytes_in_window: u64,
-    /// Most entries that the deflected flow table of a switch ever had, where its scheme keeps such tables.
+    /// Largest number of entries in the deflected flow table of any switch, if its scheme has such tables.
     pub table_peak: Option<u64>,
 }
 
-/// A class of packets, as far as results need it.
+/// A class of packets, with the information that results need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassInfo {
     /// Its name in the spec; "control" for class 0.
@@ -35,13 +35,13 @@ pub struct ClassInfo {
 pub struct Sample {
     /// When.
     pub time: Time,
-    /// Which egress port.
+    /// The egress port.
     pub port: PortId,
-    /// Data bytes waiting there, all classes.
+    /// Data bytes queued there, all classes.
     pub queue_bytes: u64,
 }
 
-/// What is watched.
+/// Kinds of things that a series can watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A message's sender.
@@ -69,34 +69,34 @@ impl Part {
     }
 }
 
-/// Something that is watched.
+/// A sender, receiver, switch, port or traffic watched by a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// What it is.
+    /// Its kind.
     pub part: Part,
     /// Its name in the spec: "long:0", or the name of a node, a port or a traffic.
     pub place: String,
-    /// Which traffic's; of a port, which belongs to none, it says nothing.
+    /// Its traffic; without meaning for a port, which belongs to no traffic.
     pub traffic: u16,
-    /// The number of the message in its traffic, of the host among hosts, of the switch among switches, or of the port. Of a
-    /// traffic it says nothing.
+    /// The number of the message in its traffic, of the host among hosts, of the switch among switches, or of the port;
+    /// without meaning for a traffic.
     pub number: u32,
 }
 
-/// One value that was seen.
+/// One watched value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// When.
     pub time: Time,
-    /// Of which of [`Run::watched`].
+    /// Index in [`Run::watched`].
     pub of: u32,
-    /// What it is called, with its unit: "rate_bps".
+    /// Name of the value, with its unit: "rate_bps".
     pub name: &'static str,
     /// The value.
     pub value: f64,
 }
 
-/// A message whose packets are written down hop by hop.
+/// A message whose packets are recorded at every hop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
     /// Its number in [`Run::flows`].
@@ -112,22 +112,22 @@ pub struct Bin {
     pub lower: u64,
     /// Smallest value above the bin.
     pub upper: u64,
-    /// How often.
+    /// Number of samples.
     pub count: u64,
 }
 
-/// How often values of a quantity in bytes were seen.
+/// Frequencies of the values of a quantity in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// The quantity, such as "queue".
     pub what: String,
     /// Where, such as "last-hop" or the name of a port.
     pub place: String,
-    /// In order of value; bins that were never seen may be left out.
+    /// In order of value; empty bins may be left out.
     pub bins: Vec<Bin>,
 }
 
-/// What a simulation hands over when it stops.
+/// The state of a simulation when it stops.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The network.
@@ -142,11 +142,11 @@ pub struct Run {
     pub stopped: Time,
     /// Every message, by number.
     pub flows: Flows,
-    /// What number each of them has in its traffic, those counted that were never posted.
+    /// Number of each message in its traffic, including those that were never posted.
     pub numbers: Vec<u32>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
-    /// Bytes on the wire that each port sent in the measured window; empty where the run stopped before it.
+    /// Bytes on the wire that each port sent in the measured window; empty if the run stopped before it.
     pub sent_in_window: Vec<u64>,
     /// The classes, control first.
     pub classes: Vec<ClassInfo>,
@@ -158,23 +158,24 @@ pub struct Run {
     pub series: Vec<Sample>,
     /// Histograms.
     pub histograms: Vec<Histogram>,
-    /// What was watched.
+    /// The watched quantities.
     pub watched: Vec<Watched>,
-    /// What was seen there, in order of time.
+    /// Their values, in order of time.
     pub watch: Vec<Seen>,
     /// The messages of the hops.
     pub traced: Vec<Traced>,
     /// Hops of their packets in order of time; [`Hop::message`] is the place in [`Run::traced`].
     pub hops: Vec<Hop>,
-    /// What they waited for at their hosts, message by message, each in order of time; [`HostWait::message`] likewise.
+    /// Their waiting times at hosts by cause, message by message, each in order of time; [`HostWait::message`]
+    /// likewise.
     pub host_waits: Vec<HostWait>,
     /// Drops, pauses, warnings.
     pub events: EventLog,
-    /// Files that were written meanwhile: traces for other tools.
+    /// Files written while the run was in progress: traces for other tools.
     pub files: Vec<Spool>,
 }
 
-/// What number each message has in its traffic, of all messages in the order in which they were loaded.
+/// Number of each message in its traffic, for all messages in the order in which they were loaded.
 pub fn numbers(flows: impl IntoIterator<Item = FlowRecord>) -> impl Iterator<Item = u32> {
     let mut next = BTreeMap::new();
     flows.into_iter().map(move |flow| {
@@ -190,10 +191,10 @@ impl Run {
         flow.bytes < Message::ENDLESS && !flow.request && (self.measured_from..self.measured_to).contains(&flow.start)
     }
 
-    /// Whether all parts fit together.
+    /// Whether all pieces are consistent.
     ///
     /// # Errors
-    /// Names the first part that does not.
+    /// Names the first inconsistent piece.
     pub fn check(&self) -> Result<(), RecordError> {
         let fail = |problem: String| Err(RecordError::Inconsistent(problem));
         let ports = self.graph.links.len() * 2;

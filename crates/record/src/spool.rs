@@ -1,4 +1,4 @@
-//! Files that are written while a run goes on, before there is a folder for them.
+//! Files written while a run is in progress, before its folder exists.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that waits for its folder among the system's temporary files. It is removed when nothing asks for it any more.
+/// A temporary file that will be copied into the run's folder. It is removed when its last owner is dropped.
 #[derive(Clone, Debug)]
 pub struct Spool {
     name: &'static str,
@@ -14,10 +14,10 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// A new file, which will be called `name` in the run's folder.
+    /// A new file, to be called `name` in the run's folder.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub fn create(name: &'static str) -> io::Result<SpoolWriter> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -47,15 +47,15 @@ pub struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Writes what will be called `name` to `file`, which lies at `place` and is removed from there with the spool.
+    /// Writes the file to be called `name` to `file`, which is at `place` and is removed from there with the spool.
     pub fn new(name: &'static str, place: PathBuf, file: File) -> Self {
         Self { file: BufWriter::new(file), spool: Spool { name, place: Arc::new(Place(place)) } }
     }
 
-    /// All is written.
+    /// Ends the writing.
     ///
     /// # Errors
-    /// When some of it cannot be.
+    /// If some of it cannot be written.
     pub fn finish(mut self) -> io::Result<Spool> {
         self.flush()?;
         Ok(self.spool)
@@ -88,7 +88,7 @@ struct Place(PathBuf);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // A drop cannot report an error.
         let _ = fs::remove_file(&self.0);
     }
 }

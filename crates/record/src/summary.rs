@@ -1,4 +1,4 @@
-//! The numbers people compare.
+//! Summaries of runs.
 
 use crate::{EventKind, Percentiles, Run, TrafficInfo};
 use fanin_cc::{Action, Actions};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Which messages count, by payload: from `min` to `max` bytes, both included.
+/// The messages that count, by payload: from `min` to `max` bytes, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SizeRange {
     /// Smallest size in bytes.
@@ -46,52 +46,54 @@ pub struct TrafficSummary {
     pub unfinished: u64,
     /// Endless flows, whenever they started.
     pub endless: u64,
-    /// Sizes that the next four fields are about.
+    /// Range of sizes for the next four fields.
     pub sizes: SizeRange,
-    /// Messages of these sizes posted.
+    /// Messages in this range posted.
     pub sized_started: u64,
-    /// Of those, unfinished ones.
+    /// Of those, messages that did not arrive before the run stopped.
     pub sized_unfinished: u64,
-    /// Completion times of finished messages of these sizes, in microseconds.
+    /// Completion times of finished messages in this range, in microseconds.
     pub completion_us: Percentiles,
-    /// Completion times of finished messages of these sizes, as multiples of their ideal.
+    /// Completion times of finished messages in this range, as multiples of their ideal.
     pub slowdown: Percentiles,
-    /// Its queries, where its messages make some.
+    /// Its queries, if it has any.
     pub queries: Option<QuerySummary>,
-    /// Payload that endless flows delivered in the window, in Gb/s over the whole window.
+    /// Payload delivered by endless flows in the window, in Gb/s over the whole window.
     pub long_goodput_gbps: f64,
     /// Share of the data packets of measured messages that arrived with a congestion mark.
     pub marked_share: Option<f64>,
-    /// Data packets of measured messages sent again.
+    /// Data packets of measured messages that were retransmitted.
     pub packets_resent: u64,
     /// Retransmission timeouts of measured messages.
     pub timeouts: u64,
-    /// Links that the first packets of measured messages crossed beyond those of their shortest ways, as a share of the
-    /// latter; of messages whose first packet arrived, `None` where there is none and over TCP (Dart's Table II).
+    /// Path dilation: the links that the first packets of measured messages crossed beyond their shortest paths, as a
+    /// share of the links of these shortest paths; of messages whose first packet arrived, `None` without any and over
+    /// TCP (Dart's Table II).
     pub path_dilation: Option<f64>,
-    /// Measured messages of which a packet was deflected.
+    /// Measured messages with at least one deflected packet.
     pub deflected: u64,
-    /// How Dart acted, where the scheme is Dart's.
+    /// Actions of Dart, if the scheme is one of Dart's.
     pub dart: Option<DartSummary>,
-    /// How often its scheme acted, over the whole run. Traffics of one scheme and set of parameters share this and `dart`.
+    /// Number of actions of its scheme by kind, over the whole run. Traffics with the same scheme and parameters share
+    /// this and `dart`.
     pub actions: BTreeMap<&'static str, u64>,
 }
 
-/// How Dart acted, over the whole run.
+/// Actions of Dart over the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DartSummary {
-    /// Mean of the senders that ACKs told of (n); `None` where none told.
+    /// Mean number of senders (n) in ACKs; `None` if no ACK carried it.
     pub sender_count: Option<f64>,
-    /// Time without congestion while data arrived, summed over hosts, in microseconds.
+    /// Time in the state of no congestion while data arrived, summed over hosts, in microseconds.
     pub no_congestion_us: f64,
     /// The same in receiver congestion.
     pub receiver_congestion_us: f64,
     /// The same in non-receiver congestion.
     pub non_receiver_congestion_us: f64,
-    /// Mean entries of a switch's deflected flow table, over all switches; of entries that were freed. `None` without
-    /// tables.
+    /// Mean number of entries in a switch's deflected flow table, over all switches, counting entries that were freed.
+    /// `None` without tables.
     pub table_entries: Option<f64>,
-    /// Most entries that the table of a switch ever had; `None` without tables.
+    /// Largest number of entries in the table of any switch; `None` without tables.
     pub table_peak: Option<u64>,
 }
 
@@ -143,23 +145,24 @@ impl DartSummary {
     }
 }
 
-/// The queries of a traffic that began within the measured window: with the post of the first request.
+/// The queries of a traffic whose first request was posted in the measured window.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct QuerySummary {
-    /// How many began.
+    /// Queries that began.
     pub started: u64,
-    /// Of those, queries whose every answer arrived.
+    /// Of those, queries whose answers all arrived.
     pub finished: u64,
-    /// Queries of which some message had a retransmission timeout.
+    /// Queries with a retransmission timeout in at least one message.
     pub timed_out: u64,
-    /// Times from the first request's post to the last answer's last byte, of finished queries, in microseconds.
+    /// Times from the post of the first request to the last byte of the last answer, of finished queries, in
+    /// microseconds.
     pub completion_us: Percentiles,
 }
 
 /// Packets dropped in the whole run, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DropSummary {
-    /// All of them.
+    /// All causes together.
     pub total: u64,
     /// No buffer for a lossy class.
     pub buffer: u64,
@@ -167,15 +170,15 @@ pub struct DropSummary {
     pub lossless: u64,
     /// Lost to a link's error rate.
     pub error: u64,
-    /// On a link that went down, or queued for one.
+    /// On a link that went down, or queued for it.
     pub link_down: u64,
-    /// No way to the destination.
+    /// No path to the destination.
     pub no_route: u64,
     /// By a switch program.
     pub program: u64,
-    /// Of a message that a failure blocked.
+    /// Belonging to a message that a failure blocked.
     pub blocked: u64,
-    /// At a host that they were not for.
+    /// At a host that was not their destination.
     pub wrong_host: u64,
 }
 
@@ -204,14 +207,13 @@ pub struct NetworkSummary {
     pub packet_hops: u64,
     /// Data packets that arrived behind a later one of the same attempt of their message.
     pub reordered: u64,
-    /// Most bytes by which one of them came behind.
+    /// Largest number of bytes by which such a packet was late.
     pub reorder_distance_bytes: u64,
     /// Bytes sent over all links.
     pub link_bytes: u64,
-    /// Of those, bytes beyond the shortest ways of deflected packets that arrived.
+    /// Of those, bytes beyond the shortest paths of deflected packets that arrived.
     pub detour_bytes: u64,
-    /// What that adds to the load of all links: the detours' bytes as a share of all others (Dart's Table II). `None` where
-    /// nothing was sent.
+    /// Bytes of detours as a share of all other bytes on links (Dart's Table II). `None` if nothing was sent.
     pub load_increase: Option<f64>,
     /// Events left out of the events table, by kind.
     pub events_left_out: BTreeMap<&'static str, u64>,
@@ -220,10 +222,10 @@ pub struct NetworkSummary {
 /// A run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// What completion times are divided by for slowdowns: "store-and-forward" is the same message alone on the same
-    /// path.
+    /// The ideal that completion times are divided by for slowdowns: "store-and-forward" is the same message alone on
+    /// the same path.
     pub slowdown_ideal: &'static str,
-    /// Reasons not to trust the run; a program that made it should not end well when there is one.
+    /// Reasons not to trust the run; a program that made it should exit with an error if there are any.
     pub errors: Vec<String>,
     /// Per traffic, by number.
     pub traffics: Vec<TrafficSummary>,

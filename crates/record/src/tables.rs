@@ -1,5 +1,5 @@
-//! Tables as Arrow record batches. Column names carry their units; a missing value is null. What each column means is said in
-//! [`crate::columns`], and the tables carry it: see [`DESCRIPTION`] and [`UNIT`].
+//! Tables as Arrow record batches. Column names carry their units; a missing value is null. [`crate::columns`] defines
+//! the meaning of each column, which the tables carry as [`DESCRIPTION`] and [`UNIT`].
 
 use crate::{EventKind, Part, RecordError, Run, columns, port_names, slowdown};
 use arrow_array::types::Int32Type;
@@ -18,9 +18,10 @@ use std::sync::Arc;
 /// One column: name, whether it has nulls, values.
 type Column = (&'static str, bool, ArrayRef);
 
-/// Under this name the metadata of a table's schema says what its rows are, and that of a field what its values say.
+/// Key in the metadata of a table's schema for the content of its rows, and in that of a field for the meaning of its
+/// values.
 pub const DESCRIPTION: &str = "description";
-/// Under this name the metadata of a field says the unit of its values, where they have one.
+/// Key in the metadata of a field for the unit of its values, if they have one.
 pub const UNIT: &str = "unit";
 
 /// Makes one table of a run.
@@ -45,7 +46,7 @@ fn batch(
     mut metadata: HashMap<String, String>,
 ) -> Result<RecordBatch, RecordError> {
     let fail = |source| RecordError::Table { table, source };
-    let unknown = |what: &str| fail(ArrowError::SchemaError(format!("nobody says what {what} means")));
+    let unknown = |what: &str| fail(ArrowError::SchemaError(format!("{what} has no description")));
     let described = columns::table(table).ok_or_else(|| unknown("it"))?;
     metadata.insert(DESCRIPTION.into(), described.meaning.into());
     let mut fields = Vec::with_capacity(columns.len());
@@ -62,7 +63,7 @@ fn batch(
     RecordBatch::try_new(Arc::new(schema), values).map_err(fail)
 }
 
-/// A column of few different texts, as a dictionary without repeats; each key is below the number of `texts`.
+/// A column of few distinct texts, as a dictionary without repetitions; each key is below the number of `texts`.
 fn labels(
     table: &'static str,
     texts: &[impl AsRef<str>],
@@ -94,7 +95,7 @@ fn labels_or_null(
         .map_err(|source| RecordError::Table { table, source })
 }
 
-/// A column of hosts by name. All names are of different hosts, so the dictionary has all of them in their order.
+/// A column of host names. All names are distinct, so the dictionary has all of them in order.
 fn host_names(run: &Run, hosts: impl Iterator<Item = u32>) -> Result<ArrayRef, RecordError> {
     let names = StringArray::from_iter_values(&run.graph.names[..run.graph.hosts as usize]);
     let keys = Int32Array::from_iter_values(hosts.map(|host| host as i32));
@@ -127,10 +128,10 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
     flows_of(run, 0..run.flows.len())
 }
 
-/// Rows of a table that is written piece by piece.
+/// Rows per piece of a table that is written in pieces.
 const PIECE: usize = 1 << 16;
 
-/// The table of [`flows`] in pieces, at least one, so that no more than a piece is in memory at once.
+/// The table of [`flows`] in pieces, at least one, so that at most one piece is in memory at a time.
 ///
 /// # Errors
 /// As [`flows`].
@@ -195,7 +196,8 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     let ends = || run.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
     let links = || run.graph.links.iter().flat_map(|link| [link; 2]);
     let (tiers, tier) = few(run.graph.tiers().into_iter(), |tier| tier.to_string());
-    // A packet that has begun to leave counts whole, so that a busy link may seem to have sent more than it can.
+    // A packet counts completely when its transmission starts, so a busy link may seem to have sent more than its rate
+    // allows.
     let time = run.measured_to.min(run.stopped).saturating_sub(run.measured_from).as_secs_f64();
     let used = |(number, link): (usize, &Link)| {
         let bytes = *run.sent_in_window.get(number)?;
@@ -249,7 +251,7 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
     batch("classes", columns, HashMap::new())
 }
 
-/// The texts that values of few different ones have, and the place of each value's among them.
+/// The texts of a column with few distinct values, and the index of each value's text.
 fn few<K: std::hash::Hash + Eq, T>(keys: impl Iterator<Item = K>, text: impl Fn(&K) -> T) -> (Vec<T>, Vec<usize>) {
     let mut key_of: HashMap<K, usize> = HashMap::new();
     let mut used = Vec::new();
@@ -332,7 +334,7 @@ pub fn hops(run: &Run) -> Result<RecordBatch, RecordError> {
     let all = || run.hops.iter();
     let message = || all().map(|hop| hop.message as usize);
     let messages: Vec<&str> = run.traced.iter().map(|traced| traced.name.as_str()).collect();
-    // Only the names of nodes and ports that packets came by.
+    // Only the names of nodes and ports that the packets passed.
     let (nodes, at) = few(all().map(|hop| hop.node.ix()), |node| run.graph.names[*node].as_str());
     let names = port_names(&run.graph);
     let (ports, by) = few(all().filter_map(|hop| hop.port), |port| names[port.ix()].as_str());

@@ -205,8 +205,8 @@ fn ports_have_names_and_ends() {
 #[test]
 fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     let mut run = detoured();
-    // What was sent before the window and behind it does not count. 10 Gb/s carry 500,000 B in a window of 400 us; its last
-    // packet may have more to go than is left.
+    // What was sent before the window and behind it does not count. 10 Gb/s carry 500,000 B in a window of 400 us; its
+    // last packet may have more to go than is left.
     run.measured_from = Time::from_us(100);
     run.measured_to = Time::from_us(500);
     run.stopped = Time::from_us(2_000);

@@ -1,8 +1,8 @@
 //! Time, sizes and rates as integers.
 //!
-//! Time is counted in whole picoseconds: one byte is a whole number of them at 1, 10, 25, 40, 100, 200, 400 and
-//! 800 Gb/s. Rates are bits per second. The one place where a size and a rate become a time is [`Rate::tx_time`],
-//! and its rule is: round up to the next picosecond.
+//! Time is counted in whole picoseconds: one byte takes a whole number of them at 1, 10, 25, 40, 100, 200, 400 and 800
+//! Gb/s. Rates are bits per second. Sizes and rates are converted to times only by [`Rate::tx_time`], which rounds up
+//! to the next picosecond.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ mod text;
 pub use quantity::{Bytes, Rate, Time};
 pub use text::UnitError;
 
-/// Declares a dense index as a type of its own, so that a port can never be used where a flow is meant.
+/// Declares a dense index as a separate type, so that a port can never be used as a flow.
 #[macro_export]
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -51,8 +51,8 @@ index!(
     PortId
 );
 index!(
-    /// A message or byte stream, numbered by start over the whole run and never reused.
-    FlowId
+    /// A message or byte stream numbered by start over the whole run and never reused.
+    MessageId
 );
 
 impl PortId {

@@ -1,4 +1,4 @@
-//! Quantities as people write them: "10 Gbps", "22.5 KB", "5 us". Exact decimal arithmetic, no floats.
+//! Quantities in text: "10 Gbps", "22.5 KB", "5 us". Exact decimal arithmetic, no floats.
 
 use crate::{Bytes, Rate, Time};
 use alloc::format;
@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// Why a text is no quantity. Its display names what would be right.
+/// Why a text is not a quantity. Its message includes a correction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitError(String);
 
@@ -20,15 +20,15 @@ impl core::error::Error for UnitError {}
 /// Unit names with their size in the base unit; the first that divides a value is used to show it.
 type Units = &'static [(&'static str, u64)];
 
-/// One of the three quantities, as text has it.
+/// The text form of one of the three quantities.
 struct Kind {
     what: &'static str,
     example: &'static str,
-    /// The names in which values are shown, and which errors tell.
+    /// Names for displayed values, which error messages list.
     units: Units,
-    /// The size of a unit that has another name, where that can mean only one thing.
+    /// The size of a unit under another name, if it is unambiguous.
     other_name: fn(&str) -> Option<u64>,
-    /// What to write instead of a unit that is close to one, or that could mean two things; given the number and the unit.
+    /// The correction of a unit that is close to a valid one or ambiguous, given the number and the unit.
     instead: fn(&str, &str) -> Option<String>,
 }
 
@@ -62,7 +62,7 @@ const RATE: Kind = Kind {
     units: &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("Kbps", 1_000), ("bps", 1)],
     other_name: |unit| {
         let per_second = ["bps", "b/s", "bit/s"].iter().find_map(|end| unit.strip_suffix(end))?;
-        // No rate is counted in thousandths of a bit, so a small m is as good as a large one.
+        // No rate is in thousandths of a bit, so a small m means the same as a capital M.
         thousands(per_second).or_else(|| thousands(&per_second.to_ascii_uppercase()))
     },
     instead: |number, unit| {
@@ -75,8 +75,8 @@ const RATE: Kind = Kind {
         thousands(&prefix)?;
         Some(match number.parse::<u32>() {
             Ok(number) => format!(
-                "a large B is a byte and rates are in bits; write \"{} {prefix}bps\" for {number} {prefix}B a second, or \
-                 \"{number} {prefix}bps\" if you meant bits",
+                "a large B is a byte and rates are in bits; write \"{} {prefix}bps\" for {number} {prefix}B a second, \
+                 or \"{number} {prefix}bps\" if you meant bits",
                 u64::from(number) * 8
             ),
             Err(_) => format!("a large B is a byte and rates are in bits; write it in {prefix}bps"),
@@ -118,7 +118,7 @@ const SIZE: Kind = Kind {
     },
 };
 
-/// What a prefix stands for; none stands for one.
+/// The factor of a prefix; without a prefix, 1.
 fn thousands(prefix: &str) -> Option<u64> {
     match prefix {
         "" => Some(1),

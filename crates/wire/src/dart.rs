@@ -30,10 +30,10 @@
 //! Padding comes once, after list and payload, to a multiple of 4 bytes. Reserved bits are sent as 0, and a packet with
 //! others is refused: unlike those of the standards they may mean anything in a later layout.
 //!
-//! So that a reader knows what follows the BTH, Dart's packets have opcodes of their own, out of the range 0xC0-0xFF that
-//! InfiniBand leaves to manufacturers (section 9.2.1): [`DART_SEND`](crate::opcode::DART_SEND) and
-//! [`DART_ACKNOWLEDGE`](crate::opcode::DART_ACKNOWLEDGE). Where a message starts and ends is said by [`DartData`] alone,
-//! which switches have to read anyway. NACKs and CNPs carry nothing of Dart and stay as they are.
+//! So that a reader knows what follows the BTH, Dart's packets have opcodes of their own, out of the range 0xC0-0xFF
+//! that InfiniBand leaves to manufacturers (section 9.2.1): [`DART_SEND`](crate::opcode::DART_SEND) and
+//! [`DART_ACKNOWLEDGE`](crate::opcode::DART_ACKNOWLEDGE). Where a message starts and ends is said by [`DartData`]
+//! alone, which switches have to read anyway. NACKs and CNPs carry nothing of Dart and stay as they are.
 
 use crate::error::{WireError, put, require, take, take_slice, wrong};
 use core::fmt;
@@ -77,8 +77,8 @@ impl<'a> DartData<'a> {
     /// Writes header and list to the front of `buffer` and gives their length.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Field`] for a lane or tokens out of range, a list that is too long, and a list
-    /// where no message starts.
+    /// [`WireError::NoRoom`]; [`WireError::Field`] for a lane or tokens out of range, a list that is too long, and a
+    /// list where no message starts.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
         require(self.lane < 2, DATA, "lane", self.lane, "0 or 1")?;
         require(self.tokens < 8, DATA, "tokens", self.tokens, "below 8")?;

@@ -1,7 +1,8 @@
 //! HPCC's in-network telemetry (HPCC 4.1, Fig. 7): what switches write into data packets, and ACKs carry back.
 //!
-//! [`IntHeader`] stands between the UDP header and the BTH, on data packets and on their ACKs. The figure draws the fields in
-//! order and names their bits; here the first one is in the highest bits of the first byte, as in all headers of the network:
+//! [`IntHeader`] stands between the UDP header and the BTH, on data packets and on their ACKs. The figure draws the
+//! fields in order and names their bits; here the first one is in the highest bits of the first byte, as in all headers
+//! of the network:
 //!
 //! | byte | field |
 //! |---|---|
@@ -24,8 +25,8 @@
 //!
 //! Switches write it on the way, so a checksum that is to hold from end to end (ICRC) cannot cover it.
 //!
-//! Nothing in the figure tells a packet with telemetry from one without, so [`Packet`](crate::Packet) does not guess: who reads
-//! must know from elsewhere (a DSCP, a UDP port) that the header is there.
+//! Nothing in the figure tells a packet with telemetry from one without, so [`Packet`](crate::Packet) does not guess:
+//! who reads must know from elsewhere (a DSCP, a UDP port) that the header is there.
 
 use crate::error::{WireError, put, require, take};
 

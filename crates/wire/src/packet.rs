@@ -178,9 +178,10 @@ impl<'a> Packet<'a> {
 
     /// Reads a whole frame from the front of `bytes`; also gives the bytes after it.
     ///
-    /// Checks run from the first header to the last, then ICRC and FCS, so an error names the first header that is known
-    /// to be wrong. Ignored: reserved bits of the standards, contents of padding, identification and do-not-fragment, UDP checksum, partition,
-    /// solicited event, migrated, credits, and what else of the BTH a variant has no field for.
+    /// Checks run from the first header to the last, then ICRC and FCS, so an error names the first header that is
+    /// known to be wrong. Ignored: reserved bits of the standards, contents of padding, identification and
+    /// do-not-fragment, UDP checksum, partition, solicited event, migrated, credits, and what else of the BTH a variant
+    /// has no field for.
     ///
     /// # Errors
     /// Any [`WireError`] but `NoRoom`.

@@ -27,7 +27,8 @@ pub mod opcode {
     pub const ACKNOWLEDGE: u8 = 0x11;
     /// Congestion notification packet; no transport service of its own.
     pub const CNP: u8 = 0x81;
-    /// A data packet of Dart; its [`DartData`](crate::DartData) follows. (0xC0-0xFF are the manufacturers', section 9.2.1.)
+    /// A data packet of Dart; its [`DartData`](crate::DartData) follows. (0xC0-0xFF are the manufacturers', section
+    /// 9.2.1.)
     pub const DART_SEND: u8 = 0xC0;
     /// An ACK of Dart; an AETH and a [`DartAck`](crate::DartAck) follow.
     pub const DART_ACKNOWLEDGE: u8 = 0xD1;

@@ -36,8 +36,8 @@ mod kind {
 /// | 18-19 | urgent pointer, 0 |
 /// | 20- | options, padded to a multiple of 4 bytes |
 ///
-/// Options go out in this order: maximum segment size; timestamps or SACK permitted; window scale; SACK. Each is aligned
-/// by options that say nothing, as RFC 7323 appendix A has it.
+/// Options go out in this order: maximum segment size; timestamps or SACK permitted; window scale; SACK. Each is
+/// aligned by options that say nothing, as RFC 7323 appendix A has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tcp {
     /// Source port.
@@ -104,8 +104,8 @@ impl Tcp {
         Self::LEN + 4 * self.mss.is_some() as usize + pair + 4 * self.window_scale.is_some() as usize + sack
     }
 
-    /// Writes header and options to the front of `buffer`, with the checksum of the segment that `payload` makes of them
-    /// between these addresses, and gives their length.
+    /// Writes header and options to the front of `buffer`, with the checksum of the segment that `payload` makes of
+    /// them between these addresses, and gives their length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] where there is no room for all options in 60 B.
@@ -165,12 +165,13 @@ impl Tcp {
         Ok(())
     }
 
-    /// Reads header and options from the front of `bytes`; also gives the bytes after them. The checksum is not looked at,
-    /// since it needs addresses and payload: see [`checksum`]. Ignored: reserved bits, the urgent pointer, options of other
-    /// kinds.
+    /// Reads header and options from the front of `bytes`; also gives the bytes after them. The checksum is not looked
+    /// at, since it needs addresses and payload: see [`checksum`]. Ignored: reserved bits, the urgent pointer, options
+    /// of other kinds.
     ///
     /// # Errors
-    /// [`WireError::Truncated`]; [`WireError::Field`] for a header of fewer than 5 words and options that reach beyond it.
+    /// [`WireError::Truncated`]; [`WireError::Field`] for a header of fewer than 5 words and options that reach beyond
+    /// it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (raw, rest) = take::<{ Self::LEN }>("TCP", bytes)?;
         let len = (raw[12] >> 4) as usize * 4;
@@ -225,8 +226,8 @@ impl Tcp {
     }
 }
 
-/// The checksum of a segment whose own field is 0 (RFC 9293 section 3.1): over addresses, protocol and length, then header
-/// and payload. Over a segment with its checksum in place it is 0.
+/// The checksum of a segment whose own field is 0 (RFC 9293 section 3.1): over addresses, protocol and length, then
+/// header and payload. Over a segment with its checksum in place it is 0.
 pub fn checksum(source: [u8; 4], destination: [u8; 4], header: &[u8], payload: &[u8]) -> u16 {
     let len = ((header.len() + payload.len()) as u32).to_be_bytes();
     // Headers are whole 16-bit words, so the payload starts with one.

@@ -211,15 +211,15 @@ fn sizes_are_those_of_the_layout() {
 /// The simulator counts packets by the scheme's constants and writes none of them.
 #[test]
 fn the_scheme_counts_what_is_written() {
-    assert_eq!(scheme::EXTRA.data as usize, DartData::LEN);
-    assert_eq!(scheme::EXTRA.ack as usize, DartAck::LEN);
+    assert_eq!(scheme::HEADER_OVERHEAD.data as usize, DartData::LEN);
+    assert_eq!(scheme::HEADER_OVERHEAD.ack as usize, DartAck::LEN);
     assert_eq!(scheme::LIST_HEADER as usize, SenderList::HEADER_LEN);
     assert_eq!(scheme::LIST_ENTRY as usize, SenderList::ENTRY_LEN);
-    assert_eq!(size::DART_DATA_HEADER.get(), size::DATA_HEADER.get() + u64::from(scheme::EXTRA.data));
-    assert_eq!(size::DART_ACK.get(), size::ACK.get() + u64::from(scheme::EXTRA.ack));
+    assert_eq!(size::DART_DATA_HEADER.get(), size::DATA_HEADER.get() + u64::from(scheme::HEADER_OVERHEAD.data));
+    assert_eq!(size::DART_ACK.get(), size::ACK.get() + u64::from(scheme::HEADER_OVERHEAD.ack));
     // Not so for empty packets, where the scheme's sum has the padding to 64 B too.
     for payload in 1..3000 {
-        let counted = size::data(payload).get() + u64::from(scheme::EXTRA.data);
+        let counted = size::data(payload).get() + u64::from(scheme::HEADER_OVERHEAD.data);
         assert_eq!(size::dart_data(payload).get(), counted, "{payload} B");
     }
 

@@ -1,6 +1,7 @@
-//! HPCC's telemetry on the wire: its bytes by hand, what holds for all of them, and that the scheme counts what `wire` writes.
+//! HPCC's telemetry on the wire: its bytes by hand, what holds for all of them, and that the scheme counts what `wire`
+//! writes.
 
-use fanin_cc::schemes::hpcc::{EXTRA, Fields, SPEEDS};
+use fanin_cc::schemes::hpcc::{Fields, HEADER_OVERHEAD, SPEEDS};
 use fanin_cc::{IntHop, Telemetry};
 use fanin_units::{Bytes, NodeId, Rate, Time};
 use fanin_wire::{Aeth, Bth, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, IntRecord, Ipv4, Udp, WireError, size};
@@ -183,11 +184,11 @@ proptest! {
 
 #[test]
 fn the_scheme_counts_what_is_written() {
-    assert_eq!([EXTRA.data as usize, EXTRA.ack as usize], [IntHeader::MOST_LEN; 2]);
+    assert_eq!([HEADER_OVERHEAD.data as usize, HEADER_OVERHEAD.ack as usize], [IntHeader::MOST_LEN; 2]);
     assert_eq!(Telemetry::MOST, IntHeader::MOST);
-    assert_eq!(size::INT_ACK.get(), size::ACK.get() + EXTRA.ack as u64);
+    assert_eq!(size::INT_ACK.get(), size::ACK.get() + HEADER_OVERHEAD.ack as u64);
     for payload in [1, 64, 999, 1000, 1460, 4096] {
         let header = size::INT_DATA_HEADER.get() + payload + payload.wrapping_neg() % 4;
-        assert_eq!(header, size::data(payload).get() + EXTRA.data as u64);
+        assert_eq!(header, size::data(payload).get() + HEADER_OVERHEAD.data as u64);
     }
 }

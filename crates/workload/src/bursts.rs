@@ -1,4 +1,4 @@
-//! Events in time, each of which starts one or many flows.
+//! Sequences of events, each of which starts one or many flows.
 
 use crate::Flow;
 use crate::merge::Queued;
@@ -6,11 +6,11 @@ use fanin_engine::Stream;
 use fanin_units::Time;
 use std::collections::BinaryHeap;
 
-/// When the events of a pattern happen.
+/// Times of the events of a pattern.
 pub(crate) enum Times {
     /// With exponential gaps of this mean in picoseconds; `now` is the last event.
     Poisson { mean_gap_ps: f64, now: f64, stream: Stream },
-    /// Each `every` from the next one on.
+    /// Periodic with interval `every`, starting with the next one.
     Every { next: Time, every: Time },
     /// At time zero.
     Once(bool),
@@ -50,8 +50,8 @@ pub(crate) fn events_in(span: Time, every: Time) -> f64 {
     span.as_ps().div_ceil(every.as_ps().max(1)) as f64
 }
 
-/// Flows of events, in order of their start. `make` fills in the flows of an event, given its time and number; none
-/// starts before the event. Only flows that a later event may still overtake are held.
+/// Flows of events, in order of start times. `make` generates the flows of an event, given its time and number; none
+/// starts before the event. Only flows that may still be preceded by flows of a later event are buffered.
 pub(crate) struct Bursts<F> {
     times: Times,
     until: Time,
@@ -79,7 +79,7 @@ impl<F: FnMut(Time, u32, &mut Vec<Flow>)> Iterator for Bursts<F> {
                 break;
             }
             (self.make)(event, self.events, &mut self.made);
-            // Flow numbers are 32 bits, so no run has as many groups.
+            // Flow numbers have 32 bits, so no run has more groups.
             self.events = self.events.saturating_add(1);
             for flow in self.made.drain(..).filter(|f| f.start < self.until) {
                 self.waiting.push(Queued { flow, order: self.order });

@@ -29,8 +29,8 @@ const ALI_STORAGE: Points = &[
 ];
 
 /// Sizes by points (bytes, percent of flows up to this size), linear in size between two points, as HPCC's traffic
-/// generator reads them. A size is rounded down to a whole byte and is at least 1. Two points of one size are a jump:
-/// that size itself has the difference of their percents.
+/// generator reads them. A size is rounded down to a whole byte and is at least 1. Two points of one size are a step:
+/// that size has the difference of their percents.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cdf {
     points: Arc<[(f64, f64)]>,
@@ -40,7 +40,7 @@ impl Cdf {
     /// Names of the built-in distributions.
     pub const BUILT_IN: [&str; 3] = ["WebSearch", "FB_Hadoop", "AliStorage"];
 
-    /// The name of [`Cdf::BUILT_IN`] that is written so, where capitals, `_` and `-` do not matter.
+    /// The name in [`Cdf::BUILT_IN`] that matches, ignoring letter case, `_` and `-`.
     pub fn name(written: &str) -> Option<&'static str> {
         let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
         let written = plain(written);
@@ -68,10 +68,10 @@ impl Cdf {
         Ok(Self { points: points.into() })
     }
 
-    /// From points (bytes, percent): 2 to [`MAX_CDF_POINTS`] of them, percents from 0 to 100, neither ever falling.
+    /// From points (bytes, percent): 2 to [`MAX_CDF_POINTS`] of them, percents from 0 to 100, both non-decreasing.
     ///
     /// # Errors
-    /// Says which point is wrong and what would be right.
+    /// The invalid point and a correction.
     pub fn new(points: Vec<(f64, f64)>) -> Result<Self, WorkloadError> {
         let fail = |(problem, right): (String, String)| WorkloadError::key("size.cdf", problem, right);
         check_count(points.len()).map_err(fail)?;
@@ -86,7 +86,7 @@ impl Cdf {
     /// From the text of a file with `bytes percent` in each line. Empty lines and what follows a `#` are skipped.
     ///
     /// # Errors
-    /// Names `file_name`, the line, and what would be right; rules as in [`Cdf::new`].
+    /// `file_name`, the line, and a correction; rules as in [`Cdf::new`].
     pub fn from_text(text: &str, file_name: &str) -> Result<Self, WorkloadError> {
         const RIGHT: &str = "a line is a size in bytes and a cumulative percent, like \"10000 15\"";
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -103,7 +103,7 @@ impl Cdf {
                 return Err(error((format!("{} are not two numbers", quote(content.trim())), RIGHT.into())));
             };
             let number = |word: &str| {
-                word.parse::<f64>().map_err(|_| error((format!("{} is no number", quote(word)), RIGHT.into())))
+                word.parse::<f64>().map_err(|_| error((format!("{} is not a number", quote(word)), RIGHT.into())))
             };
             let point = (number(bytes)?, number(percent)?);
             check_point(points.last().copied(), point).map_err(error)?;
@@ -123,10 +123,10 @@ impl Cdf {
         &self.points
     }
 
-    /// The size below which a fraction `u` of [0, 1) of the flows lies, before rounding.
+    /// The quantile of a fraction `u` in [0, 1), before rounding.
     pub fn quantile(&self, u: f64) -> f64 {
         let percent = u * 100.0;
-        // The first point above: its segment has a weight, so nothing is divided by zero.
+        // The first point above: its segment has a positive weight, so there is no division by zero.
         let above = self.points.partition_point(|p| p.1 <= percent).clamp(1, self.points.len() - 1);
         let (x0, p0) = self.points[above - 1];
         let (x1, p1) = self.points[above];
@@ -138,7 +138,7 @@ impl Cdf {
         (self.quantile(stream.unit()) as u64).max(1)
     }
 
-    /// The exact mean of what `sample` draws.
+    /// The exact mean of the sizes drawn by `sample`.
     pub(crate) fn mean(&self) -> f64 {
         let segment = |pair: &[(f64, f64)]| {
             let ((x0, p0), (x1, p1)) = (pair[0], pair[1]);
@@ -153,7 +153,7 @@ fn mean_whole(a: f64, b: f64) -> f64 {
     if b <= a {
         return libm::floor(a).max(1.0);
     }
-    // The integral from 0 to x of the fraction that rounding down takes off.
+    // The integral from 0 to x of the fraction removed by rounding down.
     let taken_off = |x: f64| {
         let whole = libm::floor(x);
         (whole + (x - whole) * (x - whole)) / 2.0
@@ -163,7 +163,7 @@ fn mean_whole(a: f64, b: f64) -> f64 {
     (a + b) / 2.0 - ((taken_off(b) - taken_off(a)) / (b - a)).clamp(0.0, 1.0) + below_one
 }
 
-/// What is wrong, and what would be right.
+/// The problem and the correction.
 type Wrong = (String, String);
 
 fn check_count(points: usize) -> Result<(), Wrong> {
@@ -176,10 +176,10 @@ fn check_count(points: usize) -> Result<(), Wrong> {
 
 fn check_point(before: Option<(f64, f64)>, (bytes, percent): (f64, f64)) -> Result<(), Wrong> {
     if !(0.0..=ENDLESS as f64).contains(&bytes) {
-        return Err((format!("{bytes} is no size in bytes"), "sizes are 0 to 2^60".into()));
+        return Err((format!("{bytes} is not a size in bytes"), "sizes are 0 to 2^60".into()));
     }
     if !(0.0..=100.0).contains(&percent) {
-        return Err((format!("{percent} is no percentage"), "percents go from 0 to 100".into()));
+        return Err((format!("{percent} is not a percentage"), "percents go from 0 to 100".into()));
     }
     match before {
         None if percent != 0.0 => Err((
@@ -270,11 +270,11 @@ mod tests {
             ("0 0\n", "f.txt:1:", "1 points"),
             ("0 0\n5\n", "f.txt:2:", "not two numbers"),
             ("0 0\n5 6 7\n", "f.txt:2:", "not two numbers"),
-            ("0 0\nfive 6\n", "f.txt:2:", "\"five\" is no number"),
-            ("0 0\n5 NaN\n", "f.txt:2:", "no percentage"),
-            ("0 0\n5 101\n", "f.txt:2:", "no percentage"),
-            ("0 0\ninf 100\n", "f.txt:2:", "no size"),
-            ("-1 0\n5 100\n", "f.txt:1:", "no size"),
+            ("0 0\nfive 6\n", "f.txt:2:", "\"five\" is not a number"),
+            ("0 0\n5 NaN\n", "f.txt:2:", "not a percentage"),
+            ("0 0\n5 101\n", "f.txt:2:", "not a percentage"),
+            ("0 0\ninf 100\n", "f.txt:2:", "not a size"),
+            ("-1 0\n5 100\n", "f.txt:1:", "not a size"),
             ("0 1\n5 100\n", "f.txt:1:", "first point"),
             ("0 0\n5 50\n4 100\n", "f.txt:3:", "size falls"),
             ("0 0\n5 50\n6 40\n", "f.txt:3:", "percent falls"),

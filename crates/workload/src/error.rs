@@ -1,4 +1,4 @@
-//! What is wrong with a traffic, where, and what would be right.
+//! Errors in traffics: the problem, its place, and a correction.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for WorkloadError {
 }
 impl std::error::Error for WorkloadError {}
 
-/// A piece of a file for a message, cut when it is long.
+/// An excerpt of a file for a message, truncated if it is long.
 pub(crate) fn quote(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {

@@ -1,26 +1,26 @@
-//! What a traffic is expected to bring.
+//! Expected load of a traffic.
 
 use crate::{ENDLESS, Places};
 use fanin_units::Time;
 use std::fmt;
 
-/// What a traffic is expected to bring over a run.
+/// Expected load of a traffic over a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Expected {
     /// Number of flows that start.
     pub flows: f64,
     /// Mean size of a flow in bytes.
     pub mean_bytes: f64,
-    /// Flows that start per second, for a traffic that goes on.
+    /// Flows that start per second, for a continuous traffic.
     pub flows_per_second: Option<f64>,
-    /// Payload offered in bits per second, for a traffic that goes on. Endless flows count with their host's rate.
+    /// Payload offered in bits per second, for a continuous traffic. Endless flows count with their host's rate.
     pub payload_bps: Option<f64>,
     /// Share of the payload that crosses racks.
     pub inter_rack: f64,
 }
 
 impl Expected {
-    /// Of a traffic that goes on over `span` with so many flows per second.
+    /// For a continuous traffic over `span` with a rate of flows per second.
     pub(crate) fn steady(flows_per_second: f64, mean_bytes: f64, inter_rack: f64, span: Time) -> Self {
         Self {
             flows: flows_per_second * span.as_secs_f64(),
@@ -31,7 +31,7 @@ impl Expected {
         }
     }
 
-    /// Of a traffic that starts once.
+    /// For a traffic that starts once.
     pub(crate) fn once(flows: f64, mean_bytes: f64, inter_rack: f64) -> Self {
         Self { flows, mean_bytes, flows_per_second: None, payload_bps: None, inter_rack }
     }

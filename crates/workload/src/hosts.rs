@@ -1,17 +1,17 @@
-//! Which hosts take part, and random choices among them.
+//! The hosts of a traffic, and random choices among them.
 
 use crate::{Places, WorkloadError};
 use fanin_engine::Stream;
 
-/// Which hosts may send to which.
+/// The possible pairs of hosts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Hosts {
     /// Hosts that may send; all when none are given.
     pub senders: Option<Vec<u32>>,
     /// Hosts that may receive; all when none are given.
     pub receivers: Option<Vec<u32>>,
-    /// Whether only pairs of different racks are drawn. Not given, it is false; only long flows whose load is a share
-    /// of ToR uplinks take it as true.
+    /// Whether sender and receiver must be in different racks. The default is false, except for long flows whose load
+    /// is a share of ToR uplinks.
     pub inter_rack_only: Option<bool>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn in_order(key: &'static str, hosts: Option<&[u32]>, places: &Places
     Ok(hosts.map_or(sorted, <[u32]>::to_vec))
 }
 
-/// A host and the candidates it cannot be paired with, which lie side by side: itself, or its rack.
+/// A host and its excluded candidates, which are contiguous: itself, or its rack.
 #[derive(Clone, Copy)]
 struct Chooser {
     host: u32,
@@ -76,9 +76,9 @@ pub(crate) struct Pairs {
     choosers: Vec<Chooser>,
     /// Possible partners in order of their rack.
     candidates: Vec<u32>,
-    /// Positions in `candidates`, in an order left by earlier draws.
+    /// Indices into `candidates`, in the order left by earlier draws.
     order: Vec<u32>,
-    /// The chance that a pair crosses racks, for a uniform chooser and a uniform partner of it.
+    /// The probability that a pair crosses racks, for a uniform chooser and a uniform partner.
     inter_rack: f64,
 }
 
@@ -125,7 +125,7 @@ impl Pairs {
         Ok(Self { choosers, order: (0..total as u32).collect(), candidates, inter_rack })
     }
 
-    /// The chance that a pair crosses racks.
+    /// The probability that a pair crosses racks.
     pub fn inter_rack(&self) -> f64 {
         self.inter_rack
     }
@@ -145,19 +145,19 @@ impl Pairs {
         self.candidates.iter().copied()
     }
 
-    /// The chooser with the fewest partners, and how many these are.
+    /// The chooser with the fewest partners, and their number.
     pub fn fewest_partners(&self) -> (u32, usize) {
         let partners = |c: &Chooser| (c.host, self.candidates.len() - (c.excluded_to - c.excluded_from) as usize);
         self.choosers.iter().map(partners).min_by_key(|p| p.1).unwrap_or((0, 0))
     }
 
-    /// A uniform chooser: its number and the host.
+    /// A uniformly random chooser: its number and the host.
     pub fn chooser(&self, stream: &mut Stream) -> (usize, u32) {
         let number = stream.below(self.choosers.len() as u64) as usize;
         (number, self.choosers[number].host)
     }
 
-    /// `count` different choosers in random order.
+    /// `count` distinct choosers in random order.
     pub fn distinct_choosers(&self, count: usize, stream: &mut Stream) -> Vec<(usize, u32)> {
         let mut all: Vec<(usize, u32)> = self.choosing_hosts().enumerate().collect();
         stream.shuffle(&mut all);
@@ -165,7 +165,7 @@ impl Pairs {
         all
     }
 
-    /// A uniform partner of a chooser.
+    /// A uniformly random partner of a chooser.
     pub fn partner(&self, chooser: usize, stream: &mut Stream) -> u32 {
         let Chooser { excluded_from, excluded_to, .. } = self.choosers[chooser];
         let excluded = excluded_to - excluded_from;
@@ -173,7 +173,7 @@ impl Pairs {
         self.candidates[(if drawn < excluded_from { drawn } else { drawn + excluded }) as usize]
     }
 
-    /// Hands `count` different partners of a chooser, in random order, to `each`. There must be as many.
+    /// Passes `count` distinct partners of a chooser, in random order, to `each`. There must be that many.
     pub fn distinct_partners(&mut self, chooser: usize, count: usize, stream: &mut Stream, mut each: impl FnMut(u32)) {
         let Chooser { excluded_from, excluded_to, .. } = self.choosers[chooser];
         let excluded = |at: u32| (excluded_from..excluded_to).contains(&at);
@@ -181,8 +181,8 @@ impl Pairs {
     }
 }
 
-/// Hands `count` different entries of `order` that are not `excluded`, in random order, to `each`. There must be as
-/// many. It leaves `order` in another order.
+/// Passes `count` distinct entries of `order` that are not `excluded`, in random order, to `each`. There must be that
+/// many. Changes the order of `order`.
 pub(crate) fn distinct(
     order: &mut [u32],
     count: usize,
@@ -192,7 +192,7 @@ pub(crate) fn distinct(
 ) {
     let total = order.len();
     let mut found = 0;
-    // A shuffle of the front: what earlier draws left behind it is as good an order as any.
+    // A partial shuffle: any previous order is a valid start.
     for i in 0..total {
         if found == count {
             return;

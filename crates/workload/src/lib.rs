@@ -1,11 +1,11 @@
-//! Flows to run: who sends how much to whom, and when.
+//! Generators of flows: senders, receivers, sizes and times.
 //!
-//! A [`Traffic`] is one pattern with its sizes and its load. [`Traffic::flows`] turns it into an iterator of [`Flow`]s
-//! in order of their start, made while the run goes on: memory grows with hosts and with overlapping bursts, never
-//! with the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] says what to expect of it.
+//! A [`Traffic`] is one pattern with its sizes and its load. [`Traffic::flows`] converts it to an iterator of [`Flow`]s
+//! in order of start times, generated during the run: memory grows with hosts and with overlapping bursts, never with
+//! the length of the run. [`merge`] joins several traffics. [`Traffic::expected`] computes its expected load.
 //!
-//! Each traffic draws from streams of its own, one per purpose (arrivals, hosts, sizes, jitter, think), so another traffic or
-//! another size distribution shifts no other draw.
+//! Each traffic draws from its own random streams, one per purpose (arrivals, hosts, sizes, jitter, service times), so
+//! another traffic or another size distribution does not change any other draw.
 #![forbid(unsafe_code)]
 
 mod bursts;
@@ -42,7 +42,7 @@ pub const NO_GROUP: u32 = u32::MAX;
 /// One message or long transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// When it is posted at the sender, as far as its `chain` does not say otherwise.
+    /// Time of its post at the sender, unless its `dependency` says otherwise.
     pub start: Time,
     /// Sending host.
     pub src: u32,
@@ -54,41 +54,42 @@ pub struct Flow {
     pub traffic: u16,
     /// Number of its incast, round or collective within the traffic, or [`NO_GROUP`].
     pub group: u32,
-    /// All senders of its incast, in order, where the application knows them ahead (Dart III-D).
+    /// All senders of its incast, in order, if the application knows them in advance (Dart III-D).
     pub senders: Option<Arc<[u32]>>,
-    /// What it waits for, and what waits for it.
-    pub chain: Chain,
+    /// Flows that it waits for, and that wait for it.
+    pub dependency: Dependency,
 }
 
-/// What a flow waits for, and what waits for it. Gates are numbered within a traffic. All flows of a gate have the same
-/// start. In patterns, all flows that count towards a gate go to one host, and all that wait for it leave from that host;
-/// only a list may have gates between hosts. A flow that waits counts as started only when it is posted.
+/// The triggers that a flow waits for and activates. Triggers are numbered within a traffic. All flows of a trigger
+/// have the same start. In patterns, all flows that count towards a trigger go to one host, and all that wait for it
+/// leave from that host; only a list may have triggers between hosts. A waiting flow counts as started only when it is
+/// posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Chain {
-    /// It is posted only when this gate opens: when all that counts towards it has happened.
+pub struct Dependency {
+    /// The trigger that it waits for: it is posted when all events that count towards the trigger have happened.
     pub after: Option<u32>,
-    /// The gate lets one flow through for each that counts, in their order, instead of all after the last. The same for
-    /// all that wait for it.
+    /// Whether the trigger releases one waiting flow per event, in order, instead of all after the last event. The same
+    /// for all flows that wait for it.
     pub in_turn: bool,
-    /// How long after that; of a flow that waits for no gate, how long after its start.
+    /// Delay after the trigger; without a trigger, after its start.
     pub delay: Time,
-    /// Whether it goes back on the connection of the flow that opened its gate.
+    /// Whether it is sent on the connection of the flow that activated its trigger, in the opposite direction.
     pub answers: bool,
-    /// The gate that its arrival counts towards.
+    /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
-    /// The gate that its last ACK counts towards: when its sender knows that all of it arrived.
+    /// The trigger that its last ACK counts towards: when its sender knows that all of it arrived.
     pub counts_acked: Option<u32>,
 }
 
 /// Flows in order of their start.
 pub type Flows = Box<dyn Iterator<Item = Flow> + Send>;
 
-/// One kind of traffic.
+/// One traffic.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Traffic {
-    /// When it begins; all times of the pattern count from here.
+    /// Start time; all times of the pattern are relative to it.
     pub start: Time,
-    /// Who sends how much to whom, and when.
+    /// Senders, receivers, sizes and times.
     pub pattern: Pattern,
 }
 
@@ -105,19 +106,19 @@ pub enum Pattern {
     AllToAll(AllToAll),
     /// Long flows.
     Long(Long),
-    /// Clients that ask servers, wait for all answers, and ask again.
+    /// Clients that send requests to servers, wait for all answers, and send the next requests.
     Query(Query),
-    /// Flows one by one.
+    /// Individual flows.
     List(FlowList),
 }
 
 impl Traffic {
-    /// All flows of this traffic that start before `until`, in order of their start. `number` is this traffic's number
-    /// in the run; it names the streams and is put on each flow. Of an incast whose jitter crosses `until`, the flows
-    /// before it are kept.
+    /// All flows of this traffic that start before `until`, in order of start times. `number` is this traffic's number
+    /// in the run; it selects the random streams and is stored in each flow. If the jitter of an incast crosses
+    /// `until`, its flows before are kept.
     ///
     /// # Errors
-    /// Names the key that does not fit the network or itself, and what would be right.
+    /// The key that is inconsistent with the network or other keys, and a correction.
     pub fn flows(&self, places: &Places, streams: &Streams, number: u16, until: Time) -> Result<Flows, WorkloadError> {
         places.check()?;
         let mut draws = Draws::new(streams, number);
@@ -136,9 +137,8 @@ impl Traffic {
         Ok(Box::new(flows.map(move |flow| Flow { start: flow.start + start, traffic: number, ..flow })))
     }
 
-    /// Between which times all its flows start, as far as that is known before a run: of lists, and of patterns that
-    /// happen once. Flows that never end do not count. `None` where it goes on, depends on the run, or has no such
-    /// flow.
+    /// The first and last start of its flows, if known before a run: for lists, and for patterns that happen once.
+    /// Endless flows do not count. `None` if it is continuous, depends on the run, or has no such flow.
     pub fn starts(&self) -> Option<(Time, Time)> {
         let (first, last) = match &self.pattern {
             Pattern::Incast(Incast { arrivals: Arrivals::Once, jitter, size, .. })
@@ -157,7 +157,7 @@ impl Traffic {
         Some((self.start.saturating_add(first), self.start.saturating_add(last)))
     }
 
-    /// What this traffic is expected to bring before `until`.
+    /// The expected load of this traffic before `until`.
     ///
     /// # Errors
     /// The same as [`Traffic::flows`].
@@ -180,14 +180,14 @@ impl Traffic {
 pub(crate) struct Draws {
     /// Gaps between arrivals.
     pub arrivals: Stream,
-    /// Who sends, who receives.
+    /// Senders and receivers.
     pub hosts: Stream,
     /// Sizes.
     pub sizes: Stream,
     /// Offsets of starts.
     pub jitter: Stream,
-    /// Think times.
-    pub think: Stream,
+    /// Service times of servers.
+    pub service_time: Stream,
 }
 
 impl Draws {
@@ -198,7 +198,7 @@ impl Draws {
             hosts: stream("traffic hosts"),
             sizes: stream("traffic sizes"),
             jitter: stream("traffic jitter"),
-            think: stream("traffic think"),
+            service_time: stream("traffic think"),
         }
     }
 }
@@ -212,8 +212,9 @@ mod tests {
         let streams = Streams::new(1);
         let mut firsts: Vec<u64> = (0..3)
             .flat_map(|number| {
-                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter, mut think } = Draws::new(&streams, number);
-                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits(), think.bits()]
+                let Draws { mut arrivals, mut hosts, mut sizes, mut jitter, mut service_time } =
+                    Draws::new(&streams, number);
+                [arrivals.bits(), hosts.bits(), sizes.bits(), jitter.bits(), service_time.bits()]
             })
             .collect();
         firsts.sort_unstable();

@@ -1,13 +1,13 @@
-//! Flows given one by one.
+//! Lists of individual flows.
 
-use crate::{Chain, ENDLESS, Expected, Flow, Places, WorkloadError};
+use crate::{Dependency, ENDLESS, Expected, Flow, Places, WorkloadError};
 use fanin_units::Time;
 use std::sync::Arc;
 
 /// One flow of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListedFlow {
-    /// When it starts, counted from the start of the traffic.
+    /// Start time, relative to the start of the traffic.
     pub start: Time,
     /// Sending host.
     pub src: u32,
@@ -20,10 +20,10 @@ pub struct ListedFlow {
 }
 
 impl ListedFlow {
-    /// Whether it may run on a network of so many hosts.
+    /// Whether it is possible on a network with this number of hosts.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn check(&self, hosts: u32) -> Result<(), (String, String)> {
         for host in [self.src, self.dst] {
             if host >= hosts {
@@ -34,37 +34,37 @@ impl ListedFlow {
             return Err((format!("host {} sends to itself", self.src), "src and dst differ".into()));
         }
         if !(1..=ENDLESS).contains(&self.bytes) {
-            return Err((format!("{} B is no size of a flow", self.bytes), "sizes are 1 B to 2^60 B".into()));
+            return Err((format!("{} B is not a possible flow size", self.bytes), "sizes are 1 B to 2^60 B".into()));
         }
         Ok(())
     }
 }
 
-/// Flows one by one, kept in order of their start; flows of one start stay as they were given.
+/// Individual flows in order of start times; flows with equal starts stay in the given order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowList {
     flows: Arc<[ListedFlow]>,
-    /// What each waits for; empty where none does.
-    chains: Arc<[Chain]>,
+    /// Their dependencies; empty if there are none.
+    dependencies: Arc<[Dependency]>,
 }
 
 impl FlowList {
     /// From flows in any order.
     pub fn new(mut flows: Vec<ListedFlow>) -> Self {
         flows.sort_by_key(|flow| flow.start);
-        Self { flows: flows.into(), chains: Arc::default() }
+        Self { flows: flows.into(), dependencies: Arc::default() }
     }
 
-    /// From flows in any order, each with what it waits for.
-    pub fn chained(mut flows: Vec<(ListedFlow, Chain)>) -> Self {
+    /// From flows in any order, each with its dependencies.
+    pub fn with_dependencies(mut flows: Vec<(ListedFlow, Dependency)>) -> Self {
         flows.sort_by_key(|(flow, _)| flow.start);
-        let (flows, chains): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
-        Self { flows: flows.into(), chains: chains.into() }
+        let (flows, dependencies): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
+        Self { flows: flows.into(), dependencies: dependencies.into() }
     }
 
-    /// Whether some of them wait for others, which need not be of the same host.
-    pub fn has_gates(&self) -> bool {
-        self.chains.iter().any(|chain| chain.after.is_some())
+    /// Whether some of them wait for others, which may be of other hosts.
+    pub fn has_triggers(&self) -> bool {
+        self.dependencies.iter().any(|d| d.after.is_some())
     }
 
     /// The flows in order of their start.
@@ -72,13 +72,12 @@ impl FlowList {
         &self.flows
     }
 
-    /// The first and the last start of those that have an end; `None` where there are none, or where some wait for
-    /// others.
+    /// The first and the last start of those that have an end; `None` if there are none, or if some wait for others.
     pub(crate) fn starts(&self) -> Option<(Time, Time)> {
-        if self.has_gates() {
+        if self.has_triggers() {
             return None;
         }
-        let delay = |i: usize| self.chains.get(i).map_or(Time::ZERO, |chain| chain.delay);
+        let delay = |i: usize| self.dependencies.get(i).map_or(Time::ZERO, |d| d.delay);
         let with_end = self.flows.iter().enumerate().filter(|(_, flow)| flow.bytes < ENDLESS);
         with_end.fold(None, |known: Option<(Time, Time)>, (i, flow)| {
             let start = flow.start.saturating_add(delay(i));
@@ -104,11 +103,11 @@ impl FlowList {
         span: Time,
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         self.check(places)?;
-        let (flows, chains) = (self.flows.clone(), self.chains.clone());
+        let (flows, dependencies) = (self.flows.clone(), self.dependencies.clone());
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
-            let chain = chains.get(i).copied().unwrap_or_default();
-            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain }
+            let dependency = dependencies.get(i).copied().unwrap_or_default();
+            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, dependency }
         }))
     }
 

@@ -1,13 +1,13 @@
-//! Loads, and the network as far as they need it.
+//! Loads, and the properties of the network that they need.
 
 use crate::WorkloadError;
 use fanin_units::Rate;
 use std::fmt;
 
-/// What the network's hosts hang on, and how fast.
+/// Racks and rates of the network's hosts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Places {
-    /// For each host, the number of its rack: of the switch it hangs on.
+    /// For each host, the number of its rack, that is, of its switch.
     pub rack_of: Vec<u32>,
     /// For each host, the rate of all its links together.
     pub nic_rate: Vec<Rate>,
@@ -34,7 +34,7 @@ impl Places {
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         if self.rack_of.len() != self.nic_rate.len() {
             let problem = format!("{} racks and {} NIC rates of hosts", self.rack_of.len(), self.nic_rate.len());
-            return Err(WorkloadError::key("network", problem, "each host needs one of both"));
+            return Err(WorkloadError::key("network", problem, "each host needs both"));
         }
         if self.rack_of.len() < 2 {
             let problem = format!("{} hosts", self.rack_of.len());
@@ -51,7 +51,7 @@ impl Places {
     }
 }
 
-/// What a load is a share of.
+/// The capacity that a load is a share of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadBase {
     /// The links of all hosts together; all payload counts.
@@ -59,7 +59,7 @@ pub enum LoadBase {
     /// The uplinks of all switches with hosts together; only payload between racks counts (row E11 of Dart's setting:
     /// 2.56 Tb/s of 1,024 hosts at 10 Gb/s, 4 to 1 oversubscribed).
     TorUplinks,
-    /// The links of the hosts that may receive, each on average; all payload counts.
+    /// The links of the possible receivers, each on average; all payload counts.
     ReceiverLink,
 }
 
@@ -73,17 +73,17 @@ impl fmt::Display for LoadBase {
     }
 }
 
-/// How much is sent: payload bits per second as a share of a capacity. Headers come on top.
+/// Offered load: payload bits per second as a share of a capacity, without headers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Load {
     /// The share: 0.4 is 40 %.
     pub share: f64,
-    /// Of what.
+    /// The capacity.
     pub of: LoadBase,
 }
 
 impl Load {
-    /// The payload of the whole traffic in bits per second, racks crossed or not, when a share `inter_rack` of it
+    /// The payload of the whole traffic in bits per second, within and between racks, if a share `inter_rack` of it
     /// crosses racks and its receivers' links add up to `receivers_bps`.
     pub(crate) fn payload_bps(
         &self,
@@ -91,18 +91,18 @@ impl Load {
         inter_rack: f64,
         receivers_bps: f64,
     ) -> Result<f64, WorkloadError> {
-        // Far above the largest oversubscription in use: a share of 40 is 40 % written as a percentage.
+        // Far above any oversubscription in use: a share of 40 is 40 % written as a percentage.
         const MAX_SHARE: f64 = 20.0;
         if !(self.share > 0.0 && self.share <= MAX_SHARE) {
             let right = format!("a share is above 0 and at most {MAX_SHARE}; write 0.4 for 40 %");
-            return Err(WorkloadError::key("load.share", format!("{} is no share", self.share), right));
+            return Err(WorkloadError::key("load.share", format!("{} is not a possible share", self.share), right));
         }
         let capacity = match self.of {
             LoadBase::HostLinks => places.host_links.as_bps() as f64,
             LoadBase::ReceiverLink => receivers_bps,
             LoadBase::TorUplinks => {
                 if inter_rack <= 0.0 {
-                    let problem = "no flow of this pattern crosses racks, so none uses a ToR uplink";
+                    let problem = "no flow of this pattern crosses racks, so ToR uplinks are unused";
                     return Err(WorkloadError::key("load.of", problem, "use \"host-links\" or other hosts"));
                 }
                 places.tor_uplinks.as_bps() as f64 / inter_rack

@@ -4,7 +4,7 @@ use crate::{Flow, Flows};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A flow in a heap whose top starts first; among equal starts the lower order is first.
+/// A flow in a heap ordered by start, and among equal starts by `order`.
 pub(crate) struct Queued {
     pub flow: Flow,
     pub order: u64,
@@ -80,7 +80,7 @@ mod tests {
                let flow = |traffic: usize, start: u64, number: usize| Flow {
                    start: Time::from_ps(start), src: 0, dst: 1, bytes: number as u64, traffic: traffic as u16, group: NO_GROUP,
     senders: None,
-                   chain: Default::default(),
+                   dependency: Default::default(),
                };
                let sources: Vec<Vec<Flow>> = traffics.iter().enumerate().map(|(t, starts)| {
                    let mut starts = starts.clone();

@@ -1,10 +1,10 @@
-//! How large flows are.
+//! Sizes of flows.
 
 use crate::cdf::Cdf;
 use crate::{ENDLESS, WorkloadError};
 use fanin_engine::Stream;
 
-/// A distribution of flow sizes in bytes. [`SizeDistribution::check`] says whether it is a sound one.
+/// A distribution of flow sizes in bytes. [`SizeDistribution::check`] validates it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SizeDistribution {
     /// Always this size.
@@ -24,7 +24,7 @@ pub enum SizeDistribution {
         mean: u64,
         /// Tail index, above 1.
         shape: f64,
-        /// Larger draws become this size.
+        /// Larger sizes are reduced to this.
         cap: Option<u64>,
     },
     /// Given by points of its cumulative distribution.
@@ -32,10 +32,10 @@ pub enum SizeDistribution {
 }
 
 impl SizeDistribution {
-    /// Whether all parameters are sound.
+    /// Whether all parameters are possible.
     ///
     /// # Errors
-    /// Names the key and what would be right.
+    /// The key and a correction.
     pub fn check(&self) -> Result<(), WorkloadError> {
         match self {
             Self::Fixed(bytes) => check_size("size.fixed", *bytes),
@@ -74,12 +74,12 @@ impl SizeDistribution {
                 }
                 Ok(())
             }
-            // A Cdf cannot be made unsound.
+            // A Cdf is always valid.
             Self::Cdf(_) => Ok(()),
         }
     }
 
-    /// The exact mean of what [`SizeDistribution::sample`] draws, in bytes.
+    /// The exact mean of the sizes drawn by [`SizeDistribution::sample`], in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Fixed(bytes) => *bytes as f64,
@@ -106,7 +106,7 @@ impl SizeDistribution {
                 let x = pareto_min(*mean, *shape) * libm::pow(1.0 - stream.unit(), -1.0 / shape);
                 let x = x.min(cap.unwrap_or(ENDLESS) as f64);
                 let whole = libm::floor(x);
-                // The fraction is rounded up as often as it is large, which leaves the mean exact.
+                // The fraction is rounded up with a probability equal to its value, which keeps the mean exact.
                 whole as u64 + u64::from(stream.chance(x - whole))
             }
             Self::Cdf(cdf) => cdf.sample(stream),
@@ -123,7 +123,7 @@ fn check_size(key: &'static str, bytes: u64) -> Result<(), WorkloadError> {
     if (1..=ENDLESS).contains(&bytes) {
         return Ok(());
     }
-    Err(WorkloadError::key(key, format!("{bytes} B is no size of a flow"), "sizes are 1 B to 2^60 B"))
+    Err(WorkloadError::key(key, format!("{bytes} B is not a possible flow size"), "sizes are 1 B to 2^60 B"))
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn a_list_gives_its_own_flows() {
     for (bad, says) in [
         (flow(0, 4, 4, 1), "host 4 sends to itself"),
         (flow(0, 1, 13, 1), "no host 13; hosts are 0 to 12"),
-        (flow(0, 1, 2, 0), "0 B is no size"),
+        (flow(0, 1, 2, 0), "0 B is not a possible flow size"),
     ] {
         let error = refusal(Pattern::List(FlowList::new(vec![bad])), &network(13, 10));
         assert!(error.starts_with("pattern.flows: flow 1") && error.contains(says), "{error}");
@@ -196,9 +196,9 @@ fn what_cannot_run_is_refused_with_what_would_be_right() {
     let error = refusal(Pattern::Permutation(permutation(None, Some(Time::from_ps(1)))), &places);
     assert!(error.starts_with("pattern.jitter: "), "{error}");
     let error = refusal(Pattern::Permutation(permutation(Some(vec![1]), None)), &places);
-    assert!(error.starts_with("pattern.hosts: one host alone"), "{error}");
+    assert!(error.starts_with("pattern.hosts: a single host cannot send"), "{error}");
     let error = refusal(Pattern::Long(long(LongFlows::Count(0), Time::ZERO)), &places);
-    assert!(error.starts_with("pattern.count: ") && error.contains("at most 13"), "{error}");
+    assert!(error.starts_with("pattern.count: ") && error.contains("1 to 13 here"), "{error}");
     let error = refusal(Pattern::Long(long(LongFlows::Load(load(2.0, LoadBase::HostLinks)), Time::ZERO)), &places);
     assert!(error.starts_with("load.share: 26 long flows"), "{error}");
     let bad_size = Pattern::AllToAll(AllToAll { hosts: None, size: SizeDistribution::Fixed(0) });
@@ -237,7 +237,7 @@ fn long_flows_one_to_one_keep_the_order_of_the_lists() {
     let expected = traffic(pairs(&hosts)).expected(&places, Time::from_ms(1)).unwrap();
     assert_eq!((expected.flows, expected.inter_rack, expected.payload_bps), (3.0, 1.0, Some(3e10)));
     let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 12]), ..hosts.clone() }), &places);
-    assert!(error.starts_with("pattern.receivers: 2 receivers of 3 senders"), "{error}");
+    assert!(error.starts_with("pattern.receivers: 2 receivers for 3 senders"), "{error}");
     let error = refusal(pairs(&Hosts { receivers: Some(vec![1, 2, 7]), ..hosts }), &places);
     assert!(error.starts_with("pattern.receivers: host 2 would send to itself"), "{error}");
 }
@@ -251,9 +251,9 @@ fn query() -> Query {
         rounds: 3,
         request: 1600,
         response: Response::Total(1001),
-        think: [Time::from_us(2); 2],
+        service_time: [Time::from_us(2); 2],
         jitter: Time::ZERO,
-        pause: Time::from_us(7),
+        think_time: Time::from_us(7),
     }
 }
 
@@ -265,9 +265,14 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
     let expected = asked.expected(&places, Time::from_us(6)).unwrap();
     // 4 and 1 share a rack. Of 2 flows in a pair, one carries 1600 B and the other 500.5 B on average.
     assert_eq!((expected.flows, expected.mean_bytes, expected.inter_rack), (12.0, 1050.25, 0.5));
-    let chain =
-        |after, us, answers, counts| Chain { after, delay: Time::from_us(us), answers, counts, ..Chain::default() };
-    let flow = |src, dst, bytes, group, chain| Flow {
+    let depends = |after, us, answers, counts| Dependency {
+        after,
+        delay: Time::from_us(us),
+        answers,
+        counts,
+        ..Dependency::default()
+    };
+    let flow = |src, dst, bytes, group, dependency| Flow {
         start: Time::from_us(5),
         src,
         dst,
@@ -275,15 +280,15 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
         traffic: 3,
         group,
         senders: None,
-        chain,
+        dependency,
     };
     let round = |group, before, first: u32, after: Option<u32>| {
-        let pause = if group > 0 { 7 } else { 0 };
+        let think_time = if group > 0 { 7 } else { 0 };
         [
-            flow(4, 9, 1600, group, chain(before, pause, false, Some(first))),
-            flow(9, 4, 501, group, chain(Some(first), 2, true, after)),
-            flow(4, 1, 1600, group, chain(before, pause, false, Some(first + 1))),
-            flow(1, 4, 500, group, chain(Some(first + 1), 2, true, after)),
+            flow(4, 9, 1600, group, depends(before, think_time, false, Some(first))),
+            flow(9, 4, 501, group, depends(Some(first), 2, true, after)),
+            flow(4, 1, 1600, group, depends(before, think_time, false, Some(first + 1))),
+            flow(1, 4, 500, group, depends(Some(first + 1), 2, true, after)),
         ]
     };
     assert_eq!(flows, [round(0, None, 0, Some(2)), round(1, Some(2), 3, Some(5)), round(2, Some(5), 6, None)].concat());
@@ -292,7 +297,7 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
 }
 
 #[test]
-fn queries_draw_as_many_servers_as_they_ask_and_think_within_bounds() {
+fn queries_draw_as_many_servers_as_they_ask_and_serve_within_bounds() {
     let places = network(13, 10);
     let some = Query {
         clients: None,
@@ -300,7 +305,7 @@ fn queries_draw_as_many_servers_as_they_ask_and_think_within_bounds() {
         degree: Some(3),
         rounds: 200,
         response: Response::Each(SizeDistribution::UniformOf(vec![2000, 4000])),
-        think: [Time::from_us(2), Time::from_us(4)],
+        service_time: [Time::from_us(2), Time::from_us(4)],
         jitter: Time::from_us(10),
         ..query()
     };
@@ -308,7 +313,7 @@ fn queries_draw_as_many_servers_as_they_ask_and_think_within_bounds() {
     assert_eq!(flows.len(), 13 * 200 * 3 * 2);
     let mut asked = [0u32; 13];
     for round in flows.chunks(6) {
-        let mut servers: Vec<u32> = round.iter().filter(|f| !f.chain.answers).map(|f| f.dst).collect();
+        let mut servers: Vec<u32> = round.iter().filter(|f| !f.dependency.answers).map(|f| f.dst).collect();
         servers.sort_unstable();
         servers.dedup();
         assert_eq!(servers.len(), 3, "{round:?}");
@@ -317,8 +322,8 @@ fn queries_draw_as_many_servers_as_they_ask_and_think_within_bounds() {
     // 12 clients x 200 queries x 3 of 12 servers.
     assert!(asked.iter().all(|n| n.abs_diff(600) < 90), "{asked:?}");
     let mean_us = |answers: bool, first_round: bool| {
-        let of = flows.iter().filter(|f| f.chain.answers == answers && (f.group % 200 == 0) == first_round);
-        let delays: Vec<f64> = of.map(|f| f.chain.delay.as_secs_f64() * 1e6).collect();
+        let of = flows.iter().filter(|f| f.dependency.answers == answers && (f.group % 200 == 0) == first_round);
+        let delays: Vec<f64> = of.map(|f| f.dependency.delay.as_secs_f64() * 1e6).collect();
         let (least, most) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
         (least, delays.iter().sum::<f64>() / delays.len() as f64, most)
     };
@@ -345,17 +350,23 @@ fn queries_that_cannot_run_are_refused() {
     refused(|q| q.clients = Some(vec![]), "pattern.clients: no host is given");
     refused(|q| q.clients = Some(vec![13]), "pattern.clients: there is no host 13");
     refused(|q| q.servers = Some(vec![1, 1]), "pattern.servers: host 1 is named twice");
-    refused(|q| q.servers = Some(vec![4]), "pattern.servers: host 4 has no server but itself");
-    refused(|q| q.degree = Some(0), "pattern.degree: 0 different servers, where host 4 has 2 to ask; it is 1 to 2");
+    refused(|q| q.servers = Some(vec![4]), "pattern.servers: host 4 has no server other than itself");
+    refused(
+        |q| q.degree = Some(0),
+        "pattern.degree: 0 different servers, but host 4 has 2 possible ones; it is 1 to 2",
+    );
     refused(|q| q.degree = Some(3), "pattern.degree: 3 different");
-    refused(|q| q.rounds = 0, "pattern.rounds: no client asks");
-    refused(|q| q.rounds = u32::MAX, "pattern.rounds: that makes 4.3e9 queries with 1.3e10 waits; lower it");
-    refused(|q| q.request = 0, "pattern.request: 0 B is no size");
+    refused(|q| q.rounds = 0, "pattern.rounds: no client sends a request");
+    refused(|q| q.rounds = u32::MAX, "pattern.rounds: that makes 4.3e9 queries with 1.3e10 triggers; lower it");
+    refused(|q| q.request = 0, "pattern.request: 0 B is not a possible request size");
     refused(|q| q.request = ENDLESS, "pattern.request: ");
     refused(|q| q.response = Response::Total(1), "pattern.total: 1 B cannot be 2 responses; each response has 1 B");
     refused(|q| q.response = Response::Each(SizeDistribution::Fixed(0)), "size.fixed: 0 B");
-    refused(|q| q.response = Response::Each(SizeDistribution::Fixed(ENDLESS)), "size: a response that never ends");
-    refused(|q| q.think = [Time::from_us(3), Time::from_us(2)], "pattern.think: 3 us is above 2 us");
-    refused(|q| q.pause = Time::NEVER, "pattern.pause: ");
+    refused(
+        |q| q.response = Response::Each(SizeDistribution::Fixed(ENDLESS)),
+        "size: a query with an endless response",
+    );
+    refused(|q| q.service_time = [Time::from_us(3), Time::from_us(2)], "pattern.service_time: 3 us is above 2 us");
+    refused(|q| q.think_time = Time::NEVER, "pattern.think_time: ");
     refused(|q| q.jitter = Time::from_s(1_000_000), "pattern.jitter: 1000000 s is longer than any run");
 }

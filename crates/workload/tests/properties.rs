@@ -74,9 +74,9 @@ fn any_query() -> impl Strategy<Value = Query> {
     let time = || (0u64..3).prop_map(Time::from_us);
     let times = (time(), time(), time(), time());
     (some.clone(), some, prop::option::of(0u32..4), 0u32..6, 1u64..4000, response, times).prop_map(
-        |(clients, servers, degree, rounds, request, response, (least, most, jitter, pause))| {
-            let think = [least, least + most];
-            Query { clients, servers, degree, rounds, request, response, think, jitter, pause }
+        |(clients, servers, degree, rounds, request, response, (least, most, jitter, think_time))| {
+            let service_time = [least, least + most];
+            Query { clients, servers, degree, rounds, request, response, service_time, jitter, think_time }
         },
     )
 }
@@ -94,41 +94,41 @@ proptest! {
         let places = network(hosts, 10);
         let flows = asked(&query, &places, seed);
         let clients = query.clients_in_order(&places).unwrap_or_default();
-        // By gate: how many count towards it and to which host they go, how many wait and from which they leave.
-        let mut gates: BTreeMap<u32, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        // By trigger: how many count towards it and to which host they go, how many wait and from which they leave.
+        let mut triggers: BTreeMap<u32, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
         for f in &flows {
             prop_assert_eq!(f.start, Time::ZERO);
-            let (client, server) = if f.chain.answers { (f.dst, f.src) } else { (f.src, f.dst) };
+            let (client, server) = if f.dependency.answers { (f.dst, f.src) } else { (f.src, f.dst) };
             prop_assert_eq!(client, clients[(f.group / query.rounds) as usize]);
             prop_assert!(query.servers.as_ref().is_none_or(|s| s.contains(&server)) && client != server);
-            f.chain.counts.into_iter().for_each(|gate| gates.entry(gate).or_default().0.push(f.dst));
-            f.chain.after.into_iter().for_each(|gate| gates.entry(gate).or_default().1.push(f.src));
+            f.dependency.counts.into_iter().for_each(|trigger| triggers.entry(trigger).or_default().0.push(f.dst));
+            f.dependency.after.into_iter().for_each(|trigger| triggers.entry(trigger).or_default().1.push(f.src));
             // Only the first requests of a client wait for nothing, and only the last responses bring nothing about.
             let round = f.group % query.rounds;
-            prop_assert_eq!(f.chain.after.is_none(), !f.chain.answers && round == 0);
-            prop_assert_eq!(f.chain.counts.is_none(), f.chain.answers && round + 1 == query.rounds);
+            prop_assert_eq!(f.dependency.after.is_none(), !f.dependency.answers && round == 0);
+            prop_assert_eq!(f.dependency.counts.is_none(), f.dependency.answers && round + 1 == query.rounds);
         }
-        prop_assert!(gates.keys().copied().eq(0..gates.len() as u32), "gates are numbered from 0");
-        for (gate, (counting, waiting)) in &gates {
-            prop_assert!(!counting.is_empty() && !waiting.is_empty(), "gate {}", gate);
-            prop_assert!(counting.iter().chain(waiting).all(|host| *host == counting[0]), "gate {}", gate);
+        prop_assert!(triggers.keys().copied().eq(0..triggers.len() as u32), "triggers are numbered from 0");
+        for (trigger, (counting, waiting)) in &triggers {
+            prop_assert!(!counting.is_empty() && !waiting.is_empty(), "trigger {}", trigger);
+            prop_assert!(counting.iter().chain(waiting).all(|host| *host == counting[0]), "trigger {}", trigger);
         }
-        // Request and response belong together: one waits for the gate that the other alone counts towards.
+        // Request and response belong together: one waits for the trigger that the other alone counts towards.
         for pair in flows.chunks(2) {
             let [request, response] = pair else { panic!("{} flows", flows.len()) };
-            prop_assert!(!request.chain.answers && response.chain.answers && request.group == response.group);
+            prop_assert!(!request.dependency.answers && response.dependency.answers && request.group == response.group);
             prop_assert_eq!((request.src, request.dst), (response.dst, response.src));
-            let gate = request.chain.counts.unwrap();
-            prop_assert_eq!(response.chain.after, Some(gate));
-            prop_assert_eq!((gates[&gate].0.len(), gates[&gate].1.len()), (1, 1));
+            let trigger = request.dependency.counts.unwrap();
+            prop_assert_eq!(response.dependency.after, Some(trigger));
+            prop_assert_eq!((triggers[&trigger].0.len(), triggers[&trigger].1.len()), (1, 1));
         }
         // Each query asks its servers once each, and its answers add up.
         let queries: Vec<&[Flow]> = flows.chunk_by(|a, b| a.group == b.group).collect();
         prop_assert!(queries.iter().enumerate().all(|(i, of)| of[0].group == i as u32));
         prop_assert!(flows.is_empty() || queries.len() == clients.len() * query.rounds as usize);
         for of in queries {
-            let mut servers: Vec<u32> = of.iter().filter(|f| f.chain.answers).map(|f| f.src).collect();
-            let answers: Vec<u64> = of.iter().filter(|f| f.chain.answers).map(|f| f.bytes).collect();
+            let mut servers: Vec<u32> = of.iter().filter(|f| f.dependency.answers).map(|f| f.src).collect();
+            let answers: Vec<u64> = of.iter().filter(|f| f.dependency.answers).map(|f| f.bytes).collect();
             if let Some(degree) = query.degree {
                 prop_assert_eq!(servers.len(), degree as usize);
             } else if let Some(listed) = &query.servers {
@@ -137,7 +137,7 @@ proptest! {
             }
             servers.sort_unstable();
             prop_assert!(servers.windows(2).all(|two| two[0] < two[1]), "{:?}", servers);
-            prop_assert!(of.iter().all(|f| f.chain.answers || f.bytes == query.request));
+            prop_assert!(of.iter().all(|f| f.dependency.answers || f.bytes == query.request));
             if let Response::Total(total) = query.response {
                 prop_assert_eq!(answers.iter().sum::<u64>(), total);
                 prop_assert!(answers.iter().max().unwrap() - answers.iter().min().unwrap() <= 1);
@@ -149,16 +149,17 @@ proptest! {
     fn queries_draw_from_streams_of_their_own(query in any_query(), hosts in 6u32..16, seed: u64) {
         let places = network(hosts, 10);
         let flows = asked(&query, &places, seed);
-        // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the offsets.
-        let still = Query { think: [Time::ZERO; 2], jitter: Time::ZERO, response: Response::Total(5000), ..query.clone() };
+        // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the
+        // offsets.
+        let still = Query { service_time: [Time::ZERO; 2], jitter: Time::ZERO, response: Response::Total(5000), ..query.clone() };
         let ends = |flows: &[Flow]| flows.iter().map(|f| (f.src, f.dst, f.group)).collect::<Vec<_>>();
         let other = asked(&still, &places, seed);
         prop_assert!(flows.is_empty() || ends(&other) == ends(&flows));
         let sized = asked(&Query { response: Response::Total(5000), ..query.clone() }, &places, seed);
-        let delays = |flows: &[Flow]| flows.iter().map(|f| f.chain.delay).collect::<Vec<_>>();
+        let delays = |flows: &[Flow]| flows.iter().map(|f| f.dependency.delay).collect::<Vec<_>>();
         prop_assert!(flows.is_empty() || delays(&sized) == delays(&flows));
-        let unhurried = asked(&Query { think: [Time::ZERO, Time::from_us(9)], ..query.clone() }, &places, seed);
-        let of = |flows: &[Flow]| flows.iter().filter(|f| !f.chain.answers).map(|f| f.chain.delay).collect::<Vec<_>>();
+        let unhurried = asked(&Query { service_time: [Time::ZERO, Time::from_us(9)], ..query.clone() }, &places, seed);
+        let of = |flows: &[Flow]| flows.iter().filter(|f| !f.dependency.answers).map(|f| f.dependency.delay).collect::<Vec<_>>();
         prop_assert_eq!(of(&unhurried), of(&flows));
         // Another traffic beside it changes nothing.
         let streams = Streams::new(seed);

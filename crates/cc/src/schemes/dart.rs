@@ -326,7 +326,7 @@ pub struct Params {
 }
 
 /// Bytes that Dart adds to each data packet and to each ACK (`wire` has the layout).
-pub const EXTRA: Extra = Extra { data: 12, ack: 4, telemetry: false };
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 12, ack: 4, telemetry: false };
 /// Bytes of a list of senders before its first entry: the number of the incast and the number of entries.
 pub const LIST_HEADER: u16 = 6;
 /// Bytes of each entry.
@@ -416,12 +416,12 @@ impl Scheme for Dart {
         if p.deflect != Deflect::Off && p.lanes == LaneCount::Two { Lanes::Escape } else { Lanes::One }
     }
 
-    fn launch(p: &Params, bytes: u64, senders: usize, connection: bool) -> Launch {
+    fn send_options(p: &Params, bytes: u64, senders: usize, connection: bool) -> SendOptions {
         // row D18: IV-A keeps the packets of one message in order, not messages among themselves
         let may = p.deflect != Deflect::Off && (!connection || p.deflect_connections);
         // IV-B: tokens for short messages, none for long ones
         let short = may && bytes <= p.short_up_to.get();
-        Launch {
+        SendOptions {
             tokens: if short { p.tokens } else { 0 },
             lane: (short && p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8,
             list: if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 },
@@ -430,8 +430,8 @@ impl Scheme for Dart {
         }
     }
 
-    fn extra(_: &Params) -> Extra {
-        EXTRA
+    fn header_overhead(_: &Params) -> HeaderOverhead {
+        HEADER_OVERHEAD
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

@@ -191,9 +191,9 @@ impl Scheme for Dcqcn {
         if p.urgent_up_to.get() > 0 { Lanes::Strict } else { Lanes::One }
     }
 
-    fn launch(p: &Params, bytes: u64, _senders: usize, _connection: bool) -> Launch {
+    fn send_options(p: &Params, bytes: u64, _senders: usize, _connection: bool) -> SendOptions {
         // Dart VI-C: two priority levels, short messages over long ones
-        Launch { lane: (bytes <= p.urgent_up_to.get()) as u8, ..Launch::default() }
+        SendOptions { lane: (bytes <= p.urgent_up_to.get()) as u8, ..SendOptions::default() }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

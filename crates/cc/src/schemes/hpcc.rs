@@ -84,7 +84,7 @@ pub use division::{MOST_N, entries, fill, lookup, reciprocal};
 pub use records::{Fields, SPEEDS};
 
 /// What HPCC adds to packets (Fig. 7, 5.1): 42 bytes of telemetry, room for five switches, on data and ACKs alike.
-pub const EXTRA: Extra = Extra { data: 42, ack: 42, telemetry: true };
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 42, ack: 42, telemetry: true };
 
 /// The scheme.
 pub struct Hpcc;
@@ -198,8 +198,8 @@ impl Scheme for Hpcc {
         false
     }
 
-    fn extra(_: &Params) -> Extra {
-        EXTRA
+    fn header_overhead(_: &Params) -> HeaderOverhead {
+        HEADER_OVERHEAD
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

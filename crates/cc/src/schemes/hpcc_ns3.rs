@@ -126,9 +126,9 @@ impl Scheme for HpccNs3 {
         false
     }
 
-    fn extra(_: &Params) -> Extra {
+    fn header_overhead(_: &Params) -> HeaderOverhead {
         // HPCC 4.1: two bytes and five records of eight
-        Extra { data: 42, ack: 42, telemetry: true }
+        HeaderOverhead { data: 42, ack: 42, telemetry: true }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

@@ -25,7 +25,7 @@
 //! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window` MSS).
 //! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window of
 //!   data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent before such a
-//!   cut, but not again, changes nothing. The first new packet after any reduction carries CWR in its stamp.
+//!   cut, but not again, changes nothing. The first new packet after any reduction carries CWR in its `cc_tag`.
 //!
 //! Presets: `newreno` without ECN (its packets are never marked), `newreno-ecn` with it.
 //!
@@ -313,7 +313,7 @@ impl Reno {
 
     /// Whether the loss is of data sent before the window was last reduced, and that was for a mark.
     pub(crate) fn was_cut_for(&self, loss: &Loss) -> bool {
-        self.by_mark && self.reduced_to.is_some_and(|to| loss.from < to) && !loss.again
+        self.by_mark && self.reduced_to.is_some_and(|to| loss.from < to) && !loss.retransmitted
     }
 
     pub(crate) fn on_loss<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
@@ -327,7 +327,7 @@ impl Reno {
 
     pub(crate) fn on_timeout<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
         // RFC 5681 section 3.1: ssthresh is held when the same segment times out again
-        if !loss.again {
+        if !loss.retransmitted {
             // RFC 5681 (4)
             self.ssthresh = (loss.in_flight / 2).max(self.floor(p));
         }
@@ -340,7 +340,7 @@ impl Reno {
     }
 }
 
-/// The stamp of a data packet whose sender has reduced its window.
+/// The `cc_tag` of a data packet whose sender has reduced its window.
 pub const CWR: u32 = 1;
 
 /// A flow at its sender.
@@ -375,7 +375,7 @@ impl Sender for Flow {
         let p = cx.params;
         self.reno.on_send(sent, &p.window, cx);
         // RFC 3168 section 6.1.2: CWR on the first new data after a reduction for any reason
-        let tell = self.tell && !sent.again;
+        let tell = self.tell && !sent.retransmitted;
         self.tell &= !tell;
         if tell { CWR } else { 0 }
     }
@@ -442,7 +442,7 @@ impl Receiver for Echo {
             cx.count(Action::MarkSeen);
         }
         // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
-        state.marked &= data.stamp & CWR == 0;
+        state.marked &= data.cc_tag & CWR == 0;
         // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
         state.marked |= data.ce && cx.params.ecn && !is_old(data);
         AckPlan { before: None, now: data.ack_due.then_some(state.fields()) }

@@ -120,8 +120,8 @@ impl Scheme for TimelyNs3 {
         false
     }
 
-    fn extra(_: &Params) -> Extra {
-        Extra { data: 8, ack: 8, telemetry: false }
+    fn header_overhead(_: &Params) -> HeaderOverhead {
+        HeaderOverhead { data: 8, ack: 8, telemetry: false }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

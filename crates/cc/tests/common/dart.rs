@@ -6,7 +6,7 @@ use super::{PAYLOAD, WIRE, data, nic, path, us};
 use fanin_cc::schemes::dart::receiver::State;
 use fanin_cc::schemes::dart::{Dart, Params, Share};
 use fanin_cc::*;
-use fanin_units::{FlowId, NodeId, Time};
+use fanin_units::{MessageId, NodeId, Time};
 use std::collections::BTreeMap;
 
 /// A packet at line rate.
@@ -85,7 +85,7 @@ impl Host {
     pub fn start_again(&mut self, flow: u32, start: Start) -> &mut Self {
         let message = MessageStart {
             flow: ReceiverFlow(flow),
-            id: FlowId(flow),
+            id: MessageId(flow),
             from: NodeId(start.from),
             tenant: start.tenant,
             weight: start.weight,
@@ -96,7 +96,7 @@ impl Host {
     }
 
     pub fn open(&mut self, flow: u32, from: u32) -> &mut Self {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: FlowId(flow), from: NodeId(from), size: None };
+        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(from), size: None };
         self.pool.receiver_open(0, self.now, &info);
         self.packets.insert(flow, 0);
         self
@@ -119,7 +119,7 @@ impl Host {
     }
 
     pub fn end_again(&mut self, flow: u32) -> &mut Self {
-        self.pool.receiver_message_end(0, self.now, ReceiverFlow(flow), FlowId(flow));
+        self.pool.receiver_message_end(0, self.now, ReceiverFlow(flow), MessageId(flow));
         self
     }
 
@@ -183,7 +183,7 @@ impl Host {
 }
 
 pub fn share(fields: AckFields) -> (u16, u16) {
-    let share = Share::decode(fields.share).expect("the ACK tells a share");
+    let share = Share::decode(fields.cc_feedback).expect("the ACK tells a share");
     (share.parts, share.of)
 }
 
@@ -220,13 +220,13 @@ impl Talker {
     }
 
     pub fn send(&mut self, slot: u32) -> Control {
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: 0, again: false };
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: 0, retransmitted: false };
         let control = self.pool.on_send(slot, self.now, &sent).0;
         self.changed = self.pool.take_shared_changed();
         control
     }
 
-    pub fn ack(&mut self, slot: u32, share: u32) -> Control {
+    pub fn ack(&mut self, slot: u32, cc_feedback: u32) -> Control {
         let ack = Ack {
             telemetry: None,
             newly_acked: 0,
@@ -237,7 +237,7 @@ impl Talker {
             recovering: false,
             ecn_echo: false,
             rtt: us(10),
-            share,
+            cc_feedback,
         };
         let control = self.pool.on_ack(slot, self.now, &ack);
         self.changed = self.pool.take_shared_changed();

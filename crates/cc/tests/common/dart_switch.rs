@@ -3,7 +3,7 @@
 use fanin_cc::schemes::dart::deflect::Table;
 use fanin_cc::schemes::dart::{Dart, Params};
 use fanin_cc::*;
-use fanin_units::{FlowId, NodeId, Rate, Time};
+use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// A port as these tests set it up: bytes ahead and pause by lane.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ pub fn packet(flow: u32, n: u16, of: u16) -> Header {
         flags |= flags::END;
     }
     Header {
-        flow: FlowId(flow),
+        flow: MessageId(flow),
         seq: n as u64,
         wire: 1500,
         payload: 1460,

@@ -63,7 +63,7 @@ pub fn data(flow: u32, n: u64, ce: bool) -> Data {
         ack_due: true,
         pending: false,
         due_alone: true,
-        stamp: 0,
+        cc_tag: 0,
         received: 0,
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{PAYLOAD, WIRE, data, nic, path};
 use fanin_cc::*;
-use fanin_units::{FlowId, NodeId, Rate, Time};
+use fanin_units::{MessageId, NodeId, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -18,7 +18,7 @@ pub const DELAY: Time = Time::from_us(5);
 pub enum Crossed {
     Sent {
         n: u64,
-        stamp: u32,
+        cc_tag: u32,
     },
     Arrived {
         n: u64,
@@ -143,7 +143,7 @@ impl<S: Scheme> Net<S> {
             Event::Open(id) => {
                 let f = &self.flows[id as usize];
                 let (host, size) = (f.host, self.sizes_known.then_some(f.packets * PAYLOAD as u64));
-                let info = FlowInfo { flow: ReceiverFlow(id), id: FlowId(id), from: NodeId(id), size };
+                let info = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(id), size };
                 self.pool.receiver_open(host, self.now, &info);
                 self.poll(host, None);
             }
@@ -164,11 +164,12 @@ impl<S: Scheme> Net<S> {
                     recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: Time::ZERO,
-                    share: fields.share,
+                    cc_feedback: fields.cc_feedback,
                 };
                 let mut control = self.pool.on_ack(f.slot, self.now, &ack);
                 if fields.push && f.acked < f.next {
-                    let loss = Loss { from: f.acked, sent_to: f.next, in_flight: f.next - f.acked, again: false };
+                    let loss =
+                        Loss { from: f.acked, sent_to: f.next, in_flight: f.next - f.acked, retransmitted: false };
                     f.next = f.acked;
                     control = self.pool.on_loss(f.slot, self.now, &loss);
                 }
@@ -206,12 +207,12 @@ impl<S: Scheme> Net<S> {
         let n = f.next / PAYLOAD as u64;
         f.next += PAYLOAD as u64;
         f.may_send_at = self.now + f.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, again: false };
-        let (control, stamp) = self.pool.on_send(f.slot, self.now, &sent);
-        self.cross(id, Crossed::Sent { n, stamp });
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
+        let (control, cc_tag) = self.pool.on_send(f.slot, self.now, &sent);
+        self.cross(id, Crossed::Sent { n, cc_tag });
         self.link_free = self.link_free.max(self.now) + LINE.tx_time(WIRE as u64);
         if !self.lose.remove(&(id, n)) {
-            let packet = Data { stamp, ..data(id, n, false) };
+            let packet = Data { cc_tag, ..data(id, n, false) };
             self.schedule(self.link_free + DELAY, Event::Data(id, packet));
         }
         self.told(id, control);

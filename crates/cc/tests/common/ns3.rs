@@ -38,7 +38,7 @@ pub fn ack<'a>(seq: u64, sent_to: u64) -> Ack<'a> {
         recovering: false,
         ecn_echo: false,
         rtt: ns(12_000),
-        share: 0,
+        cc_feedback: 0,
         telemetry: None,
     }
 }

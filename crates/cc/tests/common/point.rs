@@ -66,7 +66,7 @@ impl<F: Sender<Shared = ()>> Point<F> {
     }
 
     pub fn send(&mut self, wire: u32) -> &mut Self {
-        let sent = Sent { wire, payload: wire, sent_to: 0, again: false };
+        let sent = Sent { wire, payload: wire, sent_to: 0, retransmitted: false };
         self.hook(|flow, cx| {
             flow.on_send(&sent, cx);
         })

@@ -40,17 +40,17 @@ impl<F: Sender<Shared = ()>> Stream<F> {
         self
     }
 
-    /// Sends one segment, new or the first that is not acknowledged. Its stamp.
-    pub fn send(&mut self, again: bool) -> u32 {
-        let sent_to = if again { self.acked_to + MSS } else { self.sent_to + MSS };
+    /// Sends one segment, new or the first that is not acknowledged. Its `cc_tag`.
+    pub fn send(&mut self, retransmitted: bool) -> u32 {
+        let sent_to = if retransmitted { self.acked_to + MSS } else { self.sent_to + MSS };
         self.sent_to = self.sent_to.max(sent_to);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to, again };
-        let mut stamp = 0;
-        self.point.hook(|flow, cx| stamp = flow.on_send(&sent, cx));
-        if !again {
-            self.stamps.push(stamp);
+        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to, retransmitted };
+        let mut cc_tag = 0;
+        self.point.hook(|flow, cx| cc_tag = flow.on_send(&sent, cx));
+        if !retransmitted {
+            self.stamps.push(cc_tag);
         }
-        stamp
+        cc_tag
     }
 
     /// Sends as many new segments as fit.
@@ -79,7 +79,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             recovering: self.recovery_point.is_some(),
             ecn_echo: echo,
             rtt: us(100),
-            share: 0,
+            cc_feedback: 0,
         };
         self.point.hook(|flow, cx| flow.on_ack(&ack, cx));
         self
@@ -101,18 +101,18 @@ impl<F: Sender<Shared = ()>> Stream<F> {
     }
 
     /// So, with so many bytes in flight, of a segment that may have timed out before.
-    pub fn lose(&mut self, in_flight: u64, again: bool) -> &mut Self {
+    pub fn lose(&mut self, in_flight: u64, retransmitted: bool) -> &mut Self {
         self.recovery_point = Some(self.sent_to);
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, again };
+        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, retransmitted };
         self.point.hook(|flow, cx| flow.on_loss(&loss, cx));
         self.send(true);
         self
     }
 
     /// The retransmission timer runs out with so many bytes in flight; the first segment goes out again.
-    pub fn timeout(&mut self, in_flight: u64, again: bool) -> &mut Self {
+    pub fn timeout(&mut self, in_flight: u64, retransmitted: bool) -> &mut Self {
         self.recovery_point = None;
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, again };
+        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, retransmitted };
         self.point.hook(|flow, cx| flow.on_timeout(&loss, cx));
         self.send(true);
         self

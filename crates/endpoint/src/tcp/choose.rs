@@ -23,7 +23,7 @@ pub(super) struct Choice {
     pub(super) len: u64,
     pub(super) fin: bool,
     /// Whether any of it was sent before.
-    pub(super) again: bool,
+    pub(super) retransmitted: bool,
     why: Why,
 }
 
@@ -109,7 +109,7 @@ impl SendHalf {
     #[inline]
     fn segment(&self, seq: u64, stop: u64, why: Why) -> Choice {
         let len = stop.min(self.data_end).saturating_sub(seq).min(self.mss);
-        Choice { seq, len, fin: self.closed && seq + len == self.data_end, again: seq < self.high, why }
+        Choice { seq, len, fin: self.closed && seq + len == self.data_end, retransmitted: seq < self.high, why }
     }
 
     /// What was chosen leaves.
@@ -135,14 +135,14 @@ impl SendHalf {
                 }
                 _ => {}
             }
-        } else if self.dup_acks > 0 && !choice.again && self.flight() + choice.len > window {
+        } else if self.dup_acks > 0 && !choice.retransmitted && self.flight() + choice.len > window {
             self.limited += choice.len;
         }
         if choice.why == Why::Repair {
             self.repair_first = false;
         }
         self.nxt = if choice.why == Why::Next { end } else { self.nxt.max(end) };
-        self.on_sent(now, end, choice.again);
+        self.on_sent(now, end, choice.retransmitted);
     }
 
     /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).

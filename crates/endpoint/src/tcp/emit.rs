@@ -43,7 +43,7 @@ impl Connection {
             len: choice.len as u32,
             window: self.receive.window(ack),
             flags,
-            again: choice.again,
+            retransmitted: choice.retransmitted,
             sack: if self.send.sack { self.receive.blocks(false) } else { Default::default() },
             ..Segment::default()
         })
@@ -52,9 +52,9 @@ impl Connection {
     /// The SYN, or the SYN that answers one.
     fn syn(&mut self, now: Time) -> Segment {
         let answers = self.state == State::SynReceived;
-        let again = self.send.high > 0;
+        let retransmitted = self.send.high > 0;
         self.send.nxt = 1;
-        self.send.on_sent(now, 1, again);
+        self.send.on_sent(now, 1, retransmitted);
         let (ack, ..) = self.receive.ack_all();
         // RFC 3168 section 6.1.1: a SYN offers ECN by both bits, its answer agrees by one.
         let ecn = match (answers, self.ecn, self.config.ecn) {
@@ -71,7 +71,7 @@ impl Connection {
             flags: bits::SYN | ecn | if answers { bits::ACK } else { 0 },
             scale: scaling.then(|| self.receive.offered_scale()),
             sack_permitted: if answers { self.send.sack } else { self.config.sack },
-            again,
+            retransmitted,
             ..Segment::default()
         }
     }

@@ -109,7 +109,7 @@ pub struct Segment {
     /// On a SYN: whether SACK is offered.
     pub sack_permitted: bool,
     /// Whether any of it was sent before. Not on the wire.
-    pub again: bool,
+    pub retransmitted: bool,
     /// Runs that arrived out of order.
     pub sack: SackBlocks,
 }

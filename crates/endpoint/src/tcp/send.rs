@@ -309,7 +309,7 @@ impl SendHalf {
             from: self.offset(self.una),
             sent_to: self.offset(self.high),
             in_flight,
-            again: self.timed_out_at == self.una,
+            retransmitted: self.timed_out_at == self.una,
         }
     }
 
@@ -334,11 +334,11 @@ impl SendHalf {
         loss
     }
 
-    /// The numbers `seq..end` leave; `again` if any left before.
+    /// The numbers `seq..end` leave; `retransmitted` if any left before.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, end: u64, again: bool) {
+    pub(super) fn on_sent(&mut self, now: Time, end: u64, retransmitted: bool) {
         self.high = self.high.max(end);
-        if again {
+        if retransmitted {
             self.timed_end = NOT_TIMED;
         } else if self.timed_end == NOT_TIMED {
             self.timed_end = end;

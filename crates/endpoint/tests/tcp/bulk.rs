@@ -16,7 +16,7 @@ fn flow(bytes: u64, sack: bool, window: Window) -> (u64, u64) {
     let counters = (dropped.clone(), again.clone());
     let mut dice = Dice(0x5eed);
     wire.script(move |sent| {
-        counters.1.set(counters.1.get() + u64::from(sent.segment.again));
+        counters.1.set(counters.1.get() + u64::from(sent.segment.retransmitted));
         if dice.percent(1) {
             counters.0.set(counters.0.get() + u64::from(sent.is_data()));
             return Fate::Drop;

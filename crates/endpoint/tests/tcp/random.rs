@@ -188,7 +188,7 @@ fn any_segment(dice: &mut Dice, end: &Connection) -> Segment {
         flags,
         scale: dice.percent(50).then(|| dice.roll() as u8),
         sack_permitted: dice.percent(70),
-        again: false,
+        retransmitted: false,
         sack: SackBlocks::new(blocks.into_iter().take(dice.roll() as usize % 4)),
     }
 }

@@ -6,7 +6,7 @@ use fanin_units::Time;
 
 /// Timeouts of the client with data in flight, after `start`, and whether the same byte had timed out before.
 fn timeouts(wire: &Wire, start: Time) -> Vec<(Time, bool)> {
-    wire.expired[CLIENT].iter().filter_map(|(at, e)| Some((*at - start, e.timeout?.again))).collect()
+    wire.expired[CLIENT].iter().filter_map(|(at, e)| Some((*at - start, e.timeout?.retransmitted))).collect()
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Window {
     }
     fn on_timeout(&mut self, loss: &fanin_cc::Loss) {
         let Self::Reno { cwnd, ssthresh } = self else { return };
-        if !loss.again {
+        if !loss.retransmitted {
             *ssthresh = (loss.in_flight / 2).max(2 * MSS);
         }
         *cwnd = MSS;
@@ -350,7 +350,7 @@ impl Wire {
     /// Data segments of the client: offset and whether it was sent before.
     pub fn client_data(&self) -> Vec<(u64, bool)> {
         let data = self.trace.iter().filter(|s| s.from == CLIENT && s.is_data());
-        data.map(|s| (s.offset(), s.segment.again)).collect()
+        data.map(|s| (s.offset(), s.segment.retransmitted)).collect()
     }
 
     /// Offsets that the client sent again.
@@ -381,6 +381,6 @@ pub fn ms(ms: u64) -> Time {
 
 /// What the client sent again, and when after `start`.
 pub fn repairs(wire: &Wire, start: Time) -> Vec<(u64, Time)> {
-    let again = wire.trace.iter().filter(|s| s.from == CLIENT && s.is_data() && s.segment.again);
+    let again = wire.trace.iter().filter(|s| s.from == CLIENT && s.is_data() && s.segment.retransmitted);
     again.map(|s| (s.offset(), s.at - start)).collect()
 }

@@ -1,7 +1,8 @@
-//! The bytes of a packet of the simulator, as `wire` has them.
+//! The bytes of a simulated packet, encoded by `wire`.
 //!
-//! Addresses and names come from numbers: node n is 02:00 and n+1 in four bytes, and 10.0.0.0 + n+1; a connection is named
-//! by its first message. See docs/traces.md for what is real in these bytes and what is not.
+//! Addresses and names are derived from numbers: node n has the Ethernet address 02:00 followed by n+1 in four bytes
+//! and the IPv4 address 10.0.0.0 + n+1; a connection is identified by its first message. docs/traces.md says which
+//! parts of these bytes are real.
 
 use fanin_cc::schemes::dart::Share;
 use fanin_cc::schemes::hpcc::Fields;
@@ -16,38 +17,38 @@ use fanin_wire::{
     ethertype, fcs,
 };
 
-/// Where what switches write goes: behind the UDP header.
+/// Position of the telemetry header: after the UDP header.
 const BEHIND_UDP: usize = Ethernet::LEN + Ipv4::LEN + Udp::LEN;
-/// The UDP port of packets with telemetry. HPCC 4.1 names none, and at RoCEv2's own a reader would take telemetry for a BTH;
-/// this one is for experiments (RFC 4727 section 6).
+/// The UDP port of packets with telemetry. HPCC 4.1 names none, and at RoCEv2's own port a reader would take telemetry
+/// for a BTH; this one is reserved for experiments (RFC 4727 section 6).
 const TELEMETRY_PORT: u16 = 1021;
-/// Frames that no standard has a layout for: an Ethernet type for local experiments (IEEE 802, clause 9.2.3).
+/// Ethernet type for frames without a standard layout: for local experiments (IEEE 802, clause 9.2.3).
 const LOCAL_EXPERIMENT: u16 = 0x88B5;
-/// What a PAUSE says. In the simulator it holds until it is taken back.
+/// Quanta of a PAUSE, which in the simulator holds until it is revoked.
 const LONGEST_PAUSE: u16 = u16::MAX;
-/// The TCP port that connections are opened to. No tool takes it for a protocol of its own.
+/// The TCP port of servers. No tool takes it for a known protocol.
 const TCP_PORT: u16 = 40_000;
-/// Queue pairs 0 and 1 are the fabric's own (InfiniBand 3.5.9), so numbers start well above.
+/// Queue pairs 0 and 1 are reserved (InfiniBand 3.5.9), so numbers start well above.
 const FIRST_QP: u32 = 256;
 const NUMBERS: u32 = 1 << 24;
 /// Payloads are zeros.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// What a traffic's packets say of it.
+/// Properties of a traffic's packets.
 struct Traffic {
     dart: bool,
     tenant: u8,
     weight: u16,
-    /// What the units of telemetry are multiplied with.
+    /// Multiplier of the units of telemetry.
     wire_unit: u32,
 }
 
-/// Makes frames, one after another in the same memory.
+/// Encodes frames, one after another in the same memory.
 pub struct Frames {
-    snap: usize,
-    /// Largest payload, by which packets are numbered.
+    snaplen: usize,
+    /// Largest payload, in which packets are numbered.
     payload: u64,
-    /// The simulator's size of an ACK to which no scheme adds anything.
+    /// The simulator's size of an ACK without bytes added by a scheme.
     ack: u16,
     traffics: Vec<Traffic>,
     bytes: Vec<u8>,
@@ -55,15 +56,15 @@ pub struct Frames {
 
 /// A frame before it is cut.
 struct Made {
-    /// Its bytes that are there, FCS included.
+    /// Its encoded bytes, FCS included.
     len: usize,
-    /// Bytes of payload that are not there, because nobody will look at them.
+    /// Bytes of payload that are not encoded, because they will be cut off.
     missing: usize,
 }
 
 impl Frames {
-    /// For packets of this network, cut to `snap` bytes.
-    pub fn new(sim: &Simulation, snap: usize) -> Self {
+    /// For packets of this network, cut to `snaplen` bytes.
+    pub fn new(sim: &Simulation, snaplen: usize) -> Self {
         let traffics = sim.traffic_configs().map(|config| Traffic {
             dart: matches!(config.scheme, Settings::Dart(..)),
             tenant: config.tenant,
@@ -72,11 +73,11 @@ impl Frames {
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
-        Self { snap, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
+        Self { snaplen, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
     }
 
-    /// What is kept of a packet on its way from one node to the next, and its length on the wire: the simulator's, or that
-    /// of its real headers and payload where the simulator counts less.
+    /// The captured bytes of a packet between two nodes, and its length on the wire: the simulator's, or that of its
+    /// real headers and payload if the simulator counts less.
     pub fn make(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> (&[u8], u32) {
         let Made { mut len, missing } = match self.encode(packet, from, to) {
             Ok(made) => made,
@@ -92,9 +93,9 @@ impl Frames {
             len += insert(&mut self.bytes, len, bytes.map_or(&[], |bytes| &header[..bytes]));
         }
         let original = (len + missing).max(packet.head.wire as usize);
-        let kept = original.min(self.snap);
+        let kept = original.min(self.snaplen);
         if missing == 0 {
-            // What the simulator counts beyond the real bytes is padding, which goes before the FCS.
+            // Bytes that the simulator counts beyond the real headers are padding, which goes before the FCS.
             let (frame, trailer) = self.bytes[..original].split_at_mut(original - FCS_LEN);
             frame[len - FCS_LEN..].fill(0);
             if kept > frame.len() {
@@ -121,7 +122,7 @@ impl Frames {
         let becn = head.has(flags::ECHO);
         let dart = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize)).filter(|of| of.dart);
         let made = match head.kind {
-            Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.stamp) },
+            Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.cc_tag) },
             Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
             Kind::Data => {
                 let ack_request = head.has(flags::END);
@@ -150,9 +151,9 @@ impl Frames {
                         Packet::DartData(DartSend { envelope, destination_qp, psn, ack_request, dart, payload: whole })
                     }
                 };
-                // Checksums over payload that is cut off would be work for nothing. What is left out is a multiple of four,
-                // so that the padding stays as it is.
-                let missing = full.wire_len().saturating_sub(self.snap + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
+                // Checksums over payload that is cut off need not be computed. The omitted length is a multiple of
+                // four, so that the padding is unchanged.
+                let missing = full.wire_len().saturating_sub(self.snaplen + ICRC_LEN + FCS_LEN).min(whole.len()) & !3;
                 let payload = &whole[missing..];
                 let cut = match full {
                     Packet::DartData(data) => Packet::DartData(DartSend { payload, ..data }),
@@ -161,10 +162,10 @@ impl Frames {
                 return Ok(Made { len: cut.encode(&mut self.bytes)?, missing });
             }
             Kind::Ack => {
-                // The packet before the one that is expected next.
+                // The packet before the expected one.
                 let psn = psn.wrapping_sub(1) % NUMBERS;
                 let ack = Response { envelope, destination_qp, psn, msn: 0, becn };
-                match Share::decode(head.share) {
+                match Share::decode(head.cc_feedback) {
                     share if dart.is_some() && head.wire > self.ack => {
                         let dart = share.map_or(DartAck::NOTHING, |s| DartAck { parts: s.parts, of: s.of });
                         Packet::DartAck { ack, dart }
@@ -179,14 +180,14 @@ impl Frames {
         Ok(Made { len: made.encode(&mut self.bytes)?, missing: 0 })
     }
 
-    /// A segment of TCP.
+    /// A TCP segment.
     fn segment(&mut self, packet: &Captured, envelope: &Envelope) -> Result<Made, WireError> {
         let Captured { head, segment, channel, opener, .. } = packet;
         let segment = segment.unwrap_or_default();
         let ports = (port(channel.0), TCP_PORT);
         let (source_port, destination_port) = if head.src == *opener { ports } else { (ports.1, ports.0) };
         let payload = &ZEROS[..segment.len as usize];
-        // The lower 32 bits are what goes on the wire.
+        // Only the lower 32 bits are transmitted.
         let low = |number: u64| number as u32;
         let mut tcp = Tcp {
             source_port,
@@ -203,7 +204,7 @@ impl Frames {
         };
         let headers = Ethernet::LEN + Ipv4::LEN;
         let around = headers + FCS_LEN + payload.len();
-        // The simulator's sizes may have no room for timestamps.
+        // The simulator's sizes may leave no room for timestamps.
         let stamped = Tcp { timestamps: Some((microseconds(segment.sent_at), microseconds(segment.echo))), ..tcp };
         if stamped.wire_len() <= Tcp::MOST && around + stamped.wire_len() <= head.wire as usize {
             tcp = stamped;
@@ -233,7 +234,7 @@ impl Frames {
         Ok(Made { len, missing: 0 })
     }
 
-    /// A packet that no standard has a layout for, such as a credit: kind, class, connection and stamp behind an Ethernet
+    /// A packet without a standard layout, such as a credit: kind, class, connection and `cc_tag` after an Ethernet
     /// header of a type for experiments.
     fn plain(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Made {
         let head = &packet.head;
@@ -243,12 +244,12 @@ impl Frames {
         self.bytes[12..14].copy_from_slice(&LOCAL_EXPERIMENT.to_be_bytes());
         self.bytes[14..16].copy_from_slice(&[head.kind as u8, head.class]);
         self.bytes[16..20].copy_from_slice(&packet.channel.0.to_be_bytes());
-        self.bytes[20..24].copy_from_slice(&head.stamp.to_be_bytes());
+        self.bytes[20..24].copy_from_slice(&head.cc_tag.to_be_bytes());
         Made { len: MIN_FRAME, missing: 0 }
     }
 }
 
-/// What switches wrote into a packet, as it goes between its UDP header and its BTH (HPCC 4.1).
+/// The telemetry of a packet as a header between its UDP header and its BTH (HPCC 4.1).
 fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
     let mut header = IntHeader::default();
     let mut records = telemetry.hops().iter().map(|hop| {
@@ -256,15 +257,16 @@ fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
         IntRecord { speed, time, sent, queued }
     });
     for switch in 0..telemetry.count() {
-        // Who the switches were is not known any more, but all of them together are.
+        // The individual switches are no longer known, but the XOR of their numbers is.
         let path = if switch == 0 { telemetry.path() } else { 0 };
         header.push(path, records.next().unwrap_or_default());
     }
     header
 }
 
-/// Puts a header between UDP and BTH of a frame of `len` bytes and gives its length. The ICRC stays that of the packet
-/// without it, sent to RoCEv2's port: switches change the header on the way, and only what does not change counts in the ICRC.
+/// Inserts a header between UDP and BTH of a frame of `len` bytes and returns its length. The ICRC remains that of the
+/// packet without it, sent to RoCEv2's port, because switches change the header and the ICRC only covers invariant
+/// fields.
 fn insert(frame: &mut [u8], len: usize, header: &[u8]) -> usize {
     if header.is_empty() || frame[23] != PROTOCOL_UDP {
         return 0;
@@ -277,7 +279,7 @@ fn insert(frame: &mut [u8], len: usize, header: &[u8]) -> usize {
     header.len()
 }
 
-/// Makes the lengths in the IPv4 and UDP headers of a frame larger.
+/// Increases the lengths in the IPv4 and UDP headers of a frame.
 fn lengthen(frame: &mut [u8], by: usize) {
     let (at, behind) = (Ethernet::LEN, Ethernet::LEN + Ipv4::LEN);
     let read = (Ipv4::decode(&frame[at..]), Udp::decode(&frame[behind..]));
@@ -299,7 +301,7 @@ fn ip(node: NodeId) -> [u8; 4] {
     [10, b, c, d]
 }
 
-/// One of the ports that are nobody's own (RFC 6335).
+/// A port from the dynamic range (RFC 6335).
 fn port(connection: u32) -> u16 {
     0xC000 | (connection & 0x3FFF) as u16
 }
@@ -317,14 +319,14 @@ fn ecn(bits: u8) -> Ecn {
     }
 }
 
-/// Hosts send with 64; every switch takes one off.
+/// Hosts send with TTL 64; every switch decrements it.
 fn ttl(links: u8) -> u8 {
     64u8.saturating_sub(links).max(1)
 }
 
-/// The simulator's pause frame: classes that changed, and those of them that are paused.
-fn pfc(stamp: u32) -> Pfc {
-    let (changed, paused) = ((stamp >> 8) as u8, stamp as u8);
+/// The simulator's pause frame: the classes that changed, and which of them are paused.
+fn pfc(cc_tag: u32) -> Pfc {
+    let (changed, paused) = ((cc_tag >> 8) as u8, cc_tag as u8);
     let quanta = |class: usize| if paused >> class & 1 == 1 { LONGEST_PAUSE } else { 0 };
     Pfc { quanta: std::array::from_fn(|class| (changed >> class & 1 == 1).then(|| quanta(class))) }
 }

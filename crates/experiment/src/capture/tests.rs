@@ -20,12 +20,13 @@ fn none(name: &'static str) -> io::Result<SpoolWriter> {
     Err(io::Error::other(format!("no place for {name}")))
 }
 
-/// A flow at 10 Gb/s for 2 ms. Gives its traces' files and warnings, its event hash, and the most that was ever seen at once.
+/// A flow at 10 Gb/s for 2 ms. Gives its traces' files and warnings, its event hash, and the most that was ever seen at
+/// once.
 fn traced(create: fn(&'static str) -> io::Result<SpoolWriter>) -> (Vec<Spool>, Vec<String>, u64, usize) {
-    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \
-                \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname = \"long\"\nscheme = \"none\"\npattern = { \
-                kind = \"long\", count = 2, senders = [\"h0\", \"h1\"], receivers = [\"h2\"] }\n[measure]\nwindow = \"2 ms\"\n\
-                capture = { links = \"all\" }\nperfetto = { queues = \"all\" }\n";
+    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"10 \
+                Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname = \"long\"\nscheme \
+                = \"none\"\npattern = { kind = \"long\", count = 2, senders = [\"h0\", \"h1\"], receivers = [\"h2\"] \
+                }\n[measure]\nwindow = \"2 ms\"\ncapture = { links = \"all\" }\nperfetto = { queues = \"all\" }\n";
     let built = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap().build();
     let mut sim = Simulation::new(built.network, built.traffics, built.messages);
     let mut traces = Traces::open(&built.measure, &mut sim, create);

@@ -8,15 +8,15 @@ use fanin_units::{PortId, Time};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// The tracks of one host's messages of one traffic: slices of one track must not overlap, messages may.
+/// The tracks of one host's messages of one traffic: slices of one track must not overlap, but messages may.
 #[derive(Default)]
 struct Lanes {
     tracks: Vec<Track>,
-    /// Those that no message is on.
+    /// Tracks without a message at the moment.
     free: Vec<usize>,
 }
 
-/// A trace that is being written. Tracks come with what is first on them.
+/// A trace in progress. A track is created with its first event.
 pub struct Timeline<W> {
     writer: Writer<W>,
     most: u64,
@@ -24,7 +24,7 @@ pub struct Timeline<W> {
     groups: [Option<Track>; 3],
     /// By host and traffic.
     lanes: BTreeMap<(u32, u16), Lanes>,
-    /// The lane of each message that is under way.
+    /// The track of each message in progress.
     under_way: BTreeMap<u32, usize>,
     queues: BTreeMap<PortId, Track>,
     pauses: BTreeMap<(PortId, u8), Track>,
@@ -63,17 +63,17 @@ impl<W: Write> Timeline<W> {
         self.writer.left_out()
     }
 
-    /// The bound.
+    /// The maximum size.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    /// Ends the trace and gives what it was written to.
+    /// Ends the trace and returns its output.
     pub fn finish(self, now: Time) -> io::Result<W> {
         self.writer.finish(now)
     }
 
-    /// Writes something that was seen.
+    /// Writes an observation.
     pub fn add(&mut self, what: &Seen, sim: &Simulation) -> io::Result<()> {
         match *what {
             Seen::Packet(_) => Ok(()),

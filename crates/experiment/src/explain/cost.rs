@@ -1,8 +1,9 @@
-//! What a run will cost: packets over links, real time, memory. All of it is an estimate.
+//! Estimated cost of a run: packets over links, real time, memory.
 //!
-//! Counted are data packets and their ACKs, over shortest paths, at full lines. *Not* known: retransmissions, pause frames, CNPs,
-//! tokens and other packets of schemes, deflections, and by how much a scheme's control or unlucky hashing leaves lines unused. A
-//! run whose flows never end may therefore take less than said, one that loses packets more.
+//! The estimate counts data packets and their ACKs, over shortest paths, with fully used links. It does *not* know
+//! retransmissions, pause frames, CNPs, tokens and other packets of schemes, deflections, and the capacity that a
+//! scheme or hash collisions leave unused. A run with endless flows may therefore cost less than estimated, a run with
+//! losses more.
 
 use super::load::{Endless, Offers, Span, Table, packets};
 use super::paths::Paths;
@@ -17,32 +18,32 @@ use std::mem::size_of;
 
 /// Events per packet-hop: between those of the benchmark's cases.
 const EVENTS_PER_HOP: f64 = 1.4;
-/// How much slower than the trial: telemetry in packets, TCP, and networks that fit no cache (VALIDATION.md, Speed).
+/// Speed relative to the trial: telemetry in packets, TCP, and networks larger than the cache (VALIDATION.md, Speed).
 const TELEMETRY_SPEED: f64 = 0.85;
 const TCP_SPEED: f64 = 0.7;
 const LARGE_SPEED: f64 = 0.65;
-/// What a flow without end uses of its fair rate where bursts of messages slow it down again and again and it is not TCP's:
-/// measured with examples/incast.toml under DCQCN, HPCC and Dart (0.37 to 0.55).
+/// Share of its fair rate that an endless flow uses if bursts of messages slow it down repeatedly and it does not run
+/// over TCP: measured with examples/incast.toml under DCQCN, HPCC and Dart (0.37 to 0.55).
 const AMONG_BURSTS: f64 = 0.45;
-/// Ports from which a network counts as large.
+/// Number of ports from which a network counts as large.
 const LARGE: usize = 2000;
 /// Real seconds of set-up: per port, and per step of the search for routes.
 const SETUP_PER_PORT: f64 = 1.5e-6;
 const SETUP_PER_STEP: f64 = 2e-9;
 
-/// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a host under
-/// each scheme, of a message that is over, of one whose neighbours are not, of one that waits for others, of one under way, of a
-/// packet, and of what a small run takes.
+/// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a
+/// host under each scheme, of a finished packed message, of an unpacked one, of one that waits for others, of one in
+/// progress, of a packet, and of a minimal run.
 const PER_PORT: f64 = 420.0;
 const PER_PORT_AND_CLASS: f64 = 190.0;
 const PER_NODE: f64 = 420.0;
 const PER_HOST_AND_SCHEME: f64 = 120.0;
 const PER_MESSAGE: f64 = 40.0;
 const PER_UNPACKED: f64 = 60.0 + size_of::<FlowRecord>() as f64;
-/// Messages that are not packed: of every run, and for each that is under way.
+/// Unpacked messages: of every run, and for each message in progress.
 const UNPACKED: f64 = 2_000.0;
 const UNPACKED_EACH: f64 = 30.0;
-/// Round trips that packets take on average at most, and packets that a burst may bring at once anyway.
+/// Mean number of round trips of queueing at most, and packets that a burst may bring at once anyway.
 const QUEUEING: f64 = 3.0;
 const IN_A_BURST: f64 = 200_000.0;
 const PER_GATE: f64 = 60.0;
@@ -52,7 +53,7 @@ const PER_PACKET: f64 = 190.0;
 const PER_TELEMETRY: f64 = 168.0;
 const AT_LEAST: f64 = 1.5e6;
 
-/// What a run will cost.
+/// Estimated cost of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// Messages with an end.
@@ -65,38 +66,38 @@ pub struct Cost {
     pub events: f64,
     /// Simulated time.
     pub simulated_s: f64,
-    /// Speed of this machine in a short trial, for runs of this kind.
+    /// Speed of this machine in a short trial, for this kind of run.
     pub packet_hops_per_s: f64,
     /// Real time of set-up: routes and tables.
     pub setup_s: f64,
     /// Real time, set-up included.
     pub wall_s: f64,
-    /// Most memory at one time.
+    /// Peak memory.
     pub memory_bytes: f64,
-    /// What the packet-hops are of, the largest part first.
+    /// Contributions to the packet-hops, the largest first.
     pub packet_hops_of: Vec<Share>,
-    /// What the memory is for, the largest part first.
+    /// Contributions to the memory, the largest first.
     pub memory_of: Vec<Share>,
-    /// Whether only a part of the messages was looked at.
+    /// Whether only some of the messages were examined.
     pub extrapolated: bool,
-    /// What these numbers leave out.
+    /// Effects that are not included.
     pub not_counted: &'static str,
 }
 
-/// A part of a cost.
+/// A contribution to a cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Share {
     /// What it is.
     pub what: String,
-    /// How much, in the unit of the whole.
+    /// Its amount, in the unit of the whole.
     pub amount: f64,
 }
 
-pub const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and lines that a \
-                           scheme's control or ECMP leaves unused";
+pub const NOT_COUNTED: &str = "retransmissions, pause frames, CNPs and other packets of schemes, deflections; and link \
+                               capacity that a scheme's control or ECMP leaves unused";
 
-/// Rates of messages that never end: max-min over the ports of one shortest path each, with what messages with an end leave.
-/// Bits per second on the wire, and links.
+/// Rates of endless messages: max-min fair over the ports of one shortest path each, with the capacity that messages
+/// with an end leave. Bits per second on the wire, and number of links.
 fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
     let mut number_of = std::collections::HashMap::new();
     let (mut left, mut crossing): (Vec<f64>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());
@@ -107,7 +108,7 @@ fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
         let path = paths.one(from, to, draw);
         let last = path.len().saturating_sub(1);
         let ports = path.iter().enumerate().map(|(i, port)| {
-            // A group is many hosts: their own links are told apart by the host.
+            // A group represents many hosts: their own links are distinguished by the host.
             let host = if i == 0 {
                 message.src + 1
             } else if i == last {
@@ -131,7 +132,7 @@ fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
     let mut open: Vec<usize> = crossing.iter().map(Vec::len).collect();
     let mut order: std::collections::BTreeSet<(u64, usize)> =
         (0..left.len()).map(|port| ((left[port] / open[port] as f64) as u64, port)).collect();
-    // The tightest port settles its flows; then the next one.
+    // The port with the smallest fair rate fixes the rates of its flows; then the next one.
     while let Some((share, port)) = order.pop_first() {
         for flow in crossing[port].iter().map(|flow| *flow as usize) {
             if std::mem::replace(&mut fixed[flow], true) {
@@ -151,10 +152,10 @@ fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
     rate.into_iter().zip(ports_of.iter().map(|ports| ports.len() as u32)).collect()
 }
 
-/// Most messages that never end whose paths are followed one by one.
+/// Most endless messages whose paths are found individually.
 const MOST_ENDLESS: usize = 4096;
 
-/// Bytes of the tables that each part of a network has when it is cut, packets and messages left out.
+/// Bytes of the tables of each partition of a network, without packets and messages.
 pub fn bytes_of_a_part(network: &NetworkConfig, traffics: usize) -> f64 {
     let (ports, nodes) = (2.0 * network.graph.links.len() as f64, network.graph.names.len() as f64);
     let classes = network.classes.len() as f64 + 1.0;
@@ -164,7 +165,7 @@ pub fn bytes_of_a_part(network: &NetworkConfig, traffics: usize) -> f64 {
         + f64::from(network.graph.hosts) * traffics as f64 * PER_HOST_AND_SCHEME
 }
 
-/// What a run will cost, from what its traffics offer.
+/// The estimated cost of a run, from the load of its traffics.
 pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers: &Offers, speed: f64) -> Cost {
     let span = Span::of(checked);
     let network = checked.network();
@@ -177,7 +178,7 @@ pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers:
         ends = ends.max(offers.done_s.min(span.last));
     }
     let mut parts: Vec<Share> = Vec::new();
-    // What a tier carries cannot be more than it can: queues in front of it then hold the rest.
+    // A tier cannot carry more than its capacity: the rest stays in queues in front of it.
     let capacity = super::network::capacities(&network.graph, paths);
     let mut busy = vec![0.0; paths.tiers.len()];
     for offer in &offers.traffics {
@@ -194,16 +195,16 @@ pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers:
                 .push(Share { what: format!("traffic \"{}\"", config.name), amount: offer.hops * offer.factor / full });
         }
     }
-    // Many are alike: some of them stand for all.
+    // Many are alike, so a sample represents all.
     let step = offers.endless.len().div_ceil(MOST_ENDLESS).max(1);
     let some: Vec<Endless> = offers.endless.iter().step_by(step).copied().collect();
     let payload = f64::from(network.packet.payload);
     let mut endless = vec![0.0; checked.traffics().len()];
     for (message, (bps, links)) in some.iter().zip(rates(&some, paths, &busy)) {
         let config = &checked.traffics()[usize::from(message.traffic)];
-        let wire = payload + f64::from(network.packet.header + config.scheme.extra().data);
+        let wire = payload + f64::from(network.packet.header + config.scheme.header_overhead().data);
         let time = (ends - message.start.as_secs_f64()).max(0.0);
-        let reacts = config.tcp.is_none() && (config.ecn || config.scheme.extra().telemetry);
+        let reacts = config.tcp.is_none() && (config.ecn || config.scheme.header_overhead().telemetry);
         let used = if reacts && messages > 0.0 { AMONG_BURSTS } else { 1.0 };
         let data = bps * used * time / 8.0 / wire;
         let (some_data, some_small) = packets(config, payload, payload * 1000.0, true);
@@ -242,14 +243,14 @@ fn sort(parts: &mut [Share]) {
 fn setup(checked: &CheckedSpec, paths: &Paths) -> f64 {
     let graph = &checked.network().graph;
     let (ports, switches) = (2.0 * graph.links.len() as f64, f64::from(graph.switches()));
-    // Ports to and from hosts with one link are no part of the search.
+    // Ports to and from hosts with one link are not part of the search.
     let searched = (ports - 2.0 * f64::from(graph.hosts)).max(0.0) + switches;
     ports * SETUP_PER_PORT + f64::from(paths.groups()) * searched * SETUP_PER_STEP
 }
 
 fn relative_speed(checked: &CheckedSpec) -> f64 {
     let mut speed: f64 = 1.0;
-    if checked.traffics().iter().any(|t| t.scheme.extra().telemetry) {
+    if checked.traffics().iter().any(|t| t.scheme.header_overhead().telemetry) {
         speed *= TELEMETRY_SPEED;
     }
     if checked.traffics().iter().any(|t| t.tcp.is_some()) {
@@ -261,14 +262,14 @@ fn relative_speed(checked: &CheckedSpec) -> f64 {
     speed
 }
 
-/// Values that all series take.
+/// Number of values in all series.
 fn samples(checked: &CheckedSpec) -> f64 {
     checked.measure().series.iter().map(|series| values(checked, series)).sum()
 }
 
 fn values(checked: &CheckedSpec, series: &Series) -> f64 {
     let times = checked.measure().window.as_ps() as f64 / series.every.as_ps().max(1) as f64;
-    // What schemes show of one node has some names.
+    // Schemes show several values per node.
     let of_nodes = |watched: &Watched| matches!(watched.part, Part::Receiver | Part::Switch);
     let names = match &series.of {
         Sampled::Watched(watched) if watched.iter().any(of_nodes) => 4.0,
@@ -294,8 +295,8 @@ fn memory(
     let open = (offers.open as f64 + offers.endless.len() as f64).min(all);
     let waiting = if offers.gates > 0.0 { offers.gates * PER_GATE } else { 0.0 };
     let tcp = traffics.iter().any(|t| t.tcp.is_some());
-    let telemetry = traffics.iter().any(|t| t.scheme.extra().telemetry);
-    // On lines and in buffers: what all hosts can have under way, and what switches hold at most.
+    let telemetry = traffics.iter().any(|t| t.scheme.header_overhead().telemetry);
+    // Packets on links and in buffers: what all hosts can have in flight, and what switches hold at most.
     let wire = f64::from(network.packet.payload + network.packet.header);
     let under_way = table.bdp() * f64::from(graph.hosts) * 2.0 / wire + f64::from(graph.hosts);
     let held = match network.buffer {
@@ -303,9 +304,9 @@ fn memory(
         BufferPolicy::Pooled { bytes, .. } => bytes as f64 * f64::from(graph.switches()) / wire,
         BufferPolicy::Unlimited => f64::INFINITY,
     };
-    // A message has no more under way than it carries; many have a window besides.
+    // A message has no more in flight than its payload, and often a window.
     let each = (packets / all.max(1.0)).max(1.0);
-    // A packet and its ACK take a round trip, some of them more: by Little's law. A burst may still wait somewhere.
+    // A packet and its ACK take a round trip or more: by Little's law. A burst may still be queued somewhere.
     let flow = (packets / ends.max(1e-12) * table.rtt().as_secs_f64() * QUEUEING).max(IN_A_BURST);
     let in_flight = (under_way + held).min(open * each * 1.2).min(packets * 2.0).min(flow);
     let kept = |values: f64, size: usize| values.min(MOST_SAMPLES as f64) * size as f64 * 1.5;
@@ -332,8 +333,8 @@ fn memory(
     for (offer, config) in offers.traffics.iter().zip(traffics) {
         let count = (offer.messages + offer.endless) as f64 * offer.factor;
         let what = format!("{} messages of traffic \"{}\"", grouped(count), config.name);
-        // Messages are packed some hundreds at a time, when all of them are over; those of a connection that
-        // stays open never are, and those that wait for others come all at once.
+        // Messages are packed some hundreds at a time, when all of them have finished; those of a persistent connection
+        // never are, and those that wait for others are loaded all at once.
         let stays = config.endpoint.connection || config.tcp.as_ref().is_some_and(|tcp| tcp.persistent);
         let unpacked = if stays || waiting > 0.0 { count } else { count.min(UNPACKED_EACH * open + UNPACKED) };
         parts.push(Share { what, amount: count * PER_MESSAGE + unpacked * PER_UNPACKED });

@@ -11,16 +11,16 @@ use fanin_units::{NodeId, Rate, Time};
 /// Headers of its data packets and its ACKs, bytes; both have telemetry under HPCC.
 const HEADER: u64 = 48;
 const ACK: u64 = 60;
-/// Its network's speed beside ours, and events per packet-hop (VALIDATION.md, Speed).
+/// Speed of its network model relative to ours, and events per packet-hop (VALIDATION.md, Speed).
 const SPEED: f64 = 0.65;
 const EVENTS_PER_HOP: f64 = 2.0;
-/// Bytes per flow, per pair of node and host in its tables of ways, per node, and at least.
+/// Bytes per flow, per pair of node and host in its routing tables, per node, and at least.
 const PER_FLOW: f64 = 900.0;
 const PER_WAY: f64 = 40.0;
 const PER_NODE: f64 = 2000.0;
 const AT_LEAST: f64 = 2e6;
 
-/// What a run of a configuration will cost on its own network; `speed` as [`super::estimate`] has it.
+/// The cost of a run of a configuration on its own network model; `speed` as for [`super::estimate`].
 pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     let topology = &setup.topology;
     let mut place = vec![0u32; topology.is_switch.len()];
@@ -41,7 +41,7 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     for flow in setup.flows.iter().filter(|flow| flow.start <= setup.config.stop) {
         let packets = (f64::from(flow.bytes) / payload).ceil().max(1.0);
         let links = table.between(place[flow.src as usize], place[flow.dst as usize]).links;
-        // As if each packet had an ACK of its own; fewer come where chunks are acknowledged.
+        // As if each packet had its own ACK; there are fewer if one ACK covers several packets.
         hops += 2.0 * packets * f64::from(links);
         messages += 1;
         last = last.max(flow.start);

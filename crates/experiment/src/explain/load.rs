@@ -1,9 +1,9 @@
-//! What traffics will offer, found by looking at their messages before anything is sent.
+//! The load that traffics will offer, computed from their messages before the run.
 //!
-//! The messages are those of the run: the same generators with the same seed. Each goes into a fluid model of two resources, the
-//! NIC that sends it and the one that takes it, first come, first served. That says about when each ends, which is what closed
-//! loops wait for, and how much of it a run has time for. Nothing here knows of congestion inside the network beyond what each
-//! tier carries, of losses, or of what a scheme's control does.
+//! The messages are those of the run: the same generators with the same seed. Each goes through a fluid model of two
+//! resources, the sending NIC and the receiving NIC, first come, first served. That gives approximate completion times,
+//! which closed loops depend on, and the share of the messages that a run has time for. The model does not know
+//! congestion inside the network beyond the load of each tier, losses, or the effect of a control law.
 
 use super::paths::{Paths, Route};
 use crate::CheckedSpec;
@@ -15,19 +15,19 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::time::{Duration, Instant};
 
-/// Messages looked at, at most; what comes behind is extrapolated.
+/// Most messages examined; later ones are extrapolated.
 const MOST_MESSAGES: u64 = 1_000_000;
-/// Time for it, at most.
+/// Time limit for it.
 const LONGEST: Duration = Duration::from_millis(500);
-/// Messages between two looks at the clock.
+/// Messages between two checks of the clock.
 const LOOK_EVERY: u64 = 1024;
-/// Steps of all searches for paths together: some tenths of a second.
+/// Steps of all path searches together: some tenths of a second.
 const MOST_WORK: u64 = 20_000_000;
 /// Pairs of groups that are kept, 4 bytes each.
 const MOST_PAIRS: u64 = 1 << 24;
-/// Small segments of a connection of its own: two to open it, and two more to close it.
+/// Small segments of a connection per message: two to open it, and two more to close it.
 const TCP_EXTRA: f64 = 4.0;
-/// Segments of a first window (RFC 6928); each further round trip doubles it.
+/// Segments of an initial window (RFC 6928); each further round trip doubles it.
 const FIRST_WINDOW: f64 = 10.0;
 
 /// Routes between groups, each kind once.
@@ -44,7 +44,7 @@ impl<'a> Table<'a> {
         Self { paths, kinds: Vec::new(), number_of: HashMap::new(), columns: BTreeMap::new(), work: 0 }
     }
 
-    /// Groups whose routes there is time to find, of all: evenly spread.
+    /// The groups whose routes there is time to find, evenly spread, and whether they are all.
     pub fn affordable(&self) -> (Vec<u32>, bool) {
         let groups = u64::from(self.paths.groups());
         let most = (MOST_WORK / 2 / self.paths.work().max(1)).min(MOST_PAIRS / 2 / groups.max(1)).max(1);
@@ -79,7 +79,7 @@ impl<'a> Table<'a> {
         true
     }
 
-    /// The routes from each group to a group, where there is time left to find them.
+    /// The routes from each group to a group, if there is time left to find them.
     pub fn to(&mut self, target: u32) -> Option<impl Iterator<Item = &Route>> {
         if !self.find(target) {
             return None;
@@ -87,25 +87,25 @@ impl<'a> Table<'a> {
         Some(self.columns[&target].iter().map(|kind| &self.kinds[*kind as usize]))
     }
 
-    /// The longest base round-trip time of the routes that are known.
+    /// The longest base round-trip time of the known routes.
     pub fn rtt(&self) -> Time {
         self.kinds.iter().map(|route| route.rtt.1).max().unwrap_or(Time::ZERO)
     }
 
-    /// The largest product of rate and base round-trip time of the routes that are known, in bytes.
+    /// The largest product of rate and base round-trip time of the known routes, in bytes.
     pub fn bdp(&self) -> f64 {
         let rtt = self.rtt();
         let rate = self.paths.nic.iter().copied().max().unwrap_or(Rate::ZERO);
         rate.bytes_in(rtt) as f64
     }
 
-    /// The route between two hosts. Where there was no time to find it, one to another host that is as good a guess.
+    /// The route between two hosts. If there was no time to find it, the route to another host as an estimate.
     pub fn between(&mut self, src: u32, dst: u32) -> &Route {
         let (from, to) = (self.paths.group_of[src as usize], self.paths.group_of[dst as usize]);
         let known = if self.find(to) {
             to
         } else {
-            // Spread over what is known, so that no single place stands for all.
+            // Spread over the known routes, so that no single place represents all.
             let from_here = self.columns.range(dst % self.paths.groups()..).map(|(known, _)| *known);
             from_here.chain(self.columns.keys().copied()).find(|known| *known != from).unwrap_or(to)
         };
@@ -114,18 +114,18 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What one traffic offers.
+/// The load of one traffic.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
-    /// Messages looked at, those that never end left out.
+    /// Messages examined, without endless ones.
     pub messages: u64,
     /// Their payload in bytes.
     pub bytes: f64,
-    /// Messages that never end.
+    /// Endless messages.
     pub endless: u64,
-    /// Packet-hops of all of it that there is time for.
+    /// Packet-hops of all of them that there is time for.
     pub hops: f64,
-    /// Packets of it, without ACKs.
+    /// Their packets, without ACKs.
     pub packets: f64,
     /// Payload by tier in bits per second, once per link crossed, of messages posted in the measured window.
     pub payload: Vec<f64>,
@@ -134,11 +134,11 @@ pub struct Offer {
     /// The same of all messages, in bits.
     all_payload: Vec<f64>,
     all_wire: Vec<f64>,
-    /// By how much all of this is to be multiplied for what was not looked at.
+    /// Factor of all of this for the messages that were not examined.
     pub factor: f64,
 }
 
-/// A message that never ends.
+/// An endless message.
 #[derive(Clone, Copy, Debug)]
 pub struct Endless {
     pub traffic: u16,
@@ -147,17 +147,17 @@ pub struct Endless {
     pub start: Time,
 }
 
-/// What all traffics offer.
+/// The load of all traffics.
 pub struct Offers {
     pub traffics: Vec<Offer>,
     pub endless: Vec<Endless>,
-    /// Whether not all messages were looked at.
+    /// Whether only some messages were examined.
     pub extrapolated: bool,
-    /// When the last message with an end is through, about, in seconds.
+    /// Approximate completion time of the last message with an end, in seconds.
     pub done_s: f64,
-    /// Most messages open at once, about.
+    /// Approximate largest number of messages open at once.
     pub open: u64,
-    /// Gates of closed loops.
+    /// Triggers of closed loops.
     pub gates: f64,
 }
 
@@ -166,7 +166,7 @@ pub struct Offers {
 pub struct Span {
     pub warm_up: f64,
     pub window_end: f64,
-    /// The latest that anything with an end may still be sent.
+    /// The latest time at which a message with an end may still be sent.
     pub last: f64,
 }
 
@@ -180,7 +180,7 @@ impl Span {
     }
 }
 
-/// Packets of a message and small ones that answer it.
+/// Packets of a message, and the small packets in the opposite direction.
 pub fn packets(config: &TrafficConfig, payload: f64, bytes: f64, answers: bool) -> (f64, f64) {
     let data = (bytes / payload).ceil().max(1.0);
     match &config.tcp {
@@ -199,7 +199,7 @@ pub fn packets(config: &TrafficConfig, payload: f64, bytes: f64, answers: bool) 
 /// The gates of one traffic.
 #[derive(Default)]
 struct Gates {
-    /// When each opens as far as it is known, in seconds; negative where nothing counts towards it yet.
+    /// Known activation times in seconds; negative if nothing has counted towards it yet.
     opens: Vec<f64>,
 }
 
@@ -211,7 +211,7 @@ impl Gates {
     fn count(&mut self, gate: u32, time: f64) {
         let gate = gate as usize;
         if self.opens.len() <= gate {
-            // Gates are numbered densely in the order of their messages.
+            // Triggers are numbered densely in the order of their messages.
             self.opens.resize(gate + 1, -1.0);
         }
         self.opens[gate] = self.opens[gate].max(time);
@@ -229,7 +229,7 @@ struct Fluid<'a, 't> {
     /// Traffics whose messages come from a list.
     listed: Vec<bool>,
     open: BinaryHeap<Reverse<u64>>,
-    /// How long messages are open, all together, in seconds.
+    /// Total time that messages are open, in seconds.
     life: f64,
     found: Offers,
 }
@@ -239,7 +239,8 @@ impl Fluid<'_, '_> {
         let at = usize::from(message.traffic);
         let config = &self.checked.traffics()[at];
         let packet = &self.checked.network().packet;
-        let (payload, header) = (f64::from(packet.payload), f64::from(packet.header + config.scheme.extra().data));
+        let (payload, header) =
+            (f64::from(packet.payload), f64::from(packet.header + config.scheme.header_overhead().data));
         let paths = self.table.paths;
         let (src, dst) = (message.src as usize, message.dst as usize);
         let nic = |host: usize| paths.nic[paths.group_of[host] as usize].as_bps() as f64;
@@ -254,7 +255,8 @@ impl Fluid<'_, '_> {
         let start = message.start.as_secs_f64();
         let opens = match chain.after {
             None => start,
-            // In a list, what opens it may come later; anywhere else it comes before, and has not happened.
+            // In a list, the message that activates it may come later; anywhere else it comes before, and has not
+            // finished.
             Some(gate) => self.gates[at].at(gate).unwrap_or(if self.listed[at] { start } else { f64::INFINITY }),
         };
         let ready = opens + chain.delay.as_secs_f64();
@@ -270,7 +272,7 @@ impl Fluid<'_, '_> {
                 opening + rounds * rtt + config.overhead.as_secs_f64()
             });
         let slower = wire * 8.0 / out_bps.min(in_bps);
-        // Messages of a closed loop come in the order of their clients and not of time, so they share no line here.
+        // Messages of a closed loop are in the order of their clients and not of time, so they share no link here.
         let waits = chain.after.is_some() || chain.counts.is_some() || chain.counts_acked.is_some();
         let (begins, ends) = if waits {
             (ready, ready + slower + latency)
@@ -284,7 +286,7 @@ impl Fluid<'_, '_> {
         let offer = &mut self.found.traffics[at];
         offer.messages += 1;
         offer.bytes += bytes;
-        // What waits for others is not posted behind the window; an answer is.
+        // Messages that wait for others are not posted after the window; answers are.
         if ready >= if chain.answers { self.span.last } else { self.span.window_end } {
             return;
         }
@@ -319,7 +321,7 @@ impl Fluid<'_, '_> {
     }
 }
 
-/// Looks at the messages of a spec, and at `flows` that its caller adds to them.
+/// Examines the messages of a spec, and `flows` that its caller adds to them.
 pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>) -> Offers {
     let hosts = checked.network().graph.hosts as usize;
     let count = checked.traffics().len();
@@ -352,7 +354,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
             gates: 0.0,
         },
     };
-    // Flows of the caller's that do not fit the network are told of when the run is built.
+    // Flows of the caller that do not fit the network are reported when the run is built.
     let Ok(messages) = checked.messages(flows.to_vec()) else { return fluid.found };
     let began = Instant::now();
     for (number, message) in (0u64..).zip(messages) {
@@ -373,7 +375,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
             offer.payload.iter_mut().chain(&mut offer.wire).for_each(|bits| *bits /= window);
             continue;
         }
-        // What comes behind is like what was seen, in number as its traffic expects.
+        // Later messages are assumed to be like the examined ones, in the number that their traffic expects.
         let all =
             expected.get(at).map_or(0.0, |expected| expected.flows) + if at == 0 { flows.len() as f64 } else { 0.0 };
         offer.factor = (all / ((offer.messages + offer.endless) as f64).max(1.0)).max(1.0);
@@ -385,7 +387,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
         let most = found.traffics.iter().map(|offer| offer.factor).fold(1.0, f64::max);
         found.done_s = (found.done_s * most).max(span.window_end).min(span.last);
         found.gates *= most;
-        // What was looked at may end before as many are open as there will be: by Little's law.
+        // The examined messages may end before the largest number is open: by Little's law.
         let all_life = life * most;
         found.open = found.open.max((all_life / found.done_s.max(1e-12)) as u64);
     }

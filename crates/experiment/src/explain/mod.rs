@@ -1,7 +1,7 @@
-//! What can be known of a run before anything runs: paths, thresholds, loads and what it will cost.
+//! Properties of a run that are known before it starts: paths, thresholds, loads and cost.
 //!
-//! [`explain`] says all of it, [`estimate`] only the cost. Both look at the messages of the run (`load.rs`) and take a second at most,
-//! whatever the spec asks for.
+//! [`explain`] reports all of them, [`estimate`] only the cost. Both examine the messages of the run (`load.rs`) and
+//! take a second at most, whatever the spec asks for.
 
 mod cost;
 mod hpcc;
@@ -23,7 +23,7 @@ use load::Table;
 use paths::Paths;
 use serde::Serialize;
 
-/// What can be known of a run before it runs. Keys have their units.
+/// Properties of a run that are known before it starts. Keys carry their units.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// The spec's name.
@@ -32,19 +32,19 @@ pub struct Explanation {
     pub seed: u64,
     /// Nodes, links, tiers, paths.
     pub network: Network,
-    /// What queues and buffers do, by class.
+    /// Queues and buffers, by class.
     pub classes: Vec<Class>,
-    /// What is sent, by traffic.
+    /// Messages, by traffic.
     pub traffics: Vec<TrafficOf>,
-    /// What all traffics together offer each tier in the measured window.
+    /// Load that all traffics together offer each tier in the measured window.
     pub load: Vec<TierLoad>,
-    /// What the run will cost.
+    /// Estimated cost of the run.
     pub cost: Cost,
-    /// What a reader of the results should know.
+    /// Warnings for the results.
     pub warnings: Vec<String>,
 }
 
-/// What one traffic sends.
+/// The messages of one traffic.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrafficOf {
     /// Its name.
@@ -53,7 +53,7 @@ pub struct TrafficOf {
     pub scheme: String,
     /// "rdma" or "tcp".
     pub transport: &'static str,
-    /// All parameters of the scheme, as the run has them.
+    /// All parameters of the scheme, with defaults.
     pub parameters: serde_json::Value,
     /// Its class.
     pub class: String,
@@ -63,20 +63,21 @@ pub struct TrafficOf {
     pub endless_messages: u64,
     /// Payload of the messages with an end.
     pub bytes: f64,
-    /// Of one of them; `None` without any.
+    /// Mean payload per message; `None` without any.
     pub mean_bytes: Option<f64>,
-    /// What it offers each tier in the measured window; messages that never end offer nothing of their own.
+    /// Its load on each tier in the measured window; endless messages have none.
     pub load: Vec<TierLoad>,
-    /// Whether not all of its messages were looked at: counts are then expected ones, and loads averages over the run.
+    /// Whether only some of its messages were examined: counts are then expected values, and loads averages over the
+    /// run.
     pub extrapolated: bool,
 }
 
-/// What is offered to a tier.
+/// The load on a tier.
 #[derive(Clone, Debug, Serialize)]
 pub struct TierLoad {
     /// The tier, as in the table of ports.
     pub tier: String,
-    /// Payload per second, each byte once per link of the tier that it crosses; equal-cost ways share evenly.
+    /// Payload per second, each byte once per link of the tier that it crosses, divided evenly among equal-cost paths.
     pub payload_bps: f64,
     /// The same as a share of the tier's capacity.
     pub share: f64,
@@ -84,7 +85,7 @@ pub struct TierLoad {
     pub wire_share: f64,
 }
 
-/// Everything that can be known before a run. The cost in seconds comes from a short trial on this machine.
+/// All properties that are known before a run. The cost in seconds comes from a short trial on this machine.
 pub fn explain(checked: &CheckedSpec) -> Explanation {
     let paths = paths_of(checked);
     let mut table = Table::new(&paths);
@@ -135,8 +136,8 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
     }
 }
 
-/// What a run of the spec will cost, with `flows` that its caller adds. `speed` is that of this machine in packet-hops per second;
-/// `None` finds it in a short trial.
+/// The estimated cost of a run, with `flows` that its caller adds. `speed` is that of this machine in packet-hops per
+/// second; `None` measures it in a short trial.
 pub fn estimate(checked: &CheckedSpec, flows: &[ListedFlow], speed: Option<f64>) -> Cost {
     let paths = paths_of(checked);
     let mut table = Table::new(&paths);
@@ -147,8 +148,8 @@ pub fn estimate(checked: &CheckedSpec, flows: &[ListedFlow], speed: Option<f64>)
 fn paths_of(checked: &CheckedSpec) -> Paths {
     let network = checked.network();
     let packet = &network.packet;
-    // As the fabric counts them: with what the schemes add.
-    let extra = checked.traffics().iter().map(|traffic| traffic.scheme.extra().data).max().unwrap_or(0);
+    // As the fabric counts them, including the bytes that schemes add.
+    let extra = checked.traffics().iter().map(|traffic| traffic.scheme.header_overhead().data).max().unwrap_or(0);
     let wire = u64::from(packet.payload) + u64::from(packet.header) + u64::from(extra);
     Paths::new(&network.graph, wire, u64::from(packet.ack))
 }

@@ -17,7 +17,7 @@ pub struct Network {
     pub switches: u32,
     /// Number of links; each has two ports.
     pub links: u32,
-    /// Ports by what they join, from the hosts up and down again.
+    /// Ports by tier, from the hosts up and down again.
     pub tiers: Vec<Tier>,
     /// Shortest paths between hosts.
     pub paths: PathsOf,
@@ -30,7 +30,7 @@ pub struct Tier {
     pub tier: String,
     /// Number of ports.
     pub links: u64,
-    /// Of these, how many have which rate.
+    /// Their number by rate.
     pub rates: Vec<RateOf>,
     /// All of them together.
     pub capacity_bps: f64,
@@ -48,15 +48,15 @@ pub struct RateOf {
 /// Shortest paths between hosts.
 #[derive(Clone, Debug, Serialize)]
 pub struct PathsOf {
-    /// How round-trip times and products are counted.
+    /// Definition of the round-trip times and products.
     pub counted: String,
-    /// Bytes of a full data packet on the wire, with what schemes add.
+    /// Bytes of a full data packet on the wire, including bytes that schemes add.
     pub packet_bytes: u64,
     /// Bytes of an ACK.
     pub ack_bytes: u64,
-    /// Ordered pairs of different hosts that were looked at.
+    /// Ordered pairs of different hosts that were examined.
     pub host_pairs: u64,
-    /// Whether these are all; otherwise hosts are so many that some destinations stand for all.
+    /// Whether these are all pairs; otherwise a sample of destinations represents all hosts.
     pub exact: bool,
     /// By number of links, the shortest first.
     pub lengths: Vec<Lengths>,
@@ -118,7 +118,7 @@ fn tiers(graph: &Graph, paths: &Paths) -> Vec<Tier> {
     tiers
 }
 
-/// Where a tier stands on a way: up from the host, across, down to the host.
+/// Position of a tier on a path: up from the host, across, down to the host.
 fn place(tier: &str) -> (u32, i64) {
     let (of, way) = tier.rsplit_once('-').unwrap_or((tier, ""));
     let level = match of {
@@ -172,8 +172,8 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
     let (wire, ack) = paths.sizes();
     PathsOf {
         counted: format!(
-            "alone in the network, store-and-forward: on each link a full packet of {wire} B there, an ACK of {ack} B back, and \
-             the propagation delay both ways; the product is with all links of the sending host"
+            "alone in the network, store-and-forward: on each link a full packet of {wire} B there, an ACK of {ack} B \
+             back, and the propagation delay both ways; the product is with all links of the sending host"
         ),
         packet_bytes: wire,
         ack_bytes: ack,
@@ -197,7 +197,7 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
     }
 }
 
-/// Rates that ports of switches have, each once, and how many ports have it.
+/// Rates of the ports of switches, and the number of ports with each.
 pub fn rates_of_switches(graph: &Graph) -> BTreeMap<Rate, u64> {
     let mut rates = BTreeMap::new();
     for link in &graph.links {

@@ -1,13 +1,14 @@
-//! Shortest paths before a run: how long they are, and which tiers they cross.
+//! Shortest paths before a run: their lengths, and the tiers they cross.
 //!
-//! Hosts whose links are alike (same neighbours, rates and delays) have the same paths, so one of each group stands for all, and
-//! nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, as the routes of a run are.
+//! Hosts with equal links (same neighbours, rates and delays) have the same paths, so one host of each group represents
+//! all, and nothing here grows with pairs of hosts. Paths to a group are found by one breadth-first search, like the
+//! routes of a run.
 
 use fanin_fabric::topology::{Graph, Tier};
 use fanin_units::{NodeId, Rate, Time};
 use std::collections::BTreeMap;
 
-/// No such node, level or distance.
+/// No node, level or distance.
 const NONE: u32 = u32::MAX;
 
 /// One port of the condensed network.
@@ -24,28 +25,28 @@ pub struct Paths {
     pub group_of: Vec<u32>,
     /// Hosts of each group.
     pub members: Vec<u32>,
-    /// What each group's hosts can send, all links together.
+    /// Total rate of the links of each group's hosts.
     pub nic: Vec<Rate>,
     /// Names of the tiers in use.
     pub tiers: Vec<String>,
     /// Tier of each port of the whole network.
     pub tier_of: Vec<u8>,
-    /// Nodes: groups first, then switches. A node's ports.
+    /// Ports of each node; groups come first, then switches.
     ways: Vec<Vec<Way>>,
     /// Number of ports of all nodes together.
     ports: u64,
-    /// Sizes by which round-trip times are counted: a full data packet and an ACK.
+    /// Packet sizes for round-trip times: a full data packet and an ACK.
     sizes: (u64, u64),
 }
 
 /// All paths between two groups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Route {
-    /// Links; 0 where there is no path (a group of one host with itself).
+    /// Number of links; 0 if there is no path (a group of one host with itself).
     pub links: u32,
     /// Base round-trip time of the fastest and the slowest of them.
     pub rtt: (Time, Time),
-    /// Links of each tier, where every node splits evenly over its equal next hops.
+    /// Links of each tier, with an even split over equal next hops at every node.
     pub crossed: Vec<f32>,
 }
 
@@ -86,7 +87,7 @@ impl Paths {
             group_of.push(group);
         }
         drop(groups);
-        // The number of each node that stays.
+        // The number of each remaining node.
         let mut number = vec![NONE; graph.names.len()];
         let stays = first.iter().copied().chain((graph.hosts..graph.node_count()).map(NodeId));
         stays.clone().zip(0..).for_each(|(node, at)| number[node.ix()] = at);
@@ -120,7 +121,7 @@ impl Paths {
         self.ports + self.ways.len() as u64
     }
 
-    /// Links from every node to a group, `u32::MAX` where there is no way.
+    /// Links from every node to a group, `u32::MAX` without a path.
     fn distances(&self, target: u32) -> (Vec<u32>, Vec<u32>) {
         let mut distance = vec![NONE; self.ways.len()];
         distance[target as usize] = 0;
@@ -187,8 +188,8 @@ impl Paths {
         joined
     }
 
-    /// One shortest path between two groups, as (node, port of the node) of each link; `draw` chooses among equal next hops.
-    /// Empty where there is none.
+    /// One shortest path between two groups, as (node, port of the node) of each link; `draw` chooses among equal next
+    /// hops. Empty if there is none.
     pub fn one(&self, from: u32, target: u32, mut draw: impl FnMut(u32, usize) -> usize) -> Vec<(u32, u32)> {
         let groups = self.groups();
         let (mut distance, _) = self.distances(target);
@@ -220,7 +221,7 @@ impl Paths {
         path
     }
 
-    /// Rate and tier of a port that [`Paths::one`] names.
+    /// Rate and tier of a port returned by [`Paths::one`].
     pub fn port(&self, (node, way): (u32, u32)) -> (Rate, usize) {
         let way = &self.ways[node as usize][way as usize];
         (way.rate, usize::from(way.tier))

@@ -1,4 +1,4 @@
-//! What queues and buffers do, class by class: where they mark, how much they hold, where PFC stops a sender.
+//! Queues and buffers, class by class: marking thresholds, limits, PFC thresholds.
 
 use super::network::{Network, rates_of_switches, us};
 use crate::CheckedSpec;
@@ -19,17 +19,17 @@ pub struct Class {
     pub traffics: Vec<String>,
     /// "per-port", "pool" or "unlimited".
     pub buffer: &'static str,
-    /// Bytes that it may use: of each port, or of its pool at each switch. `None` without a limit.
+    /// Its limit in bytes: of each port, or of its pool at each switch. `None` without a limit.
     pub buffer_bytes: Option<u64>,
-    /// Factor of the dynamic threshold, where it has a pool.
+    /// Factor of the dynamic threshold, if it has a pool.
     pub alpha: Option<f64>,
-    /// How it marks, once for each rate of the ports of switches.
+    /// Its marking, for each rate of the ports of switches.
     pub marking: Vec<MarkingOf>,
-    /// Where PFC pauses, once for each kind of link at switches; empty for a lossy class.
+    /// Its PFC thresholds, for each kind of link at switches; empty for a lossy class.
     pub pfc: Vec<Headroom>,
 }
 
-/// How queues of a class mark at ports of one rate.
+/// Marking of a class at ports of one rate.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarkingOf {
     /// Rate of these ports.
@@ -38,7 +38,7 @@ pub struct MarkingOf {
     pub ports: u64,
     /// "off", "step", "red", "red-average" or "pi".
     pub kind: &'static str,
-    /// When the queue is looked at: "enqueue" or "dequeue".
+    /// When the queue is compared with the threshold: "enqueue" or "dequeue".
     pub at: Option<&'static str>,
     /// Thresholds in the order of their size: `above` of a step; `min`, `max` of RED; `target` of PI.
     pub thresholds: Vec<Threshold>,
@@ -59,13 +59,13 @@ pub struct Threshold {
     pub key: &'static str,
     /// Bytes of the queue.
     pub bytes: u64,
-    /// As a share of the largest product of rate and base round-trip time.
+    /// As a share of the largest bandwidth-delay product.
     pub share_of_bdp: f64,
-    /// How long the port takes to send as much.
+    /// Time that the port takes to send as much.
     pub drain_us: f64,
 }
 
-/// Where PFC pauses the sender at the other end of links of one kind.
+/// PFC thresholds of the ingress ports on links of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
     /// Rate of these links.
@@ -74,15 +74,16 @@ pub struct Headroom {
     pub delay_us: f64,
     /// Ingress ports of switches on such links.
     pub ports: u64,
-    /// Kept free for what still arrives after a PAUSE.
+    /// Bytes reserved for packets that arrive after a PAUSE was sent.
     pub headroom_bytes: u64,
-    /// What such a link needs.
+    /// Bytes that such a link needs.
     pub needed_bytes: u64,
     /// Whether the first covers the second.
     pub enough: bool,
-    /// PAUSE when an ingress holds this much (XOFF). With a pool: while the rest of it is free, by one ingress alone.
+    /// XOFF threshold: PAUSE when an ingress holds this much. With a pool: for a single ingress while the rest of the
+    /// pool is free.
     pub xoff_bytes: u64,
-    /// RESUME when it holds this much (XON).
+    /// XON threshold: RESUME when it holds this much.
     pub xon_bytes: u64,
 }
 
@@ -163,7 +164,7 @@ fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf {
     of
 }
 
-/// PFC of a lossless class by kind of link. Headroom is what the switch keeps, computed as the fabric does.
+/// PFC of a lossless class by kind of link. Headroom is computed as in the fabric.
 fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<Headroom> {
     let config = checked.network();
     let graph = &config.graph;
@@ -173,7 +174,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
     let pause = u64::from(config.packet.pause);
     let needed = |rate, delay| pfc::headroom(rate, delay, wire, pause);
     let mut kinds = BTreeMap::new();
-    // What all ingresses of a switch keep free, for its pool.
+    // Headroom of all ingresses of a switch together, for its pool.
     let mut kept: BTreeMap<NodeId, u64> = BTreeMap::new();
     for link in &graph.links {
         for node in [link.a, link.b].into_iter().filter(|node| !graph.is_host(*node)) {
@@ -192,7 +193,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
             let xoff_bytes = match limit {
                 Limit::None => u64::MAX,
                 Limit::Port { bytes, .. } => bytes.saturating_sub(headroom_bytes),
-                // One ingress alone settles where q = alpha (pool - q).
+                // A single ingress settles at q = alpha (pool - q).
                 Limit::Pool { pool, alpha } => {
                     let (bytes, lossless) = plan.pools[pool];
                     let free = bytes.saturating_sub(most_kept.saturating_mul(u64::from(lossless.count_ones())));

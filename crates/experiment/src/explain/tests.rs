@@ -17,9 +17,9 @@ fn spec(text: &str) -> CheckedSpec {
 /// A star of `hosts` at 10 Gb/s and 1 us, with these traffics and 1 ms to measure.
 fn star(hosts: u32, traffics: &str) -> String {
     format!(
-        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = {hosts}, link = \"10 Gbps\", delay \
-         = \"1 us\" }}\npacket = {{ payload = \"1000 B\", header = \"0 B\", ack = \"100 B\" }}\nbuffer = {{ policy = \
-         \"unlimited\" }}\n{traffics}\n[measure]\nwindow = \"1 ms\"\n"
+        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = {hosts}, link = \"10 \
+         Gbps\", delay = \"1 us\" }}\npacket = {{ payload = \"1000 B\", header = \"0 B\", ack = \"100 B\" }}\nbuffer = \
+         {{ policy = \"unlimited\" }}\n{traffics}\n[measure]\nwindow = \"1 ms\"\n"
     )
 }
 
@@ -34,8 +34,8 @@ fn packet_hops_are_those_of_runs() {
     let incast = example("incast.toml", &[("measure.warm_up", "500 us"), ("measure.window", "2 ms")]);
     let short = [("measure.warm_up", "0 s"), ("measure.window", "3 ms")];
     let coexistence = example("coexistence.toml", &short);
-    let burst = "[[traffic]]\nname = \"b\"\nscheme = \"fixed-window\"\npattern = { kind = \"incast\", degree = 8, every = \"200 \
-                 us\" }\nsize = { fixed = \"20 KB\" }\n";
+    let burst = "[[traffic]]\nname = \"b\"\nscheme = \"fixed-window\"\npattern = { kind = \"incast\", degree = 8, \
+                 every = \"200 us\" }\nsize = { fixed = \"20 KB\" }\n";
     let long = "[[traffic]]\nname = \"l\"\nscheme = \"none\"\npattern = { kind = \"long\", count = 4 }\n";
     for (name, checked) in [
         ("incast", incast),
@@ -52,8 +52,9 @@ fn packet_hops_are_those_of_runs() {
 #[test]
 fn closed_loops_do_as_many_rounds_as_the_window_has_room_for() {
     // 100 rounds of which about 1 ms / (100 us + two ways) fit.
-    let asks = "[[traffic]]\nname = \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], degree = 4, \
-                rounds = 100, request = \"1 KB\", pause = \"100 us\" }\nsize = { fixed = \"2 KB\" }\ntcp = { persistent = true }\n";
+    let asks = "[[traffic]]\nname = \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], \
+                degree = 4, rounds = 100, request = \"1 KB\", think_time = \"100 us\" }\nsize = { fixed = \"2 KB\" \
+                }\ntcp = { persistent = true }\n";
     let checked = spec(&star(8, asks));
     let ratio = ratio(&checked);
     println!("queries: {ratio:.3} of the packet-hops of the run");
@@ -65,10 +66,11 @@ fn closed_loops_do_as_many_rounds_as_the_window_has_room_for() {
 #[test]
 fn loads_are_counted_per_tier() {
     // Two of four hosts of each side send 250 KB to the other side within 1 ms: 4 Gb/s over 10.
-    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"leaf-spine\", leaves = 2, hosts = 2, spines = 2, \
-                link = \"10 Gbps\", delay = \"1 us\" }\npacket = { payload = \"1000 B\", header = \"100 B\" }\nbuffer = { policy = \
-                \"unlimited\" }\n[[traffic]]\nname = \"a\"\nscheme = \"none\"\nsize = { fixed = \"250 KB\" }\npattern = { kind = \
-                \"incast\", degree = 1, senders = [\"h0\"], receivers = [\"h2\"] }\n[measure]\nwindow = \"1 ms\"\n";
+    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"leaf-spine\", leaves = 2, hosts = 2, \
+                spines = 2, link = \"10 Gbps\", delay = \"1 us\" }\npacket = { payload = \"1000 B\", header = \"100 \
+                B\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname = \"a\"\nscheme = \"none\"\nsize = { \
+                fixed = \"250 KB\" }\npattern = { kind = \"incast\", degree = 1, senders = [\"h0\"], receivers = \
+                [\"h2\"] }\n[measure]\nwindow = \"1 ms\"\n";
     let explained = explain(&spec(text));
     let load = |tier: &str| explained.load.iter().find(|of| of.tier == tier).unwrap_or_else(|| panic!("{tier}"));
     // Of four ports of 10 Gb/s in each tier one takes 2 Gb/s, or two take 1 Gb/s each.
@@ -106,8 +108,8 @@ fn thresholds_and_headroom_are_in_bytes_times_and_shares() {
 #[test]
 fn long_runs_are_extrapolated() {
     let poisson = |window: &str| {
-        let traffic = "[[traffic]]\nname = \"p\"\nscheme = \"none\"\npattern = { kind = \"poisson\" }\nsize = { fixed = \"10 \
-                       KB\" }\nload = { share = 0.5, of = \"host-links\" }\n";
+        let traffic = "[[traffic]]\nname = \"p\"\nscheme = \"none\"\npattern = { kind = \"poisson\" }\nsize = { fixed \
+                       = \"10 KB\" }\nload = { share = 0.5, of = \"host-links\" }\n";
         spec(&star(100, traffic).replace("1 ms", window))
     };
     // 500 Gb/s of messages of 80 kb: 6.25 a microsecond.

@@ -1,14 +1,14 @@
-//! How fast this machine is.
+//! Speed of this machine.
 
 use crate::bench;
 use std::sync::OnceLock;
 
-/// The benchmark's case of the trial and its scale: some 50 ms.
+/// The benchmark case of the trial and its scale: some 50 ms.
 const CASE: (&str, f64) = ("e", 0.1);
-/// Where the trial itself fails, which it does not.
+/// Used if the trial fails, which it should not.
 const GUESS: f64 = 5e6;
 
-/// Packet-hops per second of one thread in a short trial, the first time it is asked in a process.
+/// Packet-hops per second of one thread, measured once per process in a short trial.
 pub fn speed() -> f64 {
     static SPEED: OnceLock<f64> = OnceLock::new();
     *SPEED.get_or_init(|| {

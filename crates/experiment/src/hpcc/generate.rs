@@ -1,5 +1,5 @@
-//! Files in the format of the ns-3 HPCC simulator that are made, not read. Quantities come as people write them; what is
-//! wrong comes back as one line that says what would be right.
+//! Generates files in the format of the ns-3 HPCC simulator. Quantities are given as text; an error is one line with a
+//! correction.
 
 use crate::error::why_unread;
 use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
@@ -12,17 +12,17 @@ use std::str::FromStr;
 /// A fat tree of switches with `k` ports.
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn fat_tree(k: u32, rate: &str, delay: &str) -> Result<String, String> {
     let topology = FatTree::k_ary(k, link_rate(rate)?, link_delay(delay)?).topology();
-    let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even, from 2 on"))?;
+    let topology = topology.map_err(|what| format!("--k {k}: {what}; k is even and at least 2"))?;
     readable(&topology)
 }
 
 /// The network of HPCC section 5.1, as that simulator's `fat.txt` has it.
 ///
 /// # Errors
-/// None in fact.
+/// Never.
 pub fn hpcc_320() -> Result<String, String> {
     readable(&FatTree::HPCC.topology()?)
 }
@@ -30,7 +30,7 @@ pub fn hpcc_320() -> Result<String, String> {
 /// Hosts around one switch.
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
     if hosts < 2 {
         return Err(format!("--hosts {hosts}: a star has 2 to 256 hosts"));
@@ -48,15 +48,15 @@ fn readable(topology: &Topology) -> Result<String, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     ids: Vec<u32>,
-    /// Bits per second, where it is known and all are alike.
+    /// Bits per second, if known and the same for all.
     rate: Option<u64>,
 }
 
 impl Hosts {
-    /// Hosts 0 to `count`, which is none of them; or those of a topology file.
+    /// Hosts 0 to `count` (exclusive); or those of a topology file.
     ///
     /// # Errors
-    /// Says what is wrong with the file, or that neither or both are given.
+    /// For an error in the file, or if neither or both are given.
     pub fn new(count: Option<u32>, topology: Option<&Path>) -> Result<Self, String> {
         match (count, topology) {
             (Some(count @ 2..=65_536), None) => Ok(Self { ids: (0..count).collect(), rate: None }),
@@ -69,7 +69,8 @@ impl Hosts {
                 Ok(Self { ids: topology.hosts().collect(), rate })
             }
             (None, None) => {
-                Err("which hosts? Give their number, like --hosts 16, or a topology, like --topology topology.txt"
+                Err("the hosts are missing; give their number, like --hosts 16, or a topology, like --topology \
+                     topology.txt"
                     .into())
             }
             (Some(_), Some(_)) => {
@@ -82,7 +83,7 @@ impl Hosts {
         self.ids.len() as u32
     }
 
-    /// The flows as a file, with hosts by their ids instead of their numbers.
+    /// The flows as a file, with the ids of hosts instead of their numbers.
     fn file(&self, flows: Vec<Flow>) -> String {
         let id = |number: u32| self.ids[number as usize];
         let flows: Vec<Flow> =
@@ -90,10 +91,10 @@ impl Hosts {
         flows_to_text(&flows)
     }
 
-    /// Poisson arrivals to a load for a time. Without a bandwidth it is that of the topology's hosts.
+    /// Poisson arrivals with a load over a time. The default bandwidth is that of the topology's hosts.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn poisson(
         &self,
         sizes: &SizeCdf,
@@ -108,7 +109,7 @@ impl Hosts {
             (None, Some(rate)) => rate,
             (None, None) => {
                 return Err(
-                    "--load: a share of which bandwidth? Give that of a host's link, like --bandwidth 100Gbps".into()
+                    "--load: the bandwidth is missing; give that of a host's link, like --bandwidth 100Gbps".into()
                 );
             }
         };
@@ -127,15 +128,15 @@ impl Hosts {
     /// Every host sends one flow and receives one.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn permutation(&self, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
         Ok(self.file(permutation(self.count(), flow_bytes(bytes)?, whole_ns("--start", start)?, seed)?))
     }
 
-    /// Random hosts send to one, which is given by its id.
+    /// Random hosts send to one host, given by its id.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn incast(&self, receiver: u32, senders: u32, bytes: &str, start: &str, seed: u64) -> Result<String, String> {
         let Ok(number) = self.ids.binary_search(&receiver) else {
             return Err(format!(
@@ -149,7 +150,8 @@ impl Hosts {
     }
 }
 
-/// Sizes of flows: a built-in distribution by its name (capitals and `_` do not matter), or a file of `bytes percent`.
+/// Sizes of flows: a built-in distribution by its name (letter case and `_` do not matter), or a file of `bytes
+/// percent`.
 ///
 /// # Errors
 /// Says what is wrong with the file.
@@ -169,7 +171,7 @@ pub fn sizes(name: &str) -> Result<SizeCdf, String> {
     SizeCdf::read(name, &text).map_err(|error| error.to_string())
 }
 
-/// What a configuration may have that `run.py` does not take from the control law and the topology.
+/// Settings of a configuration that `run.py` does not derive from the control law and the topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wishes<'a> {
     /// SIMULATOR_STOP_TIME, seconds. Default: 4.
@@ -180,15 +182,15 @@ pub struct Wishes<'a> {
     pub trace_file: Option<&'a str>,
 }
 
-/// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are read,
-/// so that it is one that runs; paths stand in it as they are given.
+/// A configuration for a topology and flows, as `run.py` would write it for the rate of the hosts' links. The files are
+/// read to validate the configuration; their paths are written as given.
 ///
 /// # Errors
-/// Says what is wrong with which file, or with a name.
+/// For an error in a file or an invalid name.
 pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_>) -> Result<String, String> {
     let Some(law) = Law::of(law) else {
         let known: Vec<&str> = Law::NAMES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("--cc {law}: there is no such control law; known are {}", known.join(", ")));
+        return Err(format!("--cc {law}: unknown control law; known: {}", known.join(", ")));
     };
     let topology = topology_of(Path::new(topology_file))?;
     let rates: Vec<u64> = topology.links.iter().map(|link| link.rate).collect();
@@ -211,15 +213,15 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
     let text = config.to_text();
     let read = Config::read("the configuration", text.as_bytes());
     let paths = |c: &Config| [c.topology_file.clone(), c.flow_file.clone(), c.trace_file.clone()];
-    // A path with a space, or one that looks like a comment, is read as something else.
+    // A path with a space, or one that looks like a comment, would be read as something else.
     if let Some(path) =
         paths(&config).iter().find(|path| path.contains(char::is_whitespace) || path.starts_with(['#', '{']))
     {
-        return Err(format!("{path}: a path there is one word, without spaces; rename the file"));
+        return Err(format!("{path}: paths in that format have no spaces; rename the file"));
     }
     let (read, _) = read.map_err(|error| error.to_string())?;
     if paths(&read) != paths(&config) {
-        return Err("a path there is one word that begins like a path; // begins an explanation".into());
+        return Err("paths in that format must not begin with //, which begins a comment".into());
     }
     fanin_formats::hpcc::check("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
     Ok(text)
@@ -241,14 +243,14 @@ fn quantity<T: FromStr<Err = UnitError>>(name: &str, text: &str) -> Result<T, St
 
 fn link_rate(text: &str) -> Result<u64, String> {
     match quantity::<Rate>("--rate", text)?.as_bps() {
-        0 => Err("--rate 0: a link has more than 0 bps".into()),
+        0 => Err("--rate 0: rates are above 0 bps".into()),
         rate => Ok(rate),
     }
 }
 
 fn whole_ns(name: &str, text: &str) -> Result<u64, String> {
     let ps = quantity::<Time>(name, text)?.as_ps();
-    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name} {text}: it is no whole number of ns")) }
+    if ps.is_multiple_of(1000) { Ok(ps / 1000) } else { Err(format!("{name} {text}: it is not a whole number of ns")) }
 }
 
 fn link_delay(text: &str) -> Result<u64, String> {
@@ -257,5 +259,5 @@ fn link_delay(text: &str) -> Result<u64, String> {
 
 fn flow_bytes(text: &str) -> Result<u32, String> {
     let bytes = quantity::<Bytes>("--size", text)?.get();
-    u32::try_from(bytes).map_err(|_| format!("--size {text}: a flow there has less than 4.29 GB"))
+    u32::try_from(bytes).map_err(|_| format!("--size {text}: flows in that format have less than 4.29 GB"))
 }

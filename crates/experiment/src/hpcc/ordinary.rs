@@ -1,5 +1,5 @@
 //! A configuration of the ns-3 HPCC simulator under a scheme of the ordinary fabric: its topology, flows, buffer and
-//! thresholds become a spec, and finished flows a `fct.txt` that stands beside one of that simulator.
+//! thresholds become a spec, and finished flows a `fct.txt` in its format.
 
 use super::{Setup, traffic_name};
 use crate::built::Built;
@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Nanoseconds of that simulator's 2 s, from which LINK_DOWN counts.
+/// The 2 s in nanoseconds that LINK_DOWN is relative to in that simulator.
 const TWO_SECONDS: u64 = 2_000_000_000;
 /// Longest window, below the longest run of a spec.
 const LONGEST_WINDOW: Time = Time::from_s(800_000);
-/// Bytes that an ingress must fall before it is resumed, there.
-const RESUME_GAP: u64 = 3 << 10;
+/// The XON offset of that simulator.
+const XON_OFFSET: u64 = 3 << 10;
 
-/// A spec made of a configuration, and what it takes to write its results in that simulator's format.
+/// A spec made from a configuration, and the data to write its results in that simulator's format.
 #[derive(Clone, Debug)]
 pub struct Ordinary {
     checked: CheckedSpec,
@@ -37,11 +37,11 @@ pub struct Ordinary {
 }
 
 impl Ordinary {
-    /// Reads a configuration and the files that it names, as [`Setup::read`] does, for a scheme. `changes` are those of
+    /// Reads a configuration and the files that it names, as [`Setup::read`] does, for a scheme. `changes` are as for
     /// [`Spec::set`].
     ///
     /// # Errors
-    /// Says what is wrong, in which file and line, and what would be right.
+    /// The problem with file, line and correction.
     pub fn read(
         file: &str,
         base: &Path,
@@ -79,7 +79,7 @@ impl Ordinary {
         &self.checked
     }
 
-    /// Runs it on at most so many threads to its end, or until `progress` answers no.
+    /// Runs it on at most that many threads to its end, or until `progress` returns false.
     ///
     /// # Errors
     /// When the FCT file cannot be written.
@@ -91,12 +91,12 @@ impl Ordinary {
         Ok(outcome)
     }
 
-    /// The finished flows in that simulator's format, in the order in which their senders knew.
+    /// The finished flows in that simulator's format, in the order in which their senders learned of it.
     fn completions(&self, run: &Run) -> io::Result<Spool> {
         let wiring = Wiring::new(&self.setup.topology, self.setup.config.payload);
         let from = begin(&self.setup.flows);
         let mut sports: HashMap<(u32, u32), u16> = HashMap::new();
-        // Flows of a pair are told apart by source ports, counted up from 10000 in the order of the file.
+        // Flows of a pair are distinguished by source ports, counted up from 10000 in the order of the file.
         let mut of_port: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
         for flow in &self.setup.flows {
             let next = sports.entry((flow.src, flow.dst)).or_insert(10_000);
@@ -142,7 +142,7 @@ impl Ordinary {
     }
 }
 
-/// The instant of the file at which the spec's time begins, ns: the whole millisecond before its first flow.
+/// The time in the file that corresponds to the spec's time 0, ns: the whole millisecond before its first flow.
 fn begin(flows: &[Flow]) -> u64 {
     let first = flows.first().and_then(|flow| nanoseconds(flow.start)).unwrap_or(0);
     first - first % 1_000_000
@@ -182,12 +182,13 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         "name": setup.name,
         "network": {
             "topology": graph(topology, &links),
-            // Headers of data, ACKs and pause frames there; what a scheme adds is added here too.
-            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 B" },
+            // Header sizes of data, ACKs and pause frames in that simulator; the bytes of a scheme are added to these.
+            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 \
+                B" },
             "buffer": {
                 "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
                 "policy": "lossless",
-                "resume_gap": Bytes(RESUME_GAP).to_string(),
+                "xon_offset": Bytes(XON_OFFSET).to_string(),
             },
             "marking_by_rate": markings(config, &links),
             "links": changes,
@@ -197,7 +198,7 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
     })
 }
 
-/// The network of a topology file alone, with the losses of its links, and what is odd about it.
+/// The network of a topology file, with the losses of its links, and warnings.
 pub(crate) fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkChange>, Vec<String>), Problem> {
     let (topology, warnings) = Topology::read(file, text.as_bytes())?;
     let links = ways(&topology);
@@ -235,14 +236,14 @@ fn name(topology: &Topology, id: u32) -> String {
     format!("{}{id}", if topology.is_host(id) { "h" } else { "s" })
 }
 
-/// The links that carry packets there: of parallel ones the last.
+/// The links that carry packets in that simulator: of parallel links, the last.
 fn ways(topology: &Topology) -> Vec<Link> {
     let pair = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
     let last: HashMap<_, _> = topology.links.iter().enumerate().map(|(at, link)| (pair(link), at)).collect();
     topology.links.iter().enumerate().filter(|(at, link)| last[&pair(link)] == *at).map(|(_, link)| *link).collect()
 }
 
-/// Markings of the rates that links have. A threshold that the whole memory cannot reach marks nothing, and is left out.
+/// Markings of the rates of links. A threshold that the whole buffer cannot reach marks nothing, and is left out.
 fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
     let mut rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
     rates.sort_unstable();
@@ -263,7 +264,7 @@ fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
     rates.into_iter().filter_map(of).collect()
 }
 
-/// One warning about all that is not as in that simulator.
+/// One warning about all differences to that simulator.
 fn differences(setup: &Setup, scheme: &str) -> String {
     let Setup { config, flows, .. } = setup;
     let mut without = Vec::new();
@@ -281,13 +282,13 @@ fn differences(setup: &Setup, scheme: &str) -> String {
         _ => format!("; without effect: {}", without.join(", ")),
     };
     format!(
-        "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with what it \
-         says about control{without}; docs/ns3-hpcc.md lists what differs",
+        "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with \
+         what it says about control{without}; docs/ns3-hpcc.md lists what differs",
         setup.name
     )
 }
 
-/// The flows of a file, or those to one port, with times from `from` on.
+/// The flows of a file, or those to one port, with times relative to `from`.
 pub(crate) fn listed(
     text: &str,
     file: &str,
@@ -301,12 +302,15 @@ pub(crate) fn listed(
     };
     let flow = |(at, flow): (usize, &Flow)| {
         let host = |id: u32| {
-            let what = || format!("no host is called \"h{id}\"; its name is \"h\" and its number in the file");
+            let what = || format!("there is no host \"h{id}\"; it is named \"h\" and its number in the file");
             number_of.get(&format!("h{id}")).copied().ok_or_else(|| fail(at, what()))
         };
         let start = nanoseconds(flow.start).and_then(|ns| ns.checked_mul(1000)).unwrap_or(u64::MAX - 1);
         let Some(start) = start.checked_sub(from.as_ps()) else {
-            return Err(fail(at, format!("it starts at {} s; with from = {from} it is at or after that", flow.start)));
+            return Err(fail(
+                at,
+                format!("it starts at {} s; with from = {from} it starts at or after that", flow.start),
+            ));
         };
         let (src, dst, bytes) = (host(flow.src)?, host(flow.dst)?, u64::from(flow.bytes));
         Ok(ListedFlow { start: Time::from_ps(start), src, dst, bytes, group: NO_GROUP })

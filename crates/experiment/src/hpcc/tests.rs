@@ -54,7 +54,7 @@ fn a_trace_ends_at_its_limit_and_says_so() {
     assert_eq!(whole.len(), header + 56 * 2 * 20 * 3);
     let (cut, told) = trace(header as u64 + 56 * 7 + 55);
     assert_eq!(cut, whole[..header + 56 * 7]);
-    assert_eq!(told, [format!("113 records of the trace are left out: it ends at {} bytes", header + 56 * 7 + 55)]);
+    assert_eq!(told, [format!("113 records of the trace were left out: its limit is {} bytes", header + 56 * 7 + 55)]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn flows_of_a_file_go_between_hosts_by_name() {
     assert_eq!(found, [(0, 1, 5, Time::ZERO), (0, 1, 7, Time::from_s(1))]);
     assert_eq!(listed(text, "f", &hosts, None, from).unwrap().flows_in_order().len(), 3);
     let told = |text: &str, from| listed(text, "f", &hosts, None, from).unwrap_err().to_string();
-    assert!(told("1\n7 8 3 100 5 2\n", from).contains("flow 1: no host is called \"h8\""));
+    assert!(told("1\n7 8 3 100 5 2\n", from).contains("flow 1: there is no host \"h8\""));
     assert!(told(text, Time::from_ms(2100)).contains("flow 1: it starts at 2 s"));
     assert!(told("2\n7 9 3 100 5 2\n", from).starts_with("f:1: the first line says 2 flows"));
 }

@@ -60,7 +60,7 @@ fn messages_are_watched_while_they_send() {
     let rates: Vec<f64> = seen("long:0").iter().filter(|s| s.name == "rate_bps").map(|s| s.value).collect();
     assert_eq!((rates.len(), rates[0]), (499, 1e9));
     assert_eq!(seen("long:0").iter().filter(|s| s.name == "window_bytes").count(), 499);
-    assert_eq!(warnings(&run), ["there was no message \"once:5\", which measure asks for"]);
+    assert_eq!(warnings(&run), ["measure names the message \"once:5\", but there was none"]);
     assert!(run.histograms.is_empty() && run.series.is_empty());
     // One of each traffic, whose scheme shows nothing.
     assert_eq!(run.watched.iter().filter(|watched| watched.part == Part::Receiver).count(), 3);
@@ -100,15 +100,21 @@ fn traced_messages_leave_their_hops() {
 #[test]
 fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
     // Of ten rounds the window has room for two, but all are known before the other message.
-    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 \
-                Gbps\", delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = [\"h1\"],                     rounds = 10, total = \"1 KB\", think = [\"1 ms\", \"1 ms\"] }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     [\"late:0\", \"asks:19\"]\n";
+    let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 Gbps\", \
+                delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \
+                \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = \
+                [\"h1\"],                     rounds = 10, total = \"1 KB\", service_time = [\"1 ms\", \"1 ms\"] \
+                }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { \
+                fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], \
+                receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     \
+                [\"late:0\", \"asks:19\"]\n";
     let spec = Spec::from_toml(text, "x.toml", Path::new("")).unwrap().check().unwrap();
     let run = run(spec.build(), &mut |_| true).run;
     assert!(run.flows.len() < 21, "{} messages were posted", run.flows.len());
     let [traced] = &run.traced[..] else { panic!("{:?}", run.traced) };
     assert_eq!((traced.name.as_str(), run.flows[traced.flow as usize].traffic), ("late:0", 1));
     assert!(!run.hops.is_empty() && run.hops.iter().all(|hop| hop.message == 0));
-    assert_eq!(warnings(&run), ["there was no message \"asks:19\", which measure asks for"]);
+    assert_eq!(warnings(&run), ["measure names the message \"asks:19\", but there was none"]);
 }
 
 #[test]
@@ -145,9 +151,9 @@ fn passed(at: Time, first: u64) -> f64 {
 
 #[test]
 fn a_lone_flow_at_line_rate_passes_ports_and_arrives_packet_by_packet() {
-    let series = "{ what = \"flow\", where = [\"long:0\", \"later:0\"], every = \"100 us\" }, { what = \"port\", where = \
-                  [\"h2>sw0\", \"sw0>h3\", \"h3>sw0\"], every = \"100 us\" }, { what = \"traffic\", where = [\"long\", \
-                  \"later\"], every = \"100 us\" }";
+    let series = "{ what = \"flow\", where = [\"long:0\", \"later:0\"], every = \"100 us\" }, { what = \"port\", where \
+                  = [\"h2>sw0\", \"sw0>h3\", \"h3>sw0\"], every = \"100 us\" }, { what = \"traffic\", where = \
+                  [\"long\", \"later\"], every = \"100 us\" }";
     let run = outcome_of(series, "").run;
     // The first packet leaves the host at once, the switch a link later (12.176 us and 1 us), and is there after two.
     let link = PACKET_NS + 1000;
@@ -188,13 +194,13 @@ fn messages_on_one_connection_show_what_arrived_of_each() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("three.csv"), "src,dst,bytes,start_us\n0,1,100000,0\n0,1,100000,0\n0,1,50000,1500\n")
         .unwrap();
-    for (scheme, transport) in [("none", "rdma = { connection = true }"), ("dctcp", "tcp = { persistent = true }")] {
+    for (scheme, transport) in [("none", "rdma = { persistent = true }"), ("dctcp", "tcp = { persistent = true }")] {
         let text = format!(
-            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 2, link = \"1 Gbps\", delay = \
-             \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"three\"\nscheme = \"{scheme}\"\n\
-             {transport}\npattern = {{ kind = \"list\", file = \"three.csv\" }}\n[measure]\nwindow = \"5 ms\"\nseries = [{{ \
-             what = \"flow\", where = [\"three:0\", \"three:1\", \"three:2\"], every = \"100 us\" }}, {{ what = \"traffic\", \
-             where = [\"three\"], every = \"100 us\" }}]\n"
+            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 2, link = \"1 Gbps\", \
+             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n[[traffic]]\nname = \"three\"\nscheme = \
+             \"{scheme}\"\n{transport}\npattern = {{ kind = \"list\", file = \"three.csv\" }}\n[measure]\nwindow = \"5 \
+             ms\"\nseries = [{{ what = \"flow\", where = [\"three:0\", \"three:1\", \"three:2\"], every = \"100 us\" \
+             }}, {{ what = \"traffic\", where = [\"three\"], every = \"100 us\" }}]\n"
         );
         let spec = Spec::from_toml(&text, "x.toml", &folder).unwrap().check().unwrap();
         let run = run(spec.build(), &mut |_| true).run;
@@ -217,10 +223,10 @@ fn a_pause_that_lasts_counts_so_far() {
     // Two hosts into one: the switch pauses both again and again.
     let spec = |series: &str| {
         format!(
-            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \
-             \"1 us\" }}\nbuffer = {{ policy = \"lossless\", per_port = \"200 KB\" }}\n[[traffic]]\nname = \"long\"\nscheme = \
-             \"none\"\npattern = {{ kind = \"long\", count = 2, senders = [\"h0\", \"h1\"], receivers = [\"h2\"] \
-             }}\n[measure]\nwindow = \"2 ms\"\nseries = [{series}]\n"
+            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 3, link = \"10 Gbps\", \
+             delay = \"1 us\" }}\nbuffer = {{ policy = \"lossless\", per_port = \"200 KB\" }}\n[[traffic]]\nname = \
+             \"long\"\nscheme = \"none\"\npattern = {{ kind = \"long\", count = 2, senders = [\"h0\", \"h1\"], \
+             receivers = [\"h2\"] }}\n[measure]\nwindow = \"2 ms\"\nseries = [{series}]\n"
         )
     };
     let of = |series: &str| {

@@ -1,4 +1,4 @@
-//! What runs: made from a checked spec only.
+//! The objects of a run, made from a checked spec only.
 
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_record::{Part, Watched};
@@ -10,73 +10,73 @@ pub struct Built {
     pub network: NetworkConfig,
     /// Its traffics, by number.
     pub traffics: Vec<TrafficConfig>,
-    /// All messages in order of their start, made while the run goes on; none starts after the measured window.
+    /// All messages in order of start times, generated during the run; none starts after the measured window.
     pub messages: Box<dyn Iterator<Item = Message> + Send>,
-    /// What is measured, and for how long.
+    /// The measurements and their duration.
     pub measure: Measure,
-    /// What a reader of the results should know.
+    /// Warnings for the results.
     pub warnings: Vec<String>,
-    /// Most threads of the run: 1, unless set to more. The result does not depend on it.
+    /// Most threads of the run: 1 unless changed. The result does not depend on it.
     pub threads: usize,
-    /// Why it is not to be cut into parts for more, where that cannot be seen of the network and its traffics.
+    /// Why it must run on one thread, if that does not follow from the network and its traffics.
     pub one_thread: Option<&'static str>,
 }
 
-/// What is measured, and for how long.
+/// The measurements and their duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Messages posted before this do not count.
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count; above zero.
     pub window: Time,
-    /// Whether the window ends as soon as all is done.
+    /// Whether the window ends as soon as all messages are done.
     pub stop_when_done: bool,
-    /// Whether all is done only when the senders know, too.
+    /// Whether a message is done only when its sender knows.
     pub until_acked: bool,
-    /// Whether the run goes on after the window until all messages have arrived.
+    /// Whether the run continues after the window until all messages have arrived.
     pub drain: bool,
-    /// How long it goes on at most.
+    /// Longest time that the run continues after the window.
     pub drain_limit: Time,
-    /// The size of the messages whose completion times are reported, in bytes; `None` for all.
+    /// Only messages of this size, in bytes, are included in the reported completion times; `None` for all.
     pub report_size: Option<u64>,
-    /// What is sampled.
+    /// The sampled quantities.
     pub series: Vec<Series>,
-    /// Messages whose packets are written down hop by hop, each once.
+    /// Messages whose packets are recorded at every hop, each once.
     pub trace: Vec<Watched>,
-    /// Packets that are captured as bytes.
+    /// The captured packets.
     pub capture: Option<Capture>,
-    /// What is drawn over time.
+    /// The contents of the timeline.
     pub timeline: Option<Timeline>,
-    /// Whether a drop in a lossless class is no error.
+    /// Whether drops in a lossless class are allowed.
     pub allow_drops: bool,
 }
 
-/// Packets that are captured as bytes.
+/// The captured packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// The ports that send them, in order, each once.
+    /// The sending ports, in order, each once.
     pub links: Vec<PortId>,
-    /// Most bytes of the file.
-    pub file: u64,
-    /// Most bytes kept of a packet.
-    pub snap: u32,
+    /// Largest size of the file, in bytes.
+    pub max_size: u64,
+    /// Bytes kept of each packet.
+    pub snaplen: u32,
 }
 
-/// What is drawn over time: all messages and pauses, and some queues.
+/// The contents of the timeline: all messages and pauses, and some queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// The ports of these queues, in order, each once.
+    /// The ports of the queues, in order, each once.
     pub queues: Vec<PortId>,
-    /// Most bytes of the file.
-    pub file: u64,
+    /// Largest size of the file, in bytes.
+    pub max_size: u64,
 }
 
-/// What is sampled.
+/// The sampled quantities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     /// The place as the spec has it: "last-hop", or names.
     pub place: String,
-    /// What is there.
+    /// The samples.
     pub of: Sampled,
     /// Time between samples, above zero.
     pub every: Time,
@@ -84,17 +84,17 @@ pub struct Series {
     pub zeros: bool,
 }
 
-/// What a series looks at.
+/// The samples of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sampled {
     /// Queues of ports.
     Queues(Vec<PortId>),
-    /// What schemes show.
+    /// Values of schemes, ports or traffics.
     Watched(Vec<Watched>),
 }
 
 impl Sampled {
-    /// Ports, messages, nodes or traffics that are looked at.
+    /// Number of ports, messages, nodes or traffics.
     pub fn places(&self) -> usize {
         match self {
             Self::Queues(ports) => ports.len(),
@@ -102,7 +102,7 @@ impl Sampled {
         }
     }
 
-    /// Values that are taken at once; of what schemes show beside window and rate, at least.
+    /// Number of values per sample; for values of schemes other than window and rate, at least.
     pub fn values(&self) -> usize {
         let of = |watched: &Watched| match watched.part {
             Part::Port | Part::Traffic => 2,

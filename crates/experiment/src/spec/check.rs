@@ -1,4 +1,4 @@
-//! From a spec that was read to one that makes sense.
+//! Validates a spec that was read.
 
 use super::built::{self, Measure, Sampled, Series};
 use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
@@ -18,23 +18,23 @@ use std::path::{Path, PathBuf};
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
-/// Most messages that are written down hop by hop.
+/// Most messages recorded hop by hop.
 const MAX_TRACED: usize = 1000;
-/// Problems after which lists of names are left.
+/// Number of problems after which lists of names are not checked further.
 const ENOUGH_PROBLEMS: usize = 50;
-/// Most nodes times traffics that one series watches.
+/// Most nodes times traffics of one series.
 const MAX_WATCHED: usize = 100_000;
-/// Least bytes kept of a captured packet.
-const SHORTEST_SNAP: u64 = 64;
-/// Bounds of the bounds of traces' files.
+/// Smallest snapshot length of a capture.
+const MIN_SNAPLEN: u64 = 64;
+/// Range of the maximum size of trace files.
 const SMALLEST_FILE: Bytes = Bytes(10_000);
 const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
-/// Largest file that a spec may name, in bytes: as many flows as a run may have fit.
+/// Largest file that a spec may name, in bytes: enough for as many flows as a run may have.
 const LARGEST_NAMED: u64 = 1 << 30;
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
-/// Collects problems, so that many are found at once.
+/// Collects problems, so that many are reported at once.
 pub struct Checker<'a> {
     pub source: &'a Source,
     pub problems: Vec<Problem>,
@@ -42,12 +42,12 @@ pub struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Notes a problem.
+    /// Adds a problem.
     pub fn fail(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
         self.problems.push(self.source.problem(path, problem, right));
     }
 
-    /// The text of a file that the spec names at `key`, and its path; `None` after noting a problem.
+    /// The text of a file named at `key`, and its path; `None` after adding a problem.
     pub fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
         let path = self.source.folder.join(name);
         match text_of(&path) {
@@ -60,17 +60,17 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether so much is wrong that nobody reads more: long lists of names are not looked through any further.
+    /// Whether there are enough problems: long lists of names are then not checked further.
     pub fn has_enough(&self) -> bool {
         self.problems.len() >= ENOUGH_PROBLEMS
     }
 }
 
-/// The text of a file, if it is one and not too large. Others, such as pipes and devices, may never end.
+/// The text of a regular file that is not too large. Others, such as pipes and devices, may never end.
 fn text_of(path: &Path) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
     if !about.is_file() {
-        return Err(if about.is_dir() { "it is a folder" } else { "it is no file" }.into());
+        return Err(if about.is_dir() { "it is a folder" } else { "it is not a regular file" }.into());
     }
     if about.len() > LARGEST_NAMED {
         return Err(format!("it has {} bytes; at most {LARGEST_NAMED} are possible", about.len()));
@@ -108,15 +108,15 @@ pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
             measure,
             warnings,
         }),
-        // Each of them is missing only where a problem was noted.
+        // Each of them is missing only if a problem was added.
         _ => Err(source.problem("", "this spec cannot run", "").into()),
     }
 }
 
 fn check_head(document: &Document, checker: &mut Checker<'_>) {
     if document.spec_version != document::SPEC_VERSION {
-        let problem = format!("this program does not read version {}", document.spec_version);
-        checker.fail("spec_version", problem, format!("it reads {}", document::SPEC_VERSION));
+        let problem = format!("version {} is not supported", document.spec_version);
+        checker.fail("spec_version", problem, format!("use version {}", document::SPEC_VERSION));
     }
     if document.name.trim().is_empty() {
         checker.fail("name", "it is empty", "give the experiment a name");
@@ -131,7 +131,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
         for (i, scheme) in compare.schemes.iter().enumerate() {
             if compare.schemes[..i].contains(scheme) {
                 let path = format!("compare.schemes[{i}]");
-                checker.fail(&path, format!("\"{}\" is there twice", scheme.0), "name each scheme once");
+                checker.fail(&path, format!("\"{}\" is listed twice", scheme.0), "name each scheme once");
             }
         }
     }
@@ -140,7 +140,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
 fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
     let measure = &document.measure;
     if measure.window == Time::ZERO {
-        checker.fail("measure.window", "it has no length", "write a time above zero, like \"50 ms\"");
+        checker.fail("measure.window", "it is zero", "write a time above zero, like \"50 ms\"");
     }
     let all = measure.warm_up.saturating_add(measure.window).saturating_add(measure.drain_limit);
     if all > MAX_RUN {
@@ -154,8 +154,8 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
     }
     let missing = match measure.slowdown {
         Ideal::StoreAndForward => None,
-        Ideal::Hpcc => Some("the HPCC simulator's formula is not there yet"),
-        Ideal::LoneRun => Some("runs of single messages are not there yet"),
+        Ideal::Hpcc => Some("the HPCC simulator's formula is not implemented"),
+        Ideal::LoneRun => Some("runs of single messages are not implemented"),
     };
     if let Some(problem) = missing {
         checker.fail("measure.slowdown", problem, "use \"store-and-forward\"");
@@ -165,7 +165,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         let path = format!("measure.series[{i}]");
         if wanted.every == Time::ZERO {
             let right = "write a time above zero, like \"10 us\"";
-            checker.fail(&format!("{path}.every"), "samples have no time between them", right);
+            checker.fail(&format!("{path}.every"), "the time between samples is zero", right);
             continue;
         }
         let Some((place, of)) = graph.and_then(|graph| sampled(wanted, document, graph, &path, checker)) else {
@@ -173,7 +173,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         };
         let samples = measure.window.as_ps() as f64 / wanted.every.as_ps() as f64 * of.values() as f64;
         if samples > MAX_SAMPLES {
-            let problem = format!("that makes {samples:.1e} samples of {} places", of.places());
+            let problem = format!("that makes {samples:.1e} samples at {} places", of.places());
             let right = format!("sample less often or fewer places; a run takes at most {MAX_SAMPLES:.0e}");
             checker.fail(&format!("{path}.every"), problem, right);
         }
@@ -192,7 +192,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         warm_up: measure.warm_up,
         window: measure.window,
         stop_when_done: measure.stop_when_done,
-        // Their users' files have flows when senders know.
+        // In the files of these simulators, a flow ends when its sender knows.
         until_acked: document
             .traffic
             .iter()
@@ -209,37 +209,41 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
 }
 
 fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Capture> {
-    let (snap, most) = (capture.snap.get(), u64::from(u16::MAX));
-    if !(SHORTEST_SNAP..=most).contains(&snap) {
-        let right = format!("it is {SHORTEST_SNAP} to {most} B; headers take up to 130 B");
-        checker.fail("measure.capture.snap", format!("{} is no length to cut packets to", capture.snap), right);
+    let (snaplen, most) = (capture.snaplen.get(), u64::from(u16::MAX));
+    if !(MIN_SNAPLEN..=most).contains(&snaplen) {
+        let right = format!("it is {MIN_SNAPLEN} to {most} B; headers take up to 130 B");
+        checker.fail(
+            "measure.capture.snaplen",
+            format!("{} is not a possible snapshot length", capture.snaplen),
+            right,
+        );
     }
-    let file = check_file(capture.file, "measure.capture.file", checker);
+    let max_size = check_max_size(capture.max_size, "measure.capture.max_size", checker);
     let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
-    // Each link is described in the file, and once more at its end.
+    // Each link has a description in the file, and statistics at its end.
     let heads = Bytes(links.len() as u64 * 512);
-    if heads.get() > file {
-        let problem = format!("{} links do not leave room for packets in {}", links.len(), capture.file);
-        checker.fail("measure.capture.file", problem, format!("capture fewer links, or write more than {heads}"));
+    if heads.get() > max_size {
+        let problem = format!("the headers of {} links leave no room for packets in {}", links.len(), capture.max_size);
+        checker.fail("measure.capture.max_size", problem, format!("capture fewer links, or allow more than {heads}"));
     }
-    Some(built::Capture { links, file, snap: snap as u32 })
+    Some(built::Capture { links, max_size, snaplen: snaplen as u32 })
 }
 
 fn check_perfetto(perfetto: &document::Perfetto, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Timeline> {
-    let file = check_file(perfetto.file, "measure.perfetto.file", checker);
+    let max_size = check_max_size(perfetto.max_size, "measure.perfetto.max_size", checker);
     let queues = chosen(&perfetto.queues, graph, "measure.perfetto.queues", checker)?;
-    Some(built::Timeline { queues, file })
+    Some(built::Timeline { queues, max_size })
 }
 
-fn check_file(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
+fn check_max_size(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
     if !(SMALLEST_FILE..=LARGEST_FILE).contains(&bytes) {
         let right = format!("it is {SMALLEST_FILE} to {LARGEST_FILE}");
-        checker.fail(path, format!("{bytes} is no bound for the file of a trace"), right);
+        checker.fail(path, format!("{bytes} is not a possible size of a trace file"), right);
     }
     bytes.get()
 }
 
-/// Ports of the whole network, in order, each once; `None` after noting a problem.
+/// Ports of the whole network, in order, each once; `None` after adding a problem.
 fn chosen(wanted: &Ports, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<Vec<PortId>> {
     let place = match wanted {
         Ports::Set(PortKind::All) => return Some((0..graph.links.len() as u32 * 2).map(PortId).collect()),
@@ -254,7 +258,7 @@ fn chosen(wanted: &Ports, graph: &Graph, path: &str, checker: &mut Checker<'_>) 
     Some(ports)
 }
 
-/// What a series looks at, and its name; `None` after noting a problem.
+/// The ports or other entries of a series, and its name; `None` after adding a problem.
 fn sampled(
     series: &document::Series,
     document: &Document,
@@ -300,12 +304,12 @@ fn sampled(
     (!watched.is_empty()).then(|| (names.join(", "), Sampled::Watched(watched)))
 }
 
-/// What a message may be called.
+/// An example of the name of a message.
 fn first_message(document: &Document) -> String {
     format!("{}:0", document.traffic.first().map_or("traffic", |traffic| traffic.name.as_str()))
 }
 
-/// Messages by name: the traffic and the number in it. Those that are not understood are noted.
+/// Messages by name: the traffic and the number in it. Invalid names are reported.
 fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
     let mut found = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
@@ -316,7 +320,7 @@ fn messages(names: &[String], document: &Document, path: &str, checker: &mut Che
         let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
         let Some((traffic, number)) = parts else {
             let right = format!("write a traffic and the number of its message, like \"{}\"", first_message(document));
-            checker.fail(&path, format!("\"{name}\" names no message"), right);
+            checker.fail(&path, format!("\"{name}\" is not a message"), right);
             continue;
         };
         match document.traffic.iter().position(|t| t.name == traffic) {
@@ -330,7 +334,7 @@ fn messages(names: &[String], document: &Document, path: &str, checker: &mut Che
     found
 }
 
-/// Traffics by name. Those that are not there are noted.
+/// Traffics by name. Unknown names are reported.
 fn traffics(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
     let mut found = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
@@ -347,7 +351,7 @@ fn traffics(names: &[String], document: &Document, path: &str, checker: &mut Che
     found
 }
 
-/// Nodes by name, each for every traffic. Those that are not among the `known` are noted.
+/// Nodes by name, each for every traffic. Names not in `known` are reported.
 fn nodes(
     part: Part,
     names: &[String],
@@ -380,7 +384,7 @@ fn nodes(
     found
 }
 
-/// The ports of a place and its name; `None` after noting a problem.
+/// The ports of a place and its name; `None` after adding a problem.
 fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) -> Option<(String, Vec<PortId>)> {
     match place {
         Place::Set(set) => {

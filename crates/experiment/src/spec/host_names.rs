@@ -1,4 +1,4 @@
-//! Hosts as files and tables call them: by name, or by number.
+//! Names of hosts in files and tables: a name, or a number.
 
 use super::shape::advice;
 use crate::Problem;
@@ -12,12 +12,12 @@ use std::collections::HashMap;
 pub struct HostNames {
     number_of: HashMap<String, u32>,
     count: u32,
-    /// Whether some name is a number itself. Then numbers are names only, so that none means two hosts.
+    /// Whether some name is itself a number. Numbers are then only names, so that none is ambiguous.
     numbers_are_names: bool,
 }
 
 impl HostNames {
-    /// Of the names of all hosts in the order of their numbers.
+    /// From the names of all hosts in the order of their numbers.
     pub(crate) fn new(names: &[String]) -> Self {
         let numbers_are_names = names.iter().any(|name| name.parse::<u64>().is_ok());
         let number_of = names.iter().cloned().zip(0..).collect();
@@ -29,10 +29,10 @@ impl HostNames {
         &self.number_of
     }
 
-    /// The number of a host that is given by its name or its number.
+    /// The number of a host given by name or number.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn find(&self, text: &str) -> Result<u32, (String, String)> {
         let as_number = || text.parse::<u64>().ok().filter(|_| !self.numbers_are_names);
         if let Some(number) = as_number() {
@@ -49,10 +49,10 @@ impl HostNames {
         })
     }
 
-    /// The same of a column of whole numbers.
+    /// The same for a column of whole numbers.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The problem and the correction.
     pub fn find_number(&self, number: u64) -> Result<u32, (String, String)> {
         if self.numbers_are_names { self.find(&number.to_string()) } else { self.numbered(number) }
     }
@@ -63,7 +63,7 @@ impl HostNames {
         found.ok_or_else(wrong)
     }
 
-    /// The flows of a comma-separated table, and what to say about columns that are not read.
+    /// The flows of a comma-separated table, and a warning about ignored columns.
     pub(crate) fn flows_of(&self, file: &str, text: &str) -> Result<(FlowList, Option<String>), Problem> {
         let table = FlowTable::read(file, text)?;
         let mut flows = Vec::new();
@@ -154,18 +154,18 @@ mod tests {
             ("a;b;bytes\n", "f.csv:1:", "columns src, dst, bytes are missing: the file has a;b;bytes; it needs"),
             ("src;dst;bytes\n", "f.csv:1:", "columns are separated by commas"),
             ("src,dst,bytes,start_us,start_ns\n", "f.csv:1:", "two columns of starts"),
-            ("src,src,dst,bytes,start_us\n", "f.csv:1:", "src is there twice"),
+            ("src,src,dst,bytes,start_us\n", "f.csv:1:", "src is listed twice"),
             ("\nsrc,dst,size,start_us\n", "f.csv:2:", "column bytes is missing: the file has src, dst, size, start_us"),
             ("src,dst,bytes,start_us\n0,1,5\n", "f.csv:2:", "does not have 4 fields"),
             ("src,dst,bytes,start_us\n0,1,5,6,7\n", "f.csv:2:", "does not have 4 fields"),
             ("src,dst,bytes,start_us\n\n0,1,5,6\n0,4,5,6\n", "f.csv:4:", "no host 4; hosts are 0 to 3"),
             ("src,dst,bytes,start_us\n-1,2,5,6\n", "f.csv:2:", "no host \"-1\"; did you mean"),
             ("src,dst,bytes,start_us\n2,h2,5,6\n", "f.csv:2:", "sends to itself"),
-            ("src,dst,bytes,start_us\n2,1,0,6\n", "f.csv:2:", "0 B is no size"),
-            ("src,dst,bytes,start_us\n2,1,1.5,6\n", "f.csv:2:", "no whole number"),
-            ("src,dst,bytes,start_us\n2,1,1,-6\n", "f.csv:2:", "no time in us"),
-            ("src,dst,bytes,start_us\n2,1,1,6 us\n", "f.csv:2:", "no time in us"),
-            ("src,dst,bytes,start_us,group\n2,1,1,6,x\n", "f.csv:2:", "group \"x\" is no number"),
+            ("src,dst,bytes,start_us\n2,1,0,6\n", "f.csv:2:", "0 B is not a possible flow size"),
+            ("src,dst,bytes,start_us\n2,1,1.5,6\n", "f.csv:2:", "not a whole number"),
+            ("src,dst,bytes,start_us\n2,1,1,-6\n", "f.csv:2:", "not a time in us"),
+            ("src,dst,bytes,start_us\n2,1,1,6 us\n", "f.csv:2:", "not a time in us"),
+            ("src,dst,bytes,start_us,group\n2,1,1,6,x\n", "f.csv:2:", "group \"x\" is not a number"),
         ] {
             let error = read(text, 4).unwrap_err().to_string();
             assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");

@@ -1,4 +1,4 @@
-//! What the schemes of a spec need of its network: lanes of classes, and room in packets.
+//! Requirements of the schemes on the network: lanes of classes, and header bytes in packets.
 
 use super::check::Checker;
 use super::document::Document;
@@ -9,27 +9,27 @@ use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassConfig, Marking};
 use fanin_units::Bytes;
 
-/// Entries of the route table up to which the escape lane is proven: a second or so.
+/// Largest routing table for which the escape lane is checked for deadlock: a second or so.
 const MOST_PROVEN: u64 = 1_000_000;
 
-/// What the schemes of a spec need of its network.
+/// Requirements of the schemes on the network.
 pub struct Needs {
-    /// Lanes beside a class: the number of the class, counted from 0, and what they are.
+    /// Additional lanes of classes: the number of the class, counted from 0, and their kind.
     lanes: Vec<(usize, Lanes)>,
     /// Most bytes that a scheme adds to a data packet.
     pub extra: u16,
-    /// The traffic that deflects above a threshold, in a class: its number, the class, the threshold in bytes.
+    /// The traffics that deflect above a threshold: number, class, threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
     /// How messages of deflecting traffics enter the escape lane.
     escapes: Vec<Entry>,
 }
 
-/// What the schemes need. A scheme that is not understood needs nothing here; it is told of elsewhere.
+/// The requirements of all schemes. An invalid scheme has none here; it is reported elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
     let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
-        needs.extra = needs.extra.max(scheme.extra().data);
+        needs.extra = needs.extra.max(scheme.header_overhead().data);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;
@@ -57,8 +57,8 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
             None => needs.lanes.push((class, lanes)),
             Some((_, other)) if *other == lanes => {}
             Some(_) => {
-                let problem = "another traffic of its class needs lanes of another kind";
-                checker.fail(&format!("traffic[{i}].class"), problem, "give the two traffics classes of their own");
+                let problem = "another traffic of its class needs another kind of lanes";
+                checker.fail(&format!("traffic[{i}].class"), problem, "put the two traffics into different classes");
             }
         }
     }
@@ -66,13 +66,13 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
 }
 
 impl Needs {
-    /// The classes with their lanes behind them.
+    /// The classes followed by their additional lanes.
     pub fn add_lanes(&self, mut classes: Vec<ClassConfig>, most: usize, checker: &mut Checker<'_>) -> Vec<ClassConfig> {
         for &(class, lanes) in &self.lanes {
             let Some(of) = classes.get(class).cloned() else { continue };
             let markings = std::iter::once(&of.marking).chain(of.marking_by_rate.iter().map(|(_, marking)| marking));
             if markings.into_iter().any(|m| matches!(m, Marking::RedAverage(_) | Marking::Pi(_))) {
-                let problem = format!("class \"{}\" has two lanes, which are marked by what both hold", of.name);
+                let problem = format!("class \"{}\" has two lanes, which are marked by their total", of.name);
                 checker.fail("network.marking", problem, "use the kind \"step\" or \"red\" there");
             }
             let kind = if lanes == Lanes::Strict { "urgent" } else { "deflectable" };
@@ -86,22 +86,22 @@ impl Needs {
         classes
     }
 
-    /// Says so where the escape lane of this network is not free of deadlock (Dart IV-B).
+    /// Warns if the escape lane of this network is not free of deadlock (Dart IV-B).
     pub fn warn_of_circles(&self, graph: &Graph, checker: &mut Checker<'_>) {
         if !self.escapes.is_empty() && fanin_fabric::route_entries(graph) > MOST_PROVEN {
-            let what = "whether deflected messages may stand still for ever was not looked for: the network is too large for it";
+            let what = "the network is too large to check its escape lane for deadlock";
             checker.warnings.push(what.into());
             return;
         }
         for entry in &self.escapes {
             let report = prove(graph, *entry);
             if !report.holds() {
-                checker.warnings.push(format!("{report}: deflected messages may stand still for ever"));
+                checker.warnings.push(format!("{report}: deflected messages may deadlock"));
             }
         }
     }
 
-    /// Deflection is to come before marks (Dart IV-B).
+    /// Checks that deflection starts below the marking threshold (Dart IV-B).
     pub fn check_thresholds(&self, classes: &[ClassConfig], checker: &mut Checker<'_>) {
         for &(traffic, class, threshold) in &self.thresholds {
             let Some(class) = classes.get(class) else { continue };
@@ -117,11 +117,11 @@ impl Needs {
                 checker.fail(
                     &format!("traffic[{traffic}].scheme.threshold"),
                     format!(
-                        "it deflects above {}, where packets are marked from {} on already",
+                        "it deflects above {}, but packets are already marked above {}",
                         Bytes(threshold),
                         Bytes(marks)
                     ),
-                    "lower it below the marking threshold, or say force_threshold = true",
+                    "lower it below the marking threshold, or set force_threshold = true",
                 );
             }
         }

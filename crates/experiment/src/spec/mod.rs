@@ -1,8 +1,7 @@
-//! Specs: read, checked, built.
+//! Specs: reading, validation, and conversion to the objects of a run.
 //!
-//! [`document`] defines what a spec is, once; its JSON schema is made from those types and drives the reading
-//! (`shape.rs`), so that all faults of shape are found at once. `check.rs` finds what is possible in shape but not in
-//! meaning, and fills in what was left out.
+//! [`document`] is the only definition of specs; its JSON schema is generated from those types and used for reading
+//! (`shape.rs`), so that all syntax errors are found at once. `check.rs` finds semantic errors and fills in defaults.
 
 pub mod built;
 mod check;
@@ -32,8 +31,8 @@ use source::Source;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A spec that was read: every key is known and every value is of its kind. Whether they make sense together only
-/// [`Spec::check`] tells.
+/// A spec that was read: every key is known and every value has the right type. Only [`Spec::check`] finds out whether
+/// they make sense together.
 #[derive(Clone, Debug)]
 pub struct Spec {
     document: Document,
@@ -51,7 +50,7 @@ impl Spec {
     /// folder.
     ///
     /// # Errors
-    /// All faults of shape, with file, line and key.
+    /// All syntax errors, with file, line and key.
     pub fn read(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -65,10 +64,10 @@ impl Spec {
         }
     }
 
-    /// Reads TOML. `name` stands in errors; relative paths in the text are relative to `folder`.
+    /// Reads TOML. `name` is the file name in errors; relative paths in the text are relative to `folder`.
     ///
     /// # Errors
-    /// All faults of shape, with line and key.
+    /// All syntax errors, with line and key.
     pub fn from_toml(text: &str, name: &str, folder: &Path) -> Result<Self, Problems> {
         let mut source = Source::new(name, folder);
         let value = source.read_toml(text)?;
@@ -78,7 +77,7 @@ impl Spec {
     /// Reads JSON; otherwise as [`Spec::from_toml`].
     ///
     /// # Errors
-    /// All faults of shape, with key.
+    /// All syntax errors, with key.
     pub fn from_json(text: &str, name: &str, folder: &Path) -> Result<Self, Problems> {
         let mut source = Source::new(name, folder);
         let value = source.read_json(text)?;
@@ -93,18 +92,18 @@ impl Spec {
         }
         match serde_json::from_value(value) {
             Ok(document) => Ok(Self { document, source }),
-            // The schema is made from the types, so this says what it could not.
+            // The schema is generated from the types, so this reports what a schema cannot express.
             Err(error) => Err(source.problem("", error.to_string(), "").into()),
         }
     }
 
-    /// The spec as it was read; keys that were left out and have a fixed default are filled in.
+    /// The spec as it was read, with fixed defaults filled in.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The same spec with one scheme, as it is, for all traffics. A transport that was the old scheme's own becomes the new
-    /// one's own; any other was chosen on purpose and stays.
+    /// The same spec with one scheme, with default parameters, for all traffics. A transport that was the default of
+    /// the old scheme becomes the default of the new one; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         for (i, traffic) in spec.document.traffic.iter_mut().enumerate() {
@@ -126,11 +125,11 @@ impl Spec {
     }
 
     /// The same spec with one key set: `set("network.topology.pods", "4")`. A traffic is given by its number or its
-    /// name: `traffic[0].load.share` or `traffic.queries.load.share`. The value is written as in TOML; a text may go
-    /// without quotes.
+    /// name: `traffic[0].load.share` or `traffic.queries.load.share`. The value is in TOML syntax; quotes around text
+    /// are optional.
     ///
     /// # Errors
-    /// When there is no such key or the value does not fit it.
+    /// If the key is unknown or the value invalid.
     pub fn set(&self, key: &str, value: &str) -> Result<Self, Problems> {
         let option = format!("--set \"{}={}\"", key.trim(), value.trim());
         let mut source = self.source.clone();
@@ -148,7 +147,7 @@ impl Spec {
         Self::from_value(root, source).map_err(|problems| self.with_nearest_key(key.trim(), problems))
     }
 
-    /// The same problems; where there is no such key, with the keys elsewhere in the spec that end in its last word.
+    /// The same problems; for an unknown key, with suggestions of keys elsewhere in the spec that end in the same word.
     fn with_nearest_key(&self, key: &str, problems: Problems) -> Problems {
         let word = key.rsplit('.').next().unwrap_or(key);
         let mut known = Vec::new();
@@ -165,7 +164,7 @@ impl Spec {
         })
     }
 
-    /// Finds out whether the spec makes sense, and fills in what was left out. Files that it names are read.
+    /// Validates the spec and fills in defaults. Files that it names are read.
     ///
     /// # Errors
     /// All problems that can be found at once, with file, line and key.
@@ -174,7 +173,7 @@ impl Spec {
     }
 }
 
-/// The paths of all keys below `value`; a table of a list that has a name goes by it.
+/// The paths of all keys below `value`; a table with a name in a list is referred to by the name.
 fn keys_of(value: &Value, path: &str, keys: &mut Vec<String>) {
     match value {
         Value::Object(values) => {
@@ -195,7 +194,7 @@ fn keys_of(value: &Value, path: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// Puts `value` where `key` says and returns the key as a path of the document.
+/// Sets the key at `key` to `value` and returns its path in the document.
 fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, String)> {
     let example = || "write it like network.topology.pods or traffic[0].size".to_string();
     let mut at = root;
@@ -203,11 +202,11 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
     for word in key.split('.') {
         let (name, indices) = word.split_once('[').map_or((word, ""), |(name, rest)| (name, rest));
         if name.is_empty() {
-            return Err(("this is no key".into(), example()));
+            return Err(("this is not a key".into(), example()));
         }
         at = match at {
             Value::Array(items) => {
-                // One of a list of tables with names, such as traffics.
+                // An entry of a list of named tables, such as traffics.
                 let named = |item: &Value| item.get("name").and_then(Value::as_str) == Some(name);
                 let Some(i) = items.iter().position(named) else {
                     let known: Vec<&str> = items.iter().filter_map(|i| i.get("name").and_then(Value::as_str)).collect();
@@ -224,7 +223,7 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
         };
         for index in indices.split_terminator('[') {
             let Some(i) = index.strip_suffix(']').and_then(|i| i.parse::<usize>().ok()) else {
-                return Err((format!("\"{word}\" is no key"), example()));
+                return Err((format!("\"{word}\" is not a key"), example()));
             };
             let count = at.as_array().map_or(0, Vec::len);
             path.push_str(&format!("[{i}]"));
@@ -238,7 +237,7 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
     Ok(path)
 }
 
-/// A spec that makes sense, with every default shown. Only [`Spec::check`] makes one.
+/// A validated spec with all defaults filled in. Only [`Spec::check`] creates one.
 #[derive(Clone, Debug)]
 pub struct CheckedSpec {
     document: Document,
@@ -258,7 +257,7 @@ impl PartialEq for CheckedSpec {
 }
 
 impl CheckedSpec {
-    /// The spec with every default shown.
+    /// The spec with all defaults filled in.
     pub fn document(&self) -> &Document {
         &self.document
     }
@@ -268,7 +267,7 @@ impl CheckedSpec {
         &self.network
     }
 
-    /// What it measures.
+    /// Its measurements.
     pub fn measure(&self) -> &Measure {
         &self.measure
     }
@@ -278,22 +277,22 @@ impl CheckedSpec {
         HostNames::new(&self.network.graph.names[..self.network.graph.hosts as usize])
     }
 
-    /// What a reader of the results should know.
+    /// Warnings for the results.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The same, and whether no message will fall into the measured window, as far as a short look tells.
+    /// The same, with a warning if no message will fall into the measured window, as far as a short examination shows.
     pub fn foreseen(&self) -> Vec<String> {
         self.warnings.iter().cloned().chain(crate::unmeasured::foreseen(self)).collect()
     }
 
-    /// One more thing that a reader of the results should know.
+    /// Adds a warning for the results.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
 
-    /// The resolved spec as TOML. It reads back to an equal checked spec, from any folder.
+    /// The resolved spec as TOML. It reads back as an equal checked spec, from any folder.
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.document).expect("a document that was read has only values that TOML has")
     }
@@ -303,20 +302,19 @@ impl CheckedSpec {
         serde_json::to_value(&self.document).expect("a document that was read has only values that JSON has")
     }
 
-    /// What runs.
+    /// The objects of the run.
     pub fn build(&self) -> Built {
         self.build_with(Vec::new()).expect("without flows of the caller's there is nothing left to check")
     }
 
-    /// What runs, with flows of the caller's added. They belong to the first traffic.
+    /// The objects of the run, with flows of the caller added. They belong to the first traffic.
     ///
     /// # Errors
     /// When a flow does not fit the network.
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
-        let gates =
-            |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_gates());
-        let one_thread = self.workloads.iter().any(gates).then_some("htsim's triggers act between hosts at once");
+        let triggers = |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_triggers());
+        let one_thread = self.workloads.iter().any(triggers).then_some("htsim's triggers act between hosts at once");
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
@@ -328,7 +326,7 @@ impl CheckedSpec {
         })
     }
 
-    /// The messages of a run in order of their start, with flows of the caller's added; the same ones each time.
+    /// The messages of a run in order of start times, with flows of the caller added; the same ones for every call.
     ///
     /// # Errors
     /// As [`CheckedSpec::build_with`].
@@ -357,18 +355,18 @@ impl CheckedSpec {
             group: flow.group,
             senders: flow.senders,
             chain: fanin_fabric::Chain {
-                after: flow.chain.after,
-                in_turn: flow.chain.in_turn,
-                delay: flow.chain.delay,
-                answers: flow.chain.answers,
-                counts: flow.chain.counts,
-                counts_acked: flow.chain.counts_acked,
+                after: flow.dependency.after,
+                in_turn: flow.dependency.in_turn,
+                delay: flow.dependency.delay,
+                answers: flow.dependency.answers,
+                counts: flow.dependency.counts,
+                counts_acked: flow.dependency.counts_acked,
             },
         };
         Ok(Box::new(merge(sources).map(message)))
     }
 
-    /// What each traffic is expected to bring, without flows of a caller's.
+    /// The expected load of each traffic, without flows of a caller.
     pub(crate) fn expected(&self) -> Vec<Expected> {
         let until = self.messages_until();
         let of = |workload: &fanin_workload::Traffic| workload.expected(&self.places, until);
@@ -380,7 +378,7 @@ impl CheckedSpec {
         &self.traffics
     }
 
-    /// The end of the measured window: from here on nothing new is posted.
+    /// The end of the measured window, after which no new messages are posted.
     fn messages_until(&self) -> Time {
         self.measure.warm_up.saturating_add(self.measure.window)
     }

@@ -1,4 +1,4 @@
-//! The network of a spec: checked, filled in, and turned into the fabric's.
+//! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
 use super::check::Checker;
 use super::document::{
@@ -17,21 +17,21 @@ use fanin_fabric::{BufferPolicy, ClassConfig, HostFifo, NetworkConfig, PacketSiz
 use fanin_units::{Bytes, NodeId, Rate, Time};
 use std::collections::HashMap;
 
-/// Most data classes beside control.
+/// Most data classes, without control.
 const MAX_CLASSES: usize = 7;
-/// Most rates that a class has markings for; all classes together stay below what a port can tell apart.
+/// Most rates with their own marking per class; all classes together stay below the number that a port can distinguish.
 const MAX_RATES: usize = 16;
-/// Longest time that a packet and its ACK may take over all links of a network: 10 days, so that sums of times stay far from
+/// Longest time of a packet and its ACK over all links of a network together: 10 days, so that sums of times cannot
 /// overflow.
 const LONGEST_WAY: Time = Time::from_s(864_000);
 /// Most entries of the route table: 1 GiB.
 const MAX_ROUTES: u64 = 1 << 28;
-/// Largest buffer, so that sums over all ports stay far from overflow.
+/// Largest buffer, so that sums over all ports cannot overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
-/// Shortest time between samples of a controller: packets of 64 B at 400 Gb/s come about as often.
+/// Shortest sampling interval of a controller: about the interval of packets of 64 B at 400 Gb/s.
 const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
-/// The fabric's network, or `None` after noting problems. Defaults are filled in where that is possible.
+/// The fabric's network, or `None` after adding problems. Defaults are filled in where possible.
 pub fn check_network(
     network: &mut Network,
     seed: u64,
@@ -63,7 +63,7 @@ pub fn check_network(
     needs.check_thresholds(&classes, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let mut graph = graph?;
-    // No way crosses a link twice, so no round-trip time is longer.
+    // No path crosses a link twice, so no round-trip time is longer.
     let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
         let tx = link.rate.tx_time(wire).saturating_add(link.rate.tx_time(network.packet.ack.get()));
         sum.saturating_add(tx).saturating_add(link.delay).saturating_add(link.delay)
@@ -78,15 +78,19 @@ pub fn check_network(
     let entries = fanin_fabric::route_entries(&graph);
     if entries > MAX_ROUTES {
         let problem = format!(
-            "its routes need a table of {entries} entries: {} nodes, few hosts of which share a switch",
+            "its routing table would have {entries} entries: {} nodes, and few of its hosts share a switch",
             graph.names.len()
         );
-        checker.fail("network.topology", problem, format!("at most {MAX_ROUTES} fit; put more hosts on each switch"));
+        checker.fail(
+            "network.topology",
+            problem,
+            format!("at most {MAX_ROUTES} are possible; put more hosts on each switch"),
+        );
         return None;
     }
     change_links(&network.links, &mut graph, checker);
     needs.warn_of_circles(&graph, checker);
-    // What follows is about whole packets.
+    // The following checks need valid packet sizes.
     let packet = packet?;
     if let Some(queue) = &network.host_queue {
         check_host_queue(queue, wire, checker);
@@ -101,7 +105,7 @@ pub fn check_network(
     for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
         let of = if inherits { "network".to_string() } else { format!("network.classes[{i}]") };
         room.check_marking(i, class, &class.marking, &format!("{of}.marking"), checker);
-        // A class may have its own list beside the network's marking.
+        // A class may have its own list together with the network's marking.
         let listed = network.classes.iter().flatten().nth(i).map(|class| &class.marking_by_rate);
         let of = if listed == Some(&network.marking_by_rate) { of } else { format!("network.classes[{i}]") };
         for (j, (rate, marking)) in class.marking_by_rate.iter().enumerate() {
@@ -155,7 +159,7 @@ fn fill_topology(topology: &mut Topology) {
 
 fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
     let cable = |rate: &Rate, delay: &Time| Cable::new(*rate, *delay);
-    // Filled in before, so that the host link is only named for its type.
+    // The options were filled in before, so the host link is only needed for its type.
     let other = |rate: &Option<Rate>, delay: &Option<Time>, host: Cable| {
         Cable::new(rate.unwrap_or(host.rate), delay.unwrap_or(host.delay))
     };
@@ -213,14 +217,14 @@ fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
             let links = links.iter().map(named).collect();
             Explicit { hosts: hosts.clone(), switches: switches.clone(), links }.build()
         }
-        // It has become a graph before.
+        // Files were converted to graphs before.
         Topology::File(file) => {
             Err(TopologyError { parameter: "file".into(), problem: format!("{} is not read", file.file) })
         }
     }
 }
 
-/// A builder's error in terms of the spec: path, what is wrong, what would be right.
+/// A builder's error in terms of the spec: path, problem, correction.
 fn explain(topology: &Topology, error: &TopologyError) -> (String, String, String) {
     let parameter = error.parameter.as_str();
     let (first, rest) = parameter.split_once('.').unwrap_or((parameter, ""));
@@ -252,7 +256,7 @@ fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSize
         let max = u64::from(u16::MAX);
         if bytes.get() < min || bytes.get() > max {
             let path = format!("network.packet.{key}");
-            checker.fail(&path, format!("{bytes} is no size of it"), format!("it is {min} to {max} B"));
+            checker.fail(&path, format!("{bytes} is not a possible size"), format!("it is {min} to {max} B"));
         }
         bytes.get() as u16
     };
@@ -277,14 +281,14 @@ fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSize
 
 fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     match buffer {
-        Buffer::PerPort(PerPort { resume_gap, .. }) | Buffer::Pool(Pool { resume_gap, .. }) => {
-            resume_gap.get_or_insert(Bytes(wire.saturating_mul(2)));
+        Buffer::PerPort(PerPort { xon_offset, .. }) | Buffer::Pool(Pool { xon_offset, .. }) => {
+            xon_offset.get_or_insert(Bytes(wire.saturating_mul(2)));
         }
         Buffer::Unlimited(_) => {}
     }
 }
 
-/// Writes out the defaults of a marking that depend on other values.
+/// Fills in the defaults of a marking that depend on other values.
 fn fill_marking(marking: &mut Marking, wire: u64) {
     match marking {
         Marking::RedAverage { min, max, mean_packet, idle_packet, .. } => {
@@ -300,7 +304,7 @@ fn fill_marking(marking: &mut Marking, wire: u64) {
     }
 }
 
-/// Writes out the classes. Returns for each whether its marking is the network's.
+/// Fills in the classes. Returns for each whether its marking is the network's.
 fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
     fill_marking(&mut network.marking, wire);
     network.marking_by_rate.iter_mut().for_each(|of| fill_marking(&mut of.marking, wire));
@@ -340,7 +344,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
     for (i, class) in classes.iter().enumerate() {
         if class.name.is_empty() || classes[..i].iter().any(|other| other.name == class.name) {
             let path = format!("network.classes[{i}].name");
-            checker.fail(&path, format!("\"{}\" is empty or there twice", class.name), "give each class its own name");
+            checker.fail(&path, format!("\"{}\" is empty or used twice", class.name), "give each class its own name");
         }
     }
     let class = |class: &Class| ClassConfig {
@@ -394,12 +398,12 @@ fn bytes_of(filled: Option<Bytes>) -> u64 {
     filled.map_or(0, Bytes::get)
 }
 
-/// A size that was filled in; too large a one becomes 0, which is refused as well.
+/// A size that was filled in; one that is too large becomes 0, which is refused as well.
 fn size_of(filled: Option<Bytes>) -> u32 {
     u32::try_from(bytes_of(filled)).unwrap_or(0)
 }
 
-/// Whether the classes' own parts of the buffer are parts of it, and leave something for those without one.
+/// Whether the shares of classes are possible, and leave enough for classes without one.
 fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     let classes = network.classes.as_deref().unwrap_or_default();
@@ -412,9 +416,13 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
         if let Some(share) = class.share {
             let path = format!("network.classes[{i}].share");
             if *buffer == BufferPolicy::Unlimited {
-                checker.fail(&path, "a buffer without limit has no parts", "leave it out, or give the buffer a size");
+                checker.fail(&path, "an unlimited buffer cannot be divided", "leave it out, or give the buffer a size");
             } else if !(share > 0.0 && share <= 1.0) {
-                checker.fail(&path, format!("{share} is no part of a buffer"), "it is above 0 and at most 1, like 0.5");
+                checker.fail(
+                    &path,
+                    format!("{share} is not a possible share"),
+                    "it is above 0 and at most 1, like 0.5",
+                );
             } else if ((all as f64 * share) as u64) < wire {
                 let problem = format!("{share} of {} is less than one packet of {}", Bytes(all), Bytes(wire));
                 checker.fail(&path, problem, "give it a larger share, or more buffer");
@@ -426,7 +434,7 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
         if let Some(alpha) = class.alpha {
             let path = format!("network.classes[{i}].alpha");
             if !matches!(buffer, BufferPolicy::Pooled { .. }) {
-                let right = "leave it out, or give the switch a pool";
+                let right = "leave it out, or use a pool";
                 checker.fail(&path, "only a pool has dynamic thresholds", right);
             } else {
                 check_factor(&path, alpha, checker);
@@ -436,9 +444,9 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
     let without: Vec<&str> = classes.iter().filter(|c| c.share.is_none()).map(|c| c.name.as_str()).collect();
     let Some(path) = last else { return checker.problems.len() == before };
     let left = all as f64 * (1.0 - sum);
-    // As it would be written by hand.
+    // In the form in which it would be written by hand.
     let shown = (sum * 1e6).round() / 1e6;
-    // A sum of decimal fractions may miss 1 by its rounding.
+    // A sum of decimal fractions may differ from 1 by rounding.
     if sum > 1.0 + 1e-9 {
         checker.fail(&path, format!("the shares of all classes add up to {shown}"), "together they are at most 1");
     } else if !without.is_empty() && left < wire as f64 {
@@ -459,7 +467,7 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
 
 fn check_factor(path: &str, factor: f64, checker: &mut Checker<'_>) {
     if !(factor > 0.0 && factor <= 1000.0) {
-        checker.fail(path, format!("{factor} is no factor"), "it is above 0 and at most 1000, like 0.125");
+        checker.fail(path, format!("{factor} is not a possible factor"), "it is above 0 and at most 1000, like 0.125");
     }
 }
 
@@ -468,27 +476,27 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
     let mut size = |path: &str, bytes: Bytes| {
         if bytes.get() < wire || bytes.get() > MAX_BUFFER {
             let right = format!("it is at least one packet, {}, and at most {}", Bytes(wire), Bytes(MAX_BUFFER));
-            checker.fail(path, format!("{bytes} is no size of a buffer"), right);
+            checker.fail(path, format!("{bytes} is not a possible buffer size"), right);
         }
     };
-    let pfc = |headroom: Headroom, resume_gap: Option<Bytes>| Pfc {
+    let pfc = |headroom: Headroom, xon_offset: Option<Bytes>| Pfc {
         headroom: match headroom {
             Headroom::Computed(_) => None,
             Headroom::Bytes(bytes) => Some(bytes.get()),
         },
-        resume_gap: resume_gap.map(Bytes::get),
+        resume_gap: xon_offset.map(Bytes::get),
     };
     let policy = match buffer {
-        Buffer::PerPort(PerPort { per_port, headroom, resume_gap, .. }) => {
+        Buffer::PerPort(PerPort { per_port, headroom, xon_offset, .. }) => {
             size("network.buffer.per_port", *per_port);
-            BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *resume_gap) }
+            BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *xon_offset) }
         }
-        Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, resume_gap, .. }) => {
+        Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, xon_offset, .. }) => {
             size("network.buffer.pool", *pool);
             for (key, factor) in [("alpha", *alpha), ("pfc_alpha", *pfc_alpha)] {
                 check_factor(&format!("network.buffer.{key}"), factor, checker);
             }
-            let pfc = pfc(*headroom, *resume_gap);
+            let pfc = pfc(*headroom, *xon_offset);
             BufferPolicy::Pooled { bytes: pool.get(), alpha: *alpha, pfc_alpha: *pfc_alpha, pfc }
         }
         Buffer::Unlimited(_) => BufferPolicy::Unlimited,
@@ -525,8 +533,8 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
         }
         let path = format!("network.links[{i}]");
         if !(0.0..1.0).contains(&change.error_rate) {
-            let problem = format!("{} is no probability of a loss", change.error_rate);
-            checker.fail(&format!("{path}.error_rate"), problem, "it is 0 or more and below 1, like 0.001");
+            let problem = format!("{} is not a probability of loss", change.error_rate);
+            checker.fail(&format!("{path}.error_rate"), problem, "it is at least 0 and below 1, like 0.001");
         }
         check_outages(&change.down, &path, checker);
         let mut ends = Vec::with_capacity(2);
@@ -543,13 +551,13 @@ fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Checker
         let pair = (a.min(b), a.max(b));
         let [one, other] = &change.between;
         let Some(links) = links_of.get(&pair) else {
-            let problem = format!("no link is between \"{one}\" and \"{other}\"");
-            checker.fail(&format!("{path}.between"), problem, "name two nodes that are wired to each other");
+            let problem = format!("there is no link between \"{one}\" and \"{other}\"");
+            checker.fail(&format!("{path}.between"), problem, "name two nodes that share a link");
             continue;
         };
         if let Some(before) = seen.insert(pair, i) {
             let problem =
-                format!("the links between \"{one}\" and \"{other}\" are changed in network.links[{before}] too");
+                format!("the links between \"{one}\" and \"{other}\" are also changed in network.links[{before}]");
             checker.fail(&format!("{path}.between"), problem, "put both changes into one entry");
         }
         for link in links {
@@ -571,7 +579,7 @@ fn check_outages(down: &[[Time; 2]], path: &str, checker: &mut Checker<'_>) {
     }
 }
 
-/// How much the buffers of a network hold.
+/// Capacities of the buffers of a network.
 struct Room<'a> {
     graph: &'a Graph,
     wire: u64,
@@ -581,7 +589,7 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Whether lossless ingresses keep something above their headroom.
+    /// Whether lossless ingress ports have some buffer besides their headroom.
     fn check_headroom(&self, classes: &[ClassConfig], checker: &mut Checker<'_>) {
         let lossless = classes.iter().filter(|class| class.lossless).count() as u64;
         let pfc = match self.buffer {
@@ -590,7 +598,7 @@ impl Room<'_> {
         };
         let (mut worst, mut too_small) = ((0, 0), None);
         let mut of_node = vec![0u128; self.graph.names.len()];
-        // Links are many, and of few kinds.
+        // There are many links, but few kinds.
         let mut kind = (Rate::ZERO, Time::NEVER, 0);
         for (i, link) in self.graph.links.iter().enumerate() {
             if (kind.0, kind.1) != (link.rate, link.delay) {
@@ -617,7 +625,7 @@ impl Room<'_> {
         let own = |i: usize| format!("network.classes[{i}].share");
         let mut common_done = false;
         for (i, class) in classes.iter().enumerate().filter(|(_, class)| class.lossless) {
-            // Of the classes without a share one speaks for all.
+            // Classes without a share have the same limits, so the first represents all.
             if class.share.is_none() && std::mem::replace(&mut common_done, true) {
                 continue;
             }
@@ -630,8 +638,8 @@ impl Room<'_> {
                     };
                     let (from, to) = self.ends(worst.1);
                     let problem = format!(
-                        "an ingress has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of headroom \
-                         alone",
+                        "an ingress port has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of \
+                         headroom alone",
                         Bytes(bytes),
                         Bytes(worst.0)
                     );
@@ -660,11 +668,11 @@ impl Room<'_> {
         (&self.graph.names[link.a.ix()], &self.graph.names[link.b.ix()])
     }
 
-    /// Most bytes that a queue of a class can ever hold.
+    /// Most bytes that a queue of a class can hold.
     fn most_queued(&self, number: usize, class: &ClassConfig) -> u64 {
         match self.plan.limits[number + 1] {
             Limit::Port { bytes, .. } if !class.lossless => bytes,
-            // The ingresses are limited, not the egress: it may hold what all of them have.
+            // The ingress ports are limited, not the egress: it may hold the bytes of all of them.
             Limit::Port { bytes, .. } => {
                 let mut ports: HashMap<NodeId, u64> = HashMap::new();
                 for end in self.graph.links.iter().flat_map(|link| [link.a, link.b]) {
@@ -673,7 +681,7 @@ impl Room<'_> {
                 let most = ports.into_iter().filter(|(node, _)| !self.graph.is_host(*node)).map(|(_, n)| n).max();
                 bytes.saturating_mul(most.unwrap_or(0))
             }
-            // A lone queue settles where q = alpha (pool - q).
+            // A single queue settles at q = alpha (pool - q).
             Limit::Pool { pool, alpha } if !class.lossless => {
                 (self.plan.pools[pool].0 as f64 * alpha / (1.0 + alpha)) as u64
             }
@@ -682,7 +690,7 @@ impl Room<'_> {
         }
     }
 
-    /// Whether a rate that has a marking of its own is that of some port, and has no other one.
+    /// Whether a rate with its own marking occurs in the network, and only once in the list.
     fn check_rate(&self, rate: Rate, before: &[(Rate, fanin_fabric::Marking)], path: &str, checker: &mut Checker<'_>) {
         let path = format!("{path}.rate");
         let mut rates: Vec<Rate> = self.graph.links.iter().map(|link| link.rate).collect();
@@ -690,9 +698,9 @@ impl Room<'_> {
         rates.dedup();
         if !rates.contains(&rate) {
             let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
-            checker.fail(&path, format!("no link has {rate}"), format!("links have {}", known.join(", ")));
+            checker.fail(&path, format!("no link has the rate {rate}"), format!("the rates are {}", known.join(", ")));
         } else if before.iter().any(|(other, _)| *other == rate) {
-            checker.fail(&path, format!("{rate} is there twice"), "give each rate one marking");
+            checker.fail(&path, format!("{rate} is listed twice"), "give each rate one marking");
         } else if before.len() >= MAX_RATES {
             checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
         }
@@ -709,7 +717,7 @@ impl Room<'_> {
         let most = self.most_queued(number, class);
         let never = |bytes: u64| {
             format!(
-                "no queue of class \"{}\" holds more than {}: {} never marks",
+                "no queue of class \"{}\" holds more than {}: a threshold of {} never marks",
                 class.name,
                 Bytes(most),
                 Bytes(bytes)
@@ -730,7 +738,7 @@ impl Room<'_> {
                     checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
                 if !(0.0..=1.0).contains(&max_probability) {
-                    let problem = format!("{max_probability} is no probability");
+                    let problem = format!("{max_probability} is not a probability");
                     checker.fail(&format!("{path}.probability"), problem, "it is 0 to 1, like 0.01");
                 }
             }
@@ -757,10 +765,10 @@ impl Room<'_> {
                 }
                 if !(pi.a > 0.0 && pi.a <= 1.0) {
                     let right = "it is above 0 and at most 1, like 1.822e-5";
-                    checker.fail(&format!("{path}.a"), format!("{} is no gain", pi.a), right);
+                    checker.fail(&format!("{path}.a"), format!("{} is not a possible gain", pi.a), right);
                 } else if !(pi.b >= 0.0 && pi.b < pi.a) {
                     let problem =
-                        format!("{} is not below a = {}: a queue that stays too long would not matter", pi.b, pi.a);
+                        format!("{} is not below a = {}: a constant deviation would have no effect", pi.b, pi.a);
                     checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
                 }
                 if pi.every < SHORTEST_SAMPLE {
@@ -776,6 +784,6 @@ impl Room<'_> {
 fn check_packet_size(path: &str, key: &str, bytes: u32, checker: &mut Checker<'_>) {
     if bytes == 0 || bytes > u32::from(u16::MAX) {
         let right = format!("it is 1 to {} B; leave it out for a full packet", u16::MAX);
-        checker.fail(&format!("{path}.{key}"), "no packet has this size", right);
+        checker.fail(&format!("{path}.{key}"), "this is not a possible packet size", right);
     }
 }

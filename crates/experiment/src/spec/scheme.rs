@@ -1,4 +1,4 @@
-//! Schemes in a spec, with a JSON schema made from the registry.
+//! Schemes in a spec, with a JSON schema generated from the registry.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use std::borrow::Cow;
 #[serde(transparent)]
 pub struct SchemeId(pub String);
 
-/// A scheme, as it is or with some parameters changed.
+/// A scheme, with default or changed parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SchemeChoice {
-    /// As it is.
+    /// With the default parameters.
     Preset(SchemeId),
     /// With some parameters changed.
     Changed {
-        /// Which.
+        /// Its id.
         id: SchemeId,
         /// The parameters that differ.
         #[serde(flatten)]
@@ -27,7 +27,7 @@ pub enum SchemeChoice {
 }
 
 impl SchemeChoice {
-    /// A scheme as it is.
+    /// A scheme with the default parameters.
     pub fn preset(id: &str) -> Self {
         Self::Preset(SchemeId(id.to_string()))
     }
@@ -73,8 +73,8 @@ impl JsonSchema for SchemeChoice {
             let full = definition(generator, reference);
             branches.extend(presets.iter().map(|id| changes(id, &full)));
         }
-        // Their definitions are in the branches now. One stays if a branch refers to it, as Dart's does to DCQCN's; there, too, any
-        // parameter may be left out.
+        // Their definitions are now in the branches. A definition stays if a branch refers to it, as Dart's does to
+        // DCQCN's; there, too, all parameters are optional.
         let text = Value::from(branches.clone()).to_string();
         for name in parameters.iter().filter_map(|(_, reference)| defined(reference)) {
             if text.contains(&format!("\"#/$defs/{name}\"")) {
@@ -86,13 +86,13 @@ impl JsonSchema for SchemeChoice {
             }
         }
         json_schema!({
-            "description": "A scheme: its id, or a table with its id and the parameters that are to differ.",
+            "description": "A scheme: its id, or a table with its id and the parameters that differ from the defaults.",
             "anyOf": branches,
         })
     }
 }
 
-/// The schema of a table with a preset's id and any of its parameters, made from that of all its parameters.
+/// The schema of a table with a preset's id and any of its parameters, derived from that of all its parameters.
 fn changes(id: &str, full: &Value) -> Value {
     let defaults = fanin_cc::Settings::preset(id).map(|preset| preset.to_json()).unwrap_or_default();
     let mut properties = Map::new();
@@ -117,7 +117,7 @@ fn defined(reference: &Schema) -> Option<&str> {
     reference.get("$ref").and_then(Value::as_str)?.rsplit('/').next()
 }
 
-/// What a reference refers to.
+/// The target of a reference.
 fn definition(generator: &SchemaGenerator, reference: &Schema) -> Value {
     match defined(reference) {
         Some(name) => generator.definitions().get(name).cloned().unwrap_or_default(),

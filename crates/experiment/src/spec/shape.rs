@@ -1,38 +1,55 @@
-//! Whether a value has the shape that a JSON schema asks for. Unlike a deserialiser this finds everything that is wrong
-//! at once, and names each by its path. It knows the part of JSON schema that the schema of specs uses.
+//! Checks a value against a JSON schema. Unlike a deserialiser, this finds all errors at once, and names each by its
+//! path. It supports the part of JSON schema that the schema of specs uses.
 
 use super::source::key_in;
 use fanin_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value};
 
-/// Something that has the wrong shape.
+/// A mismatch between value and schema.
 #[derive(Clone, Debug)]
 pub struct Misfit {
-    /// Where.
+    /// The path of the value.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would be right.
+    /// The correction.
     pub right: String,
 }
 
-/// Everything about `value` that does not fit the schema `root`.
+/// All mismatches between `value` and the schema `root`.
 pub fn misfits(value: &Value, root: &Value) -> Vec<Misfit> {
     let mut walk = Walk { definitions: root.get("$defs").and_then(Value::as_object), found: Vec::new() };
     walk.value(value, root, "");
     walk.found
 }
 
-/// What is wrong with a key that is not known.
-pub const NO_KEY: &str = "there is no such key";
+/// The problem with an unknown key.
+pub const NO_KEY: &str = "unknown key";
 
-/// Most names that a wrong one is compared with.
+/// Keys that were renamed, by their path without indices, with the present name.
+const RENAMED: [(&str, &str); 7] = [
+    ("network.buffer.resume_gap", "xon_offset"),
+    ("traffic.pattern.pause", "think_time"),
+    ("traffic.pattern.think", "service_time"),
+    ("traffic.rdma.connection", "persistent"),
+    ("measure.capture.file", "max_size"),
+    ("measure.capture.snap", "snaplen"),
+    ("measure.perfetto.file", "max_size"),
+];
+
+/// The present name of a renamed key.
+fn renamed(path: &str) -> Option<&'static str> {
+    let plain: String = path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+    RENAMED.iter().find(|(old, _)| *old == plain).map(|(_, new)| *new)
+}
+
+/// Most names that an unknown one is compared with.
 const MOST_COMPARED: usize = 10_000;
 
-/// "did you mean ...", where one of `known` is close to `word`; otherwise the list of all.
+/// "did you mean ...", if one of `known` is similar to `word`; otherwise the list of all.
 pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
-    // To compare takes both lengths multiplied; nobody means a short name by a long one.
+    // A comparison costs the product of both lengths, and a short name is not a misspelling of a long one.
     let alike = |k: &&&str| k.len().abs_diff(word.len()) <= 1 + k.len() / 4;
     let near = known.iter().filter(alike).take(MOST_COMPARED).map(|k| (strsim::damerau_levenshtein(word, k), *k)).min();
     if let Some((distance, name)) = near
@@ -48,7 +65,7 @@ pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     }
 }
 
-/// A piece of a value for a message.
+/// A value in an error message.
 fn show(value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
@@ -72,7 +89,7 @@ impl<'a> Walk<'a> {
         self.found.push(Misfit { path: path.to_string(), problem: problem.into(), right: right.into() });
     }
 
-    /// The schema itself, or the one it refers to with that one's name.
+    /// The schema itself, or the referenced one with its name.
     fn resolve(&self, schema: &'a Value) -> (&'a Value, &'a str) {
         let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
         let found = name.and_then(|name| Some((self.definitions?.get(name)?, name)));
@@ -88,7 +105,7 @@ impl<'a> Walk<'a> {
             _ => None,
         };
         if let Some(error) = unit_error {
-            // Its text is "what is wrong; what would be right".
+            // Its text is "problem; correction".
             let text = error.to_string();
             let (problem, right) = text.rsplit_once("; ").unwrap_or((&text, ""));
             return self.miss(path, problem, right);
@@ -103,7 +120,7 @@ impl<'a> Walk<'a> {
         }
         let types = types(schema);
         if !types.is_empty() && !types.iter().any(|t| is_type(value, t)) {
-            let problem = format!("{} is not what belongs here", show(value));
+            let problem = format!("{} is not valid here", show(value));
             return self.miss(path, problem, self.wanted(&[schema]));
         }
         match value {
@@ -114,7 +131,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All branches of a schema, those of branches that branch themselves included.
+    /// All branches of a schema, including those of nested branches.
     fn flatten(&self, schema: &'a Value, flat: &mut Vec<&'a Value>) {
         for branch in branches(schema).unwrap_or_default() {
             let inner = self.resolve(branch).0;
@@ -126,7 +143,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The words that a schema of fixed words allows.
+    /// The values of a schema with fixed string values.
     fn words(&self, schema: &'a Value) -> Option<Vec<&'a str>> {
         if let Some(word) = schema.get("const").and_then(Value::as_str) {
             return Some(vec![word]);
@@ -139,7 +156,7 @@ impl<'a> Walk<'a> {
         words.map(|words| words.concat())
     }
 
-    /// The only word that a key of a table may have.
+    /// The only value that a key of a table may have.
     fn constant(&self, table: &'a Value, key: &str) -> Option<&'a str> {
         match self.words(self.resolve(table.get("properties")?.get(key)?).0)?.as_slice() {
             [word] => Some(word),
@@ -153,7 +170,7 @@ impl<'a> Walk<'a> {
             Some(word) => self.miss(path, format!("\"{word}\" is not known"), advice(word, words.iter().copied())),
             None => {
                 let right = format!("write one of \"{}\"", words.join("\", \""));
-                self.miss(path, format!("{} is not what belongs here", show(value)), right);
+                self.miss(path, format!("{} is not valid here", show(value)), right);
             }
         }
     }
@@ -166,7 +183,7 @@ impl<'a> Walk<'a> {
                 return self.table_branch(values, &tables, path);
             }
         }
-        // Of several that take a text, the last one that does not take fixed words tells best what is wrong.
+        // Of several branches for text, the last one without fixed values has the best message.
         let mut best: Option<Vec<Misfit>> = None;
         for branch in branches {
             let mut inner = Walk { definitions: self.definitions, found: Vec::new() };
@@ -189,13 +206,13 @@ impl<'a> Walk<'a> {
             }
             None if value.is_string() && !words.is_empty() => self.word(value, &words, path),
             None => {
-                let problem = format!("{} is not what belongs here", show(value));
+                let problem = format!("{} is not valid here", show(value));
                 self.miss(path, problem, self.wanted(branches));
             }
         }
     }
 
-    /// What would be right for any of these schemas, in words.
+    /// The correction for any of these schemas.
     fn wanted(&self, schemas: &[&'a Value]) -> String {
         let words: Vec<&str> = schemas.iter().filter_map(|s| self.words(self.resolve(s).0)).flatten().collect();
         let mut ways: Vec<String> = Vec::new();
@@ -211,10 +228,10 @@ impl<'a> Walk<'a> {
         if ways.is_empty() { String::new() } else { format!("write {}", ways.join(", or ")) }
     }
 
-    /// Chooses among tables, by a key that names the choice or by a key that only one of them has.
+    /// Chooses among tables, by a tag or by a key that only one of them has.
     fn table_branch(&mut self, values: &Map<String, Value>, tables: &[&'a Value], path: &str) {
         let constant = |table: &'a Value, key: &str| self.constant(table, key);
-        // One without the tag is chosen by a key of its own.
+        // A table without the tag is chosen by its own key.
         let is_tag = |tag: &&str| {
             let fits = |t: &&'a Value| constant(t, tag).is_some() || properties(t).all(|(key, _)| key != *tag);
             tables.iter().filter(|t| constant(t, tag).is_some()).count() > 1 && tables.iter().all(fits)
@@ -253,14 +270,12 @@ impl<'a> Walk<'a> {
         }
         let own: Vec<&str> = tables.iter().filter_map(|t| own_key(t, tables)).collect();
         match values.keys().next() {
-            // A table of one key whose name is the choice: the key is what is wrong.
+            // A table with one key, whose name is the choice: the key is wrong.
             Some(key) if values.len() == 1 && own.len() == tables.len() => {
                 let at = key_in(path, key);
                 self.miss(&at, NO_KEY, advice(key, own));
             }
-            _ => {
-                self.miss(path, "it does not say which kind it is", format!("give one of the keys {}", own.join(", ")))
-            }
+            _ => self.miss(path, "its kind is missing", format!("give one of the keys {}", own.join(", "))),
         }
     }
 
@@ -271,7 +286,11 @@ impl<'a> Walk<'a> {
             match schema.get("properties").and_then(|p| p.get(key)) {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
-                    self.miss(&key_in(path, key), NO_KEY, advice(key, known.iter().copied()));
+                    let at = key_in(path, key);
+                    match renamed(&at) {
+                        Some(new) => self.miss(&at, "this key was renamed", format!("write \"{new}\"")),
+                        None => self.miss(&at, NO_KEY, advice(key, known.iter().copied())),
+                    }
                 }
                 None => {}
             }
@@ -332,7 +351,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(k, v)| (k.as_str(), v))
 }
 
-/// A required key that no other of the tables has.
+/// A required key that none of the other tables has.
 fn own_key<'s>(table: &'s Value, tables: &[&Value]) -> Option<&'s str> {
     let required = table.get("required").and_then(Value::as_array)?;
     let mut keys = required.iter().filter_map(Value::as_str);
@@ -360,7 +379,7 @@ fn is_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// What a schema without fixed words takes, in words.
+/// The value that a schema without fixed values accepts, in words.
 fn wanted(schema: &Value) -> String {
     // A quantity describes itself with an example.
     if schema.get("pattern").is_some()

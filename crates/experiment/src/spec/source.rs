@@ -1,4 +1,4 @@
-//! Text to values, remembering where each key stands.
+//! Parses text to values, and records the line of each key.
 
 use crate::error::{Problem, Problems};
 use serde_json::{Map, Value};
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// Where a spec came from, and where its keys stand.
+/// The origin of a spec, and the lines of its keys.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The file as it was named.
     file: String,
-    /// What relative paths in the spec are relative to.
+    /// The folder of relative paths in the spec.
     pub folder: PathBuf,
     /// Lines of keys by path.
     lines: BTreeMap<String, u32>,
-    /// Where values that were changed come from, by path: the option, as it was written.
+    /// Origin of changed values, by path: the option as it was written.
     changes: BTreeMap<String, String>,
 }
 
@@ -24,12 +24,13 @@ impl Source {
         Self { file: file.to_string(), folder: folder.to_path_buf(), ..Self::default() }
     }
 
-    /// Notes that the value of a key does not come from the file, but from an option of this text.
+    /// Records that the value of a key comes from an option with this text instead of the file.
     pub fn changed(&mut self, path: &str, option: String) {
         self.changes.insert(path.to_string(), option);
     }
 
-    /// The option that a key comes from: one that set it or a table around it, or that made the table by a key in it.
+    /// The option that a key comes from: one that set it or a table around it, or that created the table by a key in
+    /// it.
     fn change_of(&self, path: &str) -> Option<&String> {
         let within = |changed: &str| changed.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']));
         let made = || self.changes.iter().find(|(changed, _)| within(changed)).map(|(_, option)| option);
@@ -37,7 +38,7 @@ impl Source {
         set.or_else(|| if path.is_empty() || self.lines.contains_key(path) { None } else { made() })
     }
 
-    /// A problem with the key at `path`. Its line is that of the nearest key around it that is there.
+    /// A problem with the key at `path`. Its line is that of the nearest enclosing key in the file.
     pub fn problem(&self, path: &str, problem: impl Into<String>, right: impl Into<String>) -> Problem {
         let (file, line) = match self.change_of(path) {
             Some(option) => (option.clone(), None),
@@ -46,7 +47,7 @@ impl Source {
         Problem { file, line, key: path.to_string(), problem: problem.into(), right: right.into() }
     }
 
-    /// Reads TOML. Keys of the value are found again by [`Source::problem`].
+    /// Reads TOML, with the lines of keys for [`Source::problem`].
     pub fn read_toml(&mut self, text: &str) -> Result<Value, Problems> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let starts = line_starts(text);
@@ -56,11 +57,11 @@ impl Source {
                 file: self.file.clone(),
                 line: error.span().map(|span| line(span.start)),
                 key: String::new(),
-                problem: format!("this is no TOML: {}", error.message().trim().replace('\n', ", ")),
+                problem: format!("this is not valid TOML: {}", error.message().trim().replace('\n', ", ")),
                 right: String::new(),
             };
             let problems = Problems::new(errors.iter().map(problem).collect());
-            return Err(problems.unwrap_or_else(|| self.problem("", "this is no TOML", "").into()));
+            return Err(problems.unwrap_or_else(|| self.problem("", "this is not valid TOML", "").into()));
         }
         let mut reader = Reader { line: &line, lines: BTreeMap::new(), wrong: Vec::new() };
         let value = reader.table(table.get_ref(), "");
@@ -83,7 +84,7 @@ impl Source {
                 file: self.file.clone(),
                 line: u32::try_from(error.line()).ok(),
                 key: String::new(),
-                problem: format!("this is no JSON: {what}, in column {}", error.column()),
+                problem: format!("this is not valid JSON: {what}, in column {}", error.column()),
                 right: String::new(),
             }
             .into()
@@ -91,8 +92,8 @@ impl Source {
     }
 }
 
-/// Reads one TOML value, as it stands right of an equals sign. A text without quotes is that text, so that
-/// `5 us` and `dcqcn` need none.
+/// Reads one TOML value, as on the right of an equals sign. Text without quotes is a string, so that `5 us` and `dcqcn`
+/// need none.
 pub fn read_value(text: &str) -> Result<Value, String> {
     let text = text.trim();
     let nowhere = |_| 0;
@@ -106,7 +107,7 @@ pub fn read_value(text: &str) -> Result<Value, String> {
             }
         }
         Err(error) if text.is_empty() || text.starts_with(['[', '{', '"', '\'']) => {
-            Err(format!("{text:?} is no TOML value: {}", error.message().trim().replace('\n', ", ")))
+            Err(format!("{text:?} is not a TOML value: {}", error.message().trim().replace('\n', ", ")))
         }
         Err(_) => Ok(Value::String(text.to_string())),
     }
@@ -129,7 +130,7 @@ fn line_starts(text: &str) -> Vec<usize> {
 struct Reader<'a> {
     line: &'a dyn Fn(usize) -> u32,
     lines: BTreeMap<String, u32>,
-    /// Path, what is wrong, what would be right.
+    /// Path, problem, correction.
     wrong: Vec<(String, String, String)>,
 }
 
@@ -167,12 +168,12 @@ impl Reader<'_> {
             DeValue::Float(number) => {
                 let value = number.as_str().parse().ok().and_then(serde_json::Number::from_f64);
                 value.map(Value::Number).unwrap_or_else(|| {
-                    self.refuse(path, format!("{} is no finite number", number.as_str()), "write it like 0.4")
+                    self.refuse(path, format!("{} is not a finite number", number.as_str()), "write it like 0.4")
                 })
             }
             DeValue::Datetime(_) => self.refuse(
                 path,
-                "a date means nothing here".into(),
+                "a date is not allowed here".into(),
                 "a time span is text with its unit, like \"5 us\"",
             ),
         }

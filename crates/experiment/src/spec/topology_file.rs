@@ -1,4 +1,4 @@
-//! A network in a file of its own: read, and written out as a graph, so that a resolved spec stands alone.
+//! Networks in separate files, which are converted to graphs so that a resolved spec does not depend on the file.
 
 use super::check::Checker;
 use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
@@ -11,17 +11,17 @@ use fanin_formats::tables::LinkTable;
 const FILE: &str = "network.topology.file";
 const NODES: &str = "network.topology.nodes";
 
-/// What a file says about a network.
+/// The contents of a file.
 struct Network {
     topology: Topology,
     losses: Vec<LinkChange>,
     warnings: Vec<String>,
-    /// The line of each link, where it is known.
+    /// The line of each link, if known.
     lines: Vec<u32>,
 }
 
-/// The graph that a file describes; `None` after noting a problem. The topology becomes the graph written out, and
-/// losses of links that the spec does not change are added to `changes`.
+/// The graph of a file; `None` after adding a problem. The topology is replaced by the graph, and losses of links that
+/// the spec does not change are added to `changes`.
 pub fn read(
     topology: &mut Topology,
     changes: &mut Vec<LinkChange>,
@@ -33,7 +33,7 @@ pub fn read(
     let (text, path) = checker.read(FILE, &about.file, "")?;
     let file = path.display().to_string();
     let Some(format) = about.format.or_else(|| looks_like(&text)) else {
-        let problem = format!("{file} is no topology that is known");
+        let problem = format!("{file} is not in a known topology format");
         let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, \
                      Podsize first), or a table of links whose first line is a,b,rate,delay";
         checker.fail(FILE, problem, right);
@@ -42,7 +42,7 @@ pub fn read(
     let nodes = match (nodes, format) {
         (Some(nodes), TopologyFormat::Links) => Some(checker.read(NODES, &nodes, "")?),
         (Some(_), _) => {
-            let problem = "only a table of links has a table of nodes beside it";
+            let problem = "only a table of links can have a table of nodes";
             checker.fail(NODES, problem, format!("leave it out: {file} says which nodes are hosts"));
             return None;
         }
@@ -75,7 +75,7 @@ pub fn read(
     }
 }
 
-/// The kind of file that a text looks like: by its first line, without htsim's comments.
+/// The format of a text, by its first line, without htsim's comments.
 fn looks_like(text: &str) -> Option<TopologyFormat> {
     let lines = text.trim_start_matches('\u{feff}').lines();
     let line = lines.map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
@@ -111,7 +111,7 @@ fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&st
     Ok(Network { topology, losses, warnings, lines })
 }
 
-/// What makes the network of a file impossible, with the line where there is one.
+/// Why the network of a file is impossible, with the line if there is one.
 fn explain(error: &TopologyError, file: String, lines: &[u32], by_links: bool) -> Problem {
     let parameter = &error.parameter;
     let (problem, right) = error.problem.split_once("; ").unwrap_or((&error.problem, ""));
@@ -124,8 +124,8 @@ fn explain(error: &TopologyError, file: String, lines: &[u32], by_links: bool) -
             (lines.get(number).copied().unwrap_or(0), problem.trim().to_string())
         }
         None if parameter == "hosts" && by_links && !lines.is_empty() => {
-            let problem = "fewer than 2 nodes are linked to one other node only, and others do not count as hosts";
-            let what = format!("{problem}; say which are hosts in a table of nodes, with the key nodes");
+            let problem = "fewer than 2 nodes have a single neighbour, and only those count as hosts";
+            let what = format!("{problem}; name the hosts in a table of nodes, with the key nodes");
             return Error { file, line: 0, what }.into();
         }
         None => (0, problem.to_string()),

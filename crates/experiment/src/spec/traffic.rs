@@ -1,8 +1,9 @@
-//! The traffics of a spec: checked, filled in, and turned into the fabric's and the workload's.
+//! The traffics of a spec: validates them, fills in defaults, and converts them to configurations of the fabric and the
+//! workload.
 
 use super::check::Checker;
 use super::document::{
-    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Size, Tcp, Think, Timeout, Traffic, Transport,
+    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
 };
 use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
@@ -20,19 +21,19 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Most messages of one run: every message is kept for the flow table, at some 500 bytes until it is written.
+/// Most messages of one run: every message is kept for the flow table, with some 500 bytes until it is written.
 const MAX_MESSAGES: f64 = 3e7;
 
-/// Most traffics times hosts: each traffic looks at all hosts, also to find out whether it makes sense.
+/// Most traffics times hosts: each traffic iterates over all hosts, also for its validation.
 const MOST_PLACES: usize = 20_000_000;
 
 /// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
 const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
 
-/// What the traffics of a spec become.
+/// The converted traffics.
 type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);
 
-/// The transport that a scheme is made for.
+/// The transport that a scheme is designed for.
 fn transport_of(scheme: &Settings) -> Transport {
     match scheme.transport() {
         fanin_cc::Transport::Rdma => Transport::Rdma,
@@ -40,12 +41,12 @@ fn transport_of(scheme: &Settings) -> Transport {
     }
 }
 
-/// The same by id; `None` where there is no such scheme.
+/// The same by id; `None` for an unknown scheme.
 pub fn own_transport(id: &str) -> Option<Transport> {
     Settings::preset(id).map(|scheme| transport_of(&scheme))
 }
 
-/// The fabric's traffics and the workload's, or `None` after noting problems. Defaults are filled in. `from` and
+/// The traffics of the fabric and the workload, or `None` after adding problems. Defaults are filled in. `from` and
 /// `until` bound the measured window.
 pub fn check_traffics(
     document: &mut Document,
@@ -79,7 +80,7 @@ pub fn check_traffics(
             one.fail("name", format!("traffic[{before}] has this name too"), "give each traffic its own name");
         }
         if traffic.start >= until && until > Time::ZERO {
-            let problem = format!("it begins at {}, when the measured window has ended at {until}", traffic.start);
+            let problem = format!("it begins at {}, after the end of the measured window at {until}", traffic.start);
             one.fail("start", problem, "begin earlier, or lengthen measure.window");
         }
         configs.extend(one.config(traffic, &classes, payload));
@@ -95,7 +96,7 @@ pub fn check_traffics(
         let problem = format!("the traffics make about {messages:.1e} messages before the window ends");
         checker.fail("traffic", problem, format!("make it fewer, at most {MAX_MESSAGES:.0e}"));
     }
-    // Where none has a message in the window, one warning says so of the whole run (`unmeasured.rs`).
+    // If no traffic has a message in the window, a single warning covers the whole run (`unmeasured.rs`).
     if unmeasured.len() < count {
         checker.warnings.append(&mut unmeasured);
     }
@@ -112,7 +113,7 @@ pub fn check_traffics(
     setting.filter(|_| complete).map(|setting| (configs, workloads, setting.places))
 }
 
-/// Loads that are shares of one capacity and more than it together: legal, and worth knowing.
+/// Warns if the loads on one capacity add up to more than it: legal, but worth knowing.
 fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
     for (base, name) in [(LoadBase::HostLinks, "host-links"), (LoadBase::TorUplinks, "tor-uplinks")] {
         let loads = traffics.iter().filter_map(|t| t.load.as_ref()).filter(|load| load.of == base);
@@ -120,12 +121,12 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
         if sum > 1.0 {
             checker
                 .warnings
-                .push(format!("the traffics offer {:.0} % of {name}: queues grow without end", sum * 100.0));
+                .push(format!("the traffics offer {:.0} % of {name}: queues grow without bound", sum * 100.0));
         }
     }
 }
 
-/// The network as far as traffics need it.
+/// The properties of the network that traffics need.
 struct Setting<'a> {
     places: Places,
     hosts: u32,
@@ -142,7 +143,7 @@ impl<'a> Setting<'a> {
         Self { places, hosts: graph.hosts, names, host_names: OnceCell::new() }
     }
 
-    /// The hosts by name; made only where a traffic names hosts.
+    /// The hosts by name; built only if a traffic names hosts.
     fn host_names(&self) -> &HostNames {
         self.host_names.get_or_init(|| HostNames::new(self.names))
     }
@@ -166,7 +167,7 @@ impl One<'_, '_> {
 
     fn config(&mut self, traffic: &mut Traffic, classes: &[String], payload: u64) -> Option<TrafficConfig> {
         if traffic.weight == 0 {
-            self.fail("weight", "it is 0, which is no share at all", "1 is the usual weight");
+            self.fail("weight", "it is 0", "weights are at least 1");
         }
         let scheme = self.scheme(&mut traffic.scheme);
         let endpoint = self.rdma(&traffic.rdma);
@@ -185,11 +186,11 @@ impl One<'_, '_> {
             // Dart III-B: it counts messages by their marked starts and ends.
             let problem =
                 format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+            self.fail("transport", problem, "leave it out, or write \"rdma\"");
         }
-        if transport == Transport::Tcp && scheme.extra().telemetry {
-            let problem = format!("{} needs telemetry, and TCP's ACKs carry none back", scheme.id());
-            self.fail("transport", problem, "leave it out, or say \"rdma\"");
+        if transport == Transport::Tcp && scheme.header_overhead().telemetry {
+            let problem = format!("{} needs telemetry, and TCP's ACKs carry none", scheme.id());
+            self.fail("transport", problem, "leave it out, or write \"rdma\"");
         }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
@@ -197,7 +198,7 @@ impl One<'_, '_> {
         let over_tcp = (transport == Transport::Tcp).then(|| {
             if connection.ack_delay >= connection.min_rto {
                 self.checker.warnings.push(format!(
-                    "{}.tcp: an ACK may wait for ack_delay = {}, and its sender for it no longer than min_rto = {}",
+                    "{}.tcp: ack_delay = {} is not below min_rto = {}, so a delayed ACK may come after the timeout",
                     self.path, connection.ack_delay, connection.min_rto
                 ));
             }
@@ -221,7 +222,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The scheme with its parameters, which are then all written out.
+    /// The scheme with its parameters, which are then all filled in.
     fn scheme(&mut self, choice: &mut SchemeChoice) -> Option<Settings> {
         let (id, changes) = (choice.id().to_string(), choice.parameters());
         match fanin_cc::settings(&id, &changes) {
@@ -243,7 +244,7 @@ impl One<'_, '_> {
                 None
             }
             Err(SettingsError::Value(problem)) => {
-                // The parameter at fault is the one that is wrong by itself too; otherwise it is several together.
+                // The invalid parameter is the one that is also invalid by itself; otherwise it is a combination.
                 let alone = |name: &String, value: &serde_json::Value| {
                     let one = std::iter::once((name.clone(), value.clone())).collect();
                     matches!(fanin_cc::settings(&id, &one), Err(SettingsError::Value(_)))
@@ -264,25 +265,25 @@ impl One<'_, '_> {
             Timeout::After(time) => time,
         };
         if timeout == Time::ZERO {
-            self.fail("rdma.timeout", "it has no length", "write a time above zero, like \"4 ms\", or \"off\"");
+            self.fail("rdma.timeout", "it is zero", "write a time above zero, like \"4 ms\", or \"off\"");
         }
         let Ok(ack_chunk) = u32::try_from(rdma.ack_chunk.get()) else {
             self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
             return None;
         };
-        let (nack_interval, connection) = (rdma.nack_interval, rdma.connection);
+        let (nack_interval, connection) = (rdma.nack_interval, rdma.persistent);
         Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
     }
 
-    /// An end of a connection, without ECN, that sends so many bytes in a segment; `None` after noting a problem.
+    /// The configuration of a TCP connection without ECN, with this payload per segment; `None` after adding a problem.
     fn tcp(&mut self, tcp: &Tcp, payload: u64) -> Option<tcp::Config> {
         let before = self.checker.problems.len();
         let buffer = tcp.receive_buffer.get();
         if buffer < payload {
-            let problem = format!("{} do not hold a segment of {payload} B", tcp.receive_buffer);
-            self.fail("tcp.receive_buffer", problem, "give it some segments, like \"4 MB\"");
+            let problem = format!("{} is less than a segment of {payload} B", tcp.receive_buffer);
+            self.fail("tcp.receive_buffer", problem, "make it several segments, like \"4 MB\"");
         } else if buffer > MAX_RECEIVE_BUFFER {
-            let problem = format!("no window is as large as {}", tcp.receive_buffer);
+            let problem = format!("no TCP window is as large as {}", tcp.receive_buffer);
             self.fail("tcp.receive_buffer", problem, format!("it is at most {MAX_RECEIVE_BUFFER} B (RFC 7323)"));
         }
         if tcp.ack_every == 0 {
@@ -290,10 +291,10 @@ impl One<'_, '_> {
         }
         if tcp.ack_every > 1 && tcp.ack_delay == Time::ZERO {
             let right = "write a time above zero, like \"1 ms\", or ack_every = 1";
-            self.fail("tcp.ack_delay", "ACKs that do not wait are not one for several segments", right);
+            self.fail("tcp.ack_delay", "an ACK for several segments needs a delay", right);
         }
         if tcp.min_rto == Time::ZERO {
-            self.fail("tcp.min_rto", "it has no length", "write a time above zero, like \"10 ms\"");
+            self.fail("tcp.min_rto", "it is zero", "write a time above zero, like \"10 ms\"");
         }
         let Tcp { initial_rto, min_rto, max_rto, .. } = tcp;
         if min_rto > max_rto {
@@ -319,7 +320,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The workload's traffic, and how many messages it makes.
+    /// The workload's traffic, and its expected number of messages.
     fn workload(
         &mut self,
         traffic: &mut Traffic,
@@ -337,7 +338,7 @@ impl One<'_, '_> {
         }
     }
 
-    /// The warning where it is known already that no message of this traffic is posted in the measured window.
+    /// A warning if it is already known that no message of this traffic is posted in the measured window.
     fn none_measured(&self, workload: &workload::Traffic, (from, until): (Time, Time)) -> Option<String> {
         let path = &self.path;
         if let workload::Pattern::List(list) = &workload.pattern
@@ -349,8 +350,8 @@ impl One<'_, '_> {
         let when = if first == last { format!("at {first}") } else { format!("from {first} to {last}") };
         if last < from {
             Some(format!(
-                "{path}: no message is measured: they start {when}, and what starts before measure.warm_up = {from} does \
-                 not count; shorten the warm-up, or start them later"
+                "{path}: no message is measured: they start {when}, before the end of measure.warm_up = {from}; \
+                 shorten the warm-up, or start them later"
             ))
         } else if first >= until {
             Some(format!(
@@ -390,14 +391,14 @@ impl One<'_, '_> {
         }
         let size = match (&traffic.pattern, &traffic.size) {
             (Pattern::List { .. } | Pattern::Hpcc { .. } | Pattern::Htsim { .. }, Some(_)) => {
-                self.fail("size", "the messages of a list have sizes of their own", "leave it out");
+                self.fail("size", "the messages of a list have their own sizes", "leave it out");
                 None
             }
             (Pattern::Query { total: Some(_), .. }, Some(_)) => {
-                self.fail("size", "pattern.total says what the answers carry", "leave one of both out");
+                self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
                 None
             }
-            // Never used: their sizes are in the pattern.
+            // Never used: the sizes are in the pattern.
             (
                 Pattern::List { .. }
                 | Pattern::Hpcc { .. }
@@ -464,13 +465,13 @@ impl One<'_, '_> {
                 };
                 if *pairs == Pairs::OneToOne && inter_rack_only.is_some() {
                     let problem = "pairs = \"one-to-one\" draws no pairs";
-                    self.fail("pattern.inter_rack_only", problem, "leave one of both out");
+                    self.fail("pattern.inter_rack_only", problem, "leave one of them out");
                     return None;
                 }
                 let hosts = self.pairs(senders, receivers, *inter_rack_only, setting)?;
                 workload::Pattern::Long(workload::Long { hosts, size, amount, spread: *spread })
             }
-            Pattern::Query { clients, servers, degree, rounds, request, total, think, jitter, pause } => {
+            Pattern::Query { clients, servers, degree, rounds, request, total, service_time, jitter, think_time } => {
                 let clients = self.hosts("pattern.clients", clients, setting);
                 let servers = self.hosts("pattern.servers", servers, setting);
                 workload::Pattern::Query(workload::Query {
@@ -483,12 +484,12 @@ impl One<'_, '_> {
                         Some(total) => workload::Response::Total(total.get()),
                         None => workload::Response::Each(size),
                     },
-                    think: match *think {
-                        Think::Fixed(time) => [time, time],
-                        Think::Uniform(bounds) => bounds,
+                    service_time: match *service_time {
+                        ServiceTime::Fixed(time) => [time, time],
+                        ServiceTime::Uniform(bounds) => bounds,
                     },
                     jitter: *jitter,
-                    pause: *pause,
+                    think_time: *think_time,
                 })
             }
             Pattern::Hpcc { file, dport, from } => {
@@ -530,7 +531,7 @@ impl One<'_, '_> {
         })
     }
 
-    /// The load, where the pattern has one; the outer `None` after noting a problem.
+    /// The load, if the pattern has one; the outer `None` after adding a problem.
     fn load(&mut self, traffic: &Traffic) -> Option<Option<workload::Load>> {
         let endless = traffic.size == Some(Size::Endless);
         let given = traffic.load.is_some();
@@ -539,21 +540,21 @@ impl One<'_, '_> {
                 ("this key is missing", "write it like { share = 0.4, of = \"host-links\" }")
             }
             Pattern::Poisson { .. } | Pattern::Incast { every: None, .. } if given && endless => {
-                ("messages that never end have no load", "give them a size, or leave the load out")
+                ("endless messages have no load", "give them a size, or leave the load out")
             }
             Pattern::Incast { every: Some(_), .. } if given => {
-                ("pattern.every sets the load already", "leave one of both out")
+                ("pattern.every sets the load already", "leave one of them out")
             }
             Pattern::Long { pairs: Pairs::OneToOne, count, .. } if given || count.is_some() => {
                 let key = if given { "load" } else { "pattern.count" };
-                self.fail(key, "pairs = \"one-to-one\" makes one flow per sender", "leave one of both out");
+                self.fail(key, "pairs = \"one-to-one\" makes one flow per sender", "leave one of them out");
                 return None;
             }
             Pattern::Long { count: Some(_), .. } if given => {
-                ("pattern.count sets the load already", "leave one of both out")
+                ("pattern.count sets the load already", "leave one of them out")
             }
             Pattern::Long { pairs: Pairs::Random, count: None, .. } if !given => {
-                ("nothing says how many flows there are", "give a load, or pattern.count")
+                ("the number of flows is missing", "give a load, or pattern.count")
             }
             Pattern::Permutation { .. }
             | Pattern::AllToAll { .. }
@@ -580,7 +581,7 @@ impl One<'_, '_> {
         None
     }
 
-    /// The sizes. Points from a file are written into the spec, so that the resolved one stands alone.
+    /// The sizes. Points from a file are copied into the spec, so that the resolved spec does not depend on the file.
     fn size(&mut self, traffic: &mut Traffic) -> Option<SizeDistribution> {
         let sizes = match traffic.size.as_ref()? {
             Size::Endless => SizeDistribution::Fixed(workload::ENDLESS),
@@ -627,7 +628,7 @@ impl One<'_, '_> {
         Some(sizes)
     }
 
-    /// A built-in distribution with its name, however that is written; a file of the same name goes before it.
+    /// A built-in distribution with its name, in any letter case; a file of the same name has precedence.
     fn built_in(&self, written: &str) -> Option<(&'static str, Cdf)> {
         let known = Cdf::name(written)?;
         let file = written != known && self.checker.source.folder.join(written).is_file();
@@ -635,13 +636,13 @@ impl One<'_, '_> {
         Some((known, cdf))
     }
 
-    /// The text of a file that the spec names, and its path; `None` after noting a problem.
+    /// The text of a file that the spec names, and its path; `None` after adding a problem.
     fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
         self.checker.read(&format!("{}.{key}", self.path), name, or)
     }
 
-    /// The same of the file of a pattern, which from then on is named by its whole path: the resolved spec has to find it
-    /// from any folder.
+    /// The same for the file of a pattern, whose name is replaced by its absolute path, so that the resolved spec finds
+    /// it from any folder.
     fn read_flows(&mut self, file: &mut String) -> Option<(String, PathBuf)> {
         let (text, path) = self.read("pattern.file", file, "")?;
         if let Some(absolute) = std::path::absolute(&path).ok().and_then(|p| p.into_os_string().into_string().ok()) {
@@ -662,7 +663,7 @@ impl One<'_, '_> {
         Some(Hosts { senders: senders?, receivers: receivers?, inter_rack_only })
     }
 
-    /// The numbers of named hosts; the outer `None` after noting a problem.
+    /// The numbers of named hosts; the outer `None` after adding a problem.
     fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
         let mut numbers = Vec::with_capacity(names.len());

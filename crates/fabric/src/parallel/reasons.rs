@@ -17,7 +17,7 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
         return Some("a scheme over TCP acts before its connection's other end hears of it");
     }
     if config.classes.iter().any(|class| class.lossless) {
-        if traffics.iter().any(|traffic| traffic.scheme.launch(1, 0, traffic.endpoint.connection).pinned) {
+        if traffics.iter().any(|traffic| traffic.scheme.send_options(1, 0, traffic.endpoint.connection).pinned) {
             return Some(
                 "deflections under PFC may wait in a circle, and the search for one sees all switches at once",
             );

@@ -137,9 +137,9 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         let scheme = &traffics[flow.traffic as usize].scheme;
         let Settings::Dart(_, params) = scheme else { continue };
         let connection = traffics[flow.traffic as usize].endpoint.connection;
-        let launch = scheme.launch(flow.bytes, 0, connection);
+        let options = scheme.send_options(flow.bytes, 0, connection);
         let two_lanes = scheme.lanes() != Lanes::One;
-        let (mut tokens, mut lane, mut deflected) = (launch.tokens, launch.lane, 0);
+        let (mut tokens, mut lane, mut deflected) = (options.tokens, options.lane, 0);
         assert_eq!((way[0].node.0, way[0].queued), (flow.src, 0), "{way:?}");
         for (i, hop) in way.iter().enumerate() {
             if let Some(before) = i.checked_sub(1) {
@@ -176,7 +176,7 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         seen.deflected += (end.deflected > 0) as u64;
         seen.deflections += end.deflected as u64;
         seen.most = seen.most.max(end.deflected);
-        assert!(end.deflected <= launch.tokens);
+        assert!(end.deflected <= options.tokens);
         if !failures && end.port.is_none() {
             let links = way.len() as u32 - 1;
             assert!(links <= flow.hops as u32 + 2 * end.deflected as u32, "{way:?}");

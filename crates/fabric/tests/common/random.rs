@@ -150,7 +150,7 @@ pub enum Schemes {
 // they still wait, and may never get through, which is its nature and not the fabric's.
 fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
     let presets: Vec<&str> = fanin_cc::rows().iter().flat_map(|r| r.presets.iter().copied()).collect();
-    let pinned = |id: &&str| fanin_cc::Settings::preset(id).expect("a listed preset").launch(1, 0, false).pinned;
+    let pinned = |id: &&str| fanin_cc::Settings::preset(id).expect("a listed preset").send_options(1, 0, false).pinned;
     let presets: Vec<&str> = presets.into_iter().filter(|id| schemes == Schemes::All || !pinned(id)).collect();
     (
         prop::sample::select(presets),
@@ -165,7 +165,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         // Over TCP telemetry does not come back, and Dart counts messages, so a spec refuses both. There both ends of a connection are opened at once, and what a
         // pair of hosts shares would hear of the far one before the handshake does.
         .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| {
-            let telemetry = fanin_cc::Settings::preset(scheme).expect("a listed preset").extra().telemetry;
+            let telemetry = fanin_cc::Settings::preset(scheme).expect("a listed preset").header_overhead().telemetry;
             let tcp = tcp.filter(|_| !scheme.starts_with("dart") && !telemetry);
             (scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)
         })
@@ -199,7 +199,7 @@ fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {
         network_rtt: base_rtt,
     };
     let windowed = scheme.build().open(0, &path, Time::ZERO).control.window < u64::MAX;
-    match (windowed, scheme.extra().telemetry) {
+    match (windowed, scheme.header_overhead().telemetry) {
         (false, _) => u32::MAX,
         (true, true) => payload,
         (true, false) => 2 * payload,

@@ -1,14 +1,14 @@
-//! Whether a configuration, a topology and flows go together.
+//! Checks a configuration, a topology and flows for consistency.
 
 use super::flows::check_flow;
 use super::{Config, Flow, Topology, nanoseconds};
 use crate::{Error, Warning};
 
-/// Checks files against each other. `file` is the configuration's name; what is wrong with another file is said of the
-/// name that the configuration has for it.
+/// Checks files for consistency. `file` is the configuration's name; errors in another file use its name from the
+/// configuration.
 ///
 /// # Errors
-/// Says what is wrong, and what would be right.
+/// The problem and the correction.
 pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -> Result<Vec<Warning>, Error> {
     let of_config = |what: String| Error { file: file.into(), line: 0, what };
     let of_topology = |what: String| Error { file: config.topology_file.clone(), line: 0, what };
@@ -25,9 +25,8 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
     if config.cc_mode == 3 {
         let odd = topology.links.iter().find(|link| ![25, 50, 100, 200, 400].contains(&(link.rate / 1_000_000_000)));
         if let Some(link) = odd {
-            // The rate of a hop is a number of one of five rates in its telemetry.
-            let odd =
-                format!("telemetry there has no word for {} b/s: it is for 25, 50, 100, 200, 400 Gb/s", link.rate);
+            // The telemetry of a hop encodes its rate as one of five.
+            let odd = format!("its telemetry cannot encode {} b/s, only 25, 50, 100, 200 and 400 Gb/s", link.rate);
             warnings.push(Warning { file: config.topology_file.clone(), line: 0, what: odd });
         }
     }
@@ -38,7 +37,7 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
             return Err(of_flows(format!("flow {} starts before flow {at}; sort by start", at + 1)));
         }
         if !parts.joined(flow.src, flow.dst) {
-            let what = format!("flow {}: no path leads from host {} to host {}", at + 1, flow.src, flow.dst);
+            let what = format!("flow {}: there is no path from host {} to host {}", at + 1, flow.src, flow.dst);
             return Err(of_flows(what));
         }
     }
@@ -52,7 +51,7 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
     Ok(warnings)
 }
 
-/// Thresholds for every rate at a switch, and room in every switch for what its ports reserve.
+/// Checks that every rate at a switch has thresholds, and that every switch has room for the reserves of its ports.
 fn check_switches(config: &Config, topology: &Topology) -> Result<(), String> {
     let mut reserved = vec![0u128; topology.is_switch.len()];
     for link in &topology.links {
@@ -66,7 +65,7 @@ fn check_switches(config: &Config, topology: &Topology) -> Result<(), String> {
             if let Some((key, _)) = keys.iter().find(|(_, there)| !there) {
                 return Err(format!("{key} has no entry for {}, the rate of a link of switch {end}", link.rate));
             }
-            // Headroom of three times rate times delay, and 4 KiB, for each port.
+            // Headroom of three times rate times delay, and a reserve of 4 KiB, for each port.
             let headroom = link.rate as u128 * link.delay as u128 / 8_000_000_000 * 3;
             reserved[end as usize] += headroom + 4096;
         }
@@ -82,7 +81,7 @@ fn check_switches(config: &Config, topology: &Topology) -> Result<(), String> {
     }
 }
 
-/// Flows of one pair of hosts are told apart by source ports, which are counted up from 10000 in 16 bits.
+/// Flows of one pair of hosts are distinguished by source ports, counted up from 10000 in 16 bits.
 fn check_ports(flows: &[Flow]) -> Result<(), String> {
     const PORTS: usize = 65_536 - 10_000;
     if flows.len() <= PORTS {
@@ -92,18 +91,18 @@ fn check_ports(flows: &[Flow]) -> Result<(), String> {
     pairs.sort_unstable();
     match pairs.iter().zip(&pairs[PORTS..]).find(|(first, last)| first == last) {
         Some(((src, dst), _)) => {
-            Err(format!("more than {PORTS} flows from host {src} to host {dst}; there are no more source ports"))
+            Err(format!("more than {PORTS} flows from host {src} to host {dst}, as many as there are source ports"))
         }
         None => Ok(()),
     }
 }
 
-/// Which nodes reach each other. Packets pass through switches only.
+/// Reachability of nodes. Packets pass through switches only.
 struct Parts<'a> {
     topology: &'a Topology,
-    /// A switch of the same part, up to its first.
+    /// Union-find over switches: a parent in the same connected component.
     above: Vec<u32>,
-    /// Hosts with the parts, or other hosts, at the far ends of their links; sorted.
+    /// Hosts with the components, or other hosts, at the far ends of their links; sorted.
     of_hosts: Vec<(u32, u32)>,
 }
 
@@ -145,7 +144,7 @@ impl<'a> Parts<'a> {
         node
     }
 
-    /// What is at the far ends of a host's links.
+    /// The neighbours of a host.
     fn far(&self, host: u32) -> &[(u32, u32)] {
         let from = self.of_hosts.partition_point(|(of, _)| *of < host);
         let to = self.of_hosts.partition_point(|(of, _)| *of <= host);

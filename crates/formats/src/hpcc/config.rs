@@ -10,7 +10,7 @@ use core::ops::RangeInclusive;
 const MAX_RATES: usize = 1000;
 
 impl Default for Config {
-    /// What that simulator has where a file says nothing.
+    /// The defaults of that simulator.
     fn default() -> Self {
         Self {
             enable_qcn: true,
@@ -29,7 +29,7 @@ impl Default for Config {
             rp_timer: 0.0,
             clamp_target_rate: false,
             fast_recovery_times: 5,
-            // Its source says 1/16, which is 0 in whole numbers.
+            // Its source has 1/16, which is 0 in integer arithmetic.
             ewma_gain: 0.0,
             rate_ai: 0,
             rate_hai: 0,
@@ -63,14 +63,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a configuration: words between white space, `KEY value...` in any order. From `#` or `//` to the end of the
-    /// line and from `{` to `}` is explanation.
+    /// Reads a configuration: words separated by white space, `KEY value...` in any order. Text from `#` or `//` to the
+    /// end of the line and from `{` to `}` is a comment.
     ///
-    /// That simulator skips words that it does not know; here they are errors. Of keys given twice the last one counts,
-    /// as there. Keys without effect are named in one warning.
+    /// That simulator skips unknown words; here they are errors. Of duplicate keys the last one counts, as in that
+    /// simulator. Keys without effect are listed in one warning.
     ///
     /// # Errors
-    /// Says what is wrong in which line, and what would be right.
+    /// The problem with its line and a correction.
     pub fn read(file: &str, text: &[u8]) -> Result<(Self, Vec<Warning>), Error> {
         let words = Words::new(file, text);
         let mut reader = Reader { words, config: Self::default(), lines: vec![0; KEYS.len()], warnings: Vec::new() };
@@ -80,7 +80,7 @@ impl Config {
             if let Some(comment) = reader.skip_explanation(word) {
                 if let Some(key) = comment.filter(|_| !commented) {
                     commented = true;
-                    let odd = format!("{key} stands in a comment, but that simulator would read it all the same");
+                    let odd = format!("{key} is in a comment, but that simulator would read it anyway");
                     reader.warnings.push(reader.words.warning(word.line, odd));
                 }
                 continue;
@@ -91,7 +91,7 @@ impl Config {
             };
             let first = core::mem::replace(&mut reader.lines[key], word.line);
             if first != 0 && !core::mem::replace(&mut again[key], true) {
-                let odd = format!("{} is there twice (first in line {first}); the last one counts", KEYS[key].name);
+                let odd = format!("{} is listed twice (first in line {first}); the last one counts", KEYS[key].name);
                 reader.warnings.push(reader.words.warning(word.line, odd));
             }
             reader.value(KEYS[key].name)?;
@@ -101,7 +101,7 @@ impl Config {
         Ok((reader.config, reader.warnings))
     }
 
-    /// Whether a key has an effect beside what the others say.
+    /// Whether a key has an effect, given the others.
     pub(super) fn uses(&self, key: &Key) -> bool {
         let useless = match key.name {
             "KMIN_MAP" | "KMAX_MAP" | "PMAX_MAP" => !self.enable_qcn,
@@ -115,13 +115,13 @@ impl Config {
 struct Reader<'a> {
     words: Words<'a>,
     config: Config,
-    /// The line of each key's last mention; 0 where it is missing.
+    /// The line of each key's last occurrence; 0 if it is missing.
     lines: Vec<u32>,
     warnings: Vec<Warning>,
 }
 
 impl<'a> Reader<'a> {
-    /// Skips an explanation if `word` begins one; then a key that it contains, if any.
+    /// Skips a comment if `word` begins one; returns a key in it, if any.
     fn skip_explanation(&mut self, word: Word<'a>) -> Option<Option<&'static str>> {
         let known = |text: &[u8]| {
             let mut words = text.split(|b| crate::text::is_space(*b));
@@ -135,13 +135,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what belongs to a key.
+    /// Reads the values of a key.
     fn value(&mut self, key: &'static str) -> Result<(), Error> {
         const ANY: RangeInclusive<f64> = 0.0..=1e12;
         const NS: u64 = i64::MAX as u64;
         match key {
             "ENABLE_QCN" => self.config.enable_qcn = self.flag(key)?,
-            // The whole packet's length has 16 bits: 20 + 8 + 6 + 42 bytes of headers.
+            // The length of the whole packet has 16 bits: 20 + 8 + 6 + 42 bytes of headers.
             "PACKET_PAYLOAD_SIZE" => self.config.payload = self.whole(key, 1..=65_459)? as u32,
             "TOPOLOGY_FILE" => self.config.topology_file = self.path(key)?,
             "FLOW_FILE" => self.config.flow_file = self.path(key)?,
@@ -164,11 +164,11 @@ impl<'a> Reader<'a> {
             "DCTCP_RATE_AI" => self.config.dctcp_rate_ai = self.rate(key)?,
             "ERROR_RATE_PER_LINK" => self.config.error_rate_per_link = self.real(key, 0.0..=1.0)?,
             "L2_CHUNK_SIZE" => self.config.l2_chunk_size = self.whole(key, 0..=u32::MAX as u64)? as u32,
-            // Kept in a signed number there.
+            // A signed number in that simulator.
             "L2_ACK_INTERVAL" => self.config.l2_ack_interval = self.whole(key, 0..=i32::MAX as u64)? as u32,
             "L2_BACK_TO_ZERO" => self.config.l2_back_to_zero = self.flag(key)?,
             "HAS_WIN" => self.config.has_win = self.flag(key)?,
-            // 1 alone is yes there; every other flag is yes unless it is 0.
+            // This flag is true only for 1; every other flag is true unless 0.
             "GLOBAL_T" => self.config.global_t = self.whole(key, 0..=1)? == 1,
             "VAR_WIN" => self.config.var_win = self.flag(key)?,
             "FAST_REACT" => self.config.fast_react = self.flag(key)?,
@@ -197,11 +197,11 @@ impl<'a> Reader<'a> {
                 let map = core::mem::take(&mut self.config.pmax);
                 self.config.pmax = self.map(key, map, |reader| reader.real(key, 0.0..=1.0))?;
             }
-            // Bytes have 32 bits there.
+            // Bytes have 32 bits in that simulator.
             "BUFFER_SIZE" => self.config.buffer_mib = self.whole(key, 1..=4095)? as u32,
             "QLEN_MON_START" => self.config.qlen_start = self.whole(key, 0..=NS)?,
             "QLEN_MON_END" => self.config.qlen_end = self.whole(key, 0..=NS)?,
-            // Keys that nothing reads.
+            // Unused keys.
             _ => drop(self.word(key)?),
         }
         Ok(())
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `n rate value rate value ...`, added to what earlier lines of the key gave, as there.
+    /// `n rate value rate value ...`, added to the values of earlier lines of the key, as in that simulator.
     fn map<T>(
         &mut self,
         key: &str,
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
         KEYS.iter().position(|key| key.name == name).map_or(0, |at| self.lines[at])
     }
 
-    /// What would crash or hang that simulator, or is no scheme that is built.
+    /// Refuses values that would crash or hang that simulator, and unsupported schemes.
     fn check(&self) -> Result<(), Error> {
         let c = &self.config;
         let fail = |key: &str, what: String| {
@@ -292,7 +292,12 @@ impl<'a> Reader<'a> {
         };
         match c.cc_mode {
             1 | 3 | 7 | 8 => {}
-            10 => return fail("CC_MODE", "is 10, HPCC-PINT, which is not built; 3 is HPCC with full telemetry".into()),
+            10 => {
+                return fail(
+                    "CC_MODE",
+                    "is 10, HPCC-PINT, which is not implemented; 3 is HPCC with full telemetry".into(),
+                );
+            }
             mode => return fail("CC_MODE", format!("is {mode}; it is 1 DCQCN, 3 HPCC, 7 TIMELY or 8 DCTCP")),
         }
         for (key, path) in [("TOPOLOGY_FILE", &c.topology_file), ("FLOW_FILE", &c.flow_file)] {
@@ -306,7 +311,7 @@ impl<'a> Reader<'a> {
                 ("RATE_DECREASE_INTERVAL", c.rate_decrease_interval),
                 ("RP_TIMER", c.rp_timer),
             ] {
-                // Whole microseconds there: less than one is a timer that fires for ever at one instant.
+                // Whole microseconds in that simulator: less than one is a timer that fires for ever at one instant.
                 if us < 1.0 {
                     return fail(key, format!("is {us} us; DCQCN's timers take at least 1"));
                 }
@@ -319,10 +324,7 @@ impl<'a> Reader<'a> {
             return fail("HAS_WIN", "is 0, and HPCC divides by its window; give 1".into());
         }
         if c.l2_ack_interval == 0 {
-            return fail(
-                "L2_ACK_INTERVAL",
-                "is 0: no ACK is ever taken and no flow ends; 1 is an ACK per packet".into(),
-            );
+            return fail("L2_ACK_INTERVAL", "is 0: no ACK is accepted and no flow ends; 1 is an ACK per packet".into());
         }
         if c.l2_chunk_size == 0 && (c.l2_back_to_zero || c.l2_ack_interval > 1) {
             return fail("L2_CHUNK_SIZE", "is 0, and chunks are divided by it; the usual is 4000".into());
@@ -346,7 +348,7 @@ impl<'a> Reader<'a> {
             }
         }
         if !missing.is_empty() {
-            let odd = format!("that simulator's defaults stand for what is missing: {}", missing.join(", "));
+            let odd = format!("that simulator's defaults are used for the missing keys: {}", missing.join(", "));
             self.warnings.push(self.words.warning(0, odd));
         }
         if !idle.is_empty() {

@@ -5,8 +5,8 @@ use super::keys::KEYS;
 use core::fmt::{Display, Write as _};
 
 impl Config {
-    /// The file: the keys that have an effect beside what the others say, in the order of that simulator's manual. Files
-    /// that have no name are left out.
+    /// The file: the keys with an effect, given the others, in the order of that simulator's manual. Files without a
+    /// name are left out.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for key in KEYS.iter().filter(|key| self.uses(key)) {
@@ -74,7 +74,7 @@ impl Config {
     }
 }
 
-/// Whole megabits where they are.
+/// In whole megabits if possible.
 fn rate(bits: u64) -> String {
     match bits % 1_000_000 {
         0 => format!("{}Mb/s", bits / 1_000_000),
@@ -82,7 +82,7 @@ fn rate(bits: u64) -> String {
     }
 }
 
-/// `n rate value rate value ...`; nothing where there is none.
+/// `n rate value rate value ...`; empty if there are none.
 fn map<T: Display>(entries: &[(u64, T)]) -> String {
     let mut text = String::new();
     if !entries.is_empty() {

@@ -5,11 +5,11 @@ use crate::text::{Words, quote};
 use crate::{Error, Warning};
 use core::fmt::Write as _;
 
-/// Reads a flow file: how many, then `src dst pg dport bytes start` of each, ascending in start. With a topology, ends
-/// are checked to be hosts of it.
+/// Reads a flow file: the number of flows, then `src dst pg dport bytes start` of each, in ascending order of start.
+/// With a topology, the ends are checked to be its hosts.
 ///
 /// # Errors
-/// Says what is wrong in which line, and what would be right.
+/// The problem with its line and a correction.
 pub fn read_flows(file: &str, text: &[u8], topology: Option<&Topology>) -> Result<(Vec<Flow>, Vec<Warning>), Error> {
     let mut words = Words::new(file, text);
     let count_word = words.need(format_args!("the number of flows"))?;
@@ -24,7 +24,7 @@ pub fn read_flows(file: &str, text: &[u8], topology: Option<&Topology>) -> Resul
         let dst = words.whole("a flow's destination", u32::MAX as u64)? as u32;
         let pg = words.whole("a flow's priority group", u32::MAX as u64)?;
         let dport = words.whole("a flow's destination port", u16::MAX as u64)? as u16;
-        // 32 bits there: 4 GB and more wrap around.
+        // 32 bits in that simulator: 4 GB and more wrap around.
         let bytes = words.whole("a flow's size", u32::MAX as u64)? as u32;
         let start = words.real("a flow's start")?;
         let pg = u8::try_from(pg).unwrap_or(u8::MAX);
@@ -39,7 +39,8 @@ pub fn read_flows(file: &str, text: &[u8], topology: Option<&Topology>) -> Resul
     }
     let mut warnings = Vec::new();
     if let Some(word) = words.next() {
-        let odd = format!("{} and what follows is not read: the first line says {count} flows", quote(word.bytes));
+        let odd =
+            format!("{} and the rest of the file are ignored: the first line says {count} flows", quote(word.bytes));
         warnings.push(words.warning(word.line, odd));
     }
     Ok((flows, warnings))
@@ -55,7 +56,7 @@ pub fn flows_to_text(flows: &[Flow]) -> String {
     text
 }
 
-/// What is wrong with a flow by itself.
+/// The problem with a single flow.
 pub(super) fn check_flow(flow: &Flow, topology: Option<&Topology>) -> Result<(), String> {
     let Flow { src, dst, pg, bytes, start, .. } = *flow;
     if let Some(topology) = topology {
@@ -85,11 +86,12 @@ pub(super) fn check_flow(flow: &Flow, topology: Option<&Topology>) -> Result<(),
 fn too_few(words: &Words<'_>, count_word: &[u8], count: u64, there: u64) -> Error {
     let what = format!("the first line says {count} flows, but there are {there}");
     let digits = there.to_string();
-    // Its generator writes an estimate first and the true count over it, so digits of a longer estimate stay behind.
+    // Its generator writes an estimate first and overwrites it with the true count, so digits of a longer estimate
+    // remain.
     if count_word.len() > digits.len() && count_word.starts_with(digits.as_bytes()) {
-        let why = "a traffic generator left old digits behind when it wrote the count over its estimate";
+        let why = "the traffic generator overwrote its estimate with a shorter count";
         return words.error(1, format!("{what}: {why}; write {there}"));
     }
-    let there_it = "that simulator would start the last flow again for each one that is missing";
+    let there_it = "that simulator would start the last flow again for each missing one";
     words.error(1, format!("{what}; {there_it}"))
 }

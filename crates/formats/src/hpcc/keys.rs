@@ -1,11 +1,11 @@
-//! The keys of a configuration: which schemes they concern, and what it means to leave them out.
+//! The keys of a configuration: the schemes that they affect, and their defaults.
 
 /// A key.
 pub(super) struct Key {
     pub(super) name: &'static str,
     /// The `CC_MODE`s under which it has an effect.
     pub(super) modes: &'static [u32],
-    /// What its absence means, where that is likely not meant.
+    /// The effect of its absence, if that is probably a mistake.
     pub(super) missing: &'static str,
 }
 
@@ -18,7 +18,7 @@ const fn key(name: &'static str, modes: &'static [u32]) -> Key {
     Key { name, modes, missing: "" }
 }
 
-/// A key that one would miss.
+/// A key whose absence is probably a mistake.
 const fn wanted(name: &'static str, modes: &'static [u32], missing: &'static str) -> Key {
     Key { name, modes, missing }
 }
@@ -40,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[
     key("RATE_DECREASE_INTERVAL", DCQCN),
     key("CLAMP_TARGET_RATE", DCQCN),
     key("RP_TIMER", DCQCN),
-    wanted("EWMA_GAIN", &[1, 8], "0: the estimate of marks never moves"),
+    wanted("EWMA_GAIN", &[1, 8], "0: the estimate of marks never changes"),
     key("FAST_RECOVERY_TIMES", DCQCN),
     wanted("RATE_AI", &[1, 3, 7], "0: no additive increase"),
     wanted("RATE_HAI", &[1, 7], "0: no hyper increase"),
@@ -57,7 +57,7 @@ pub(super) const KEYS: &[Key] = &[
     key("U_TARGET", HPCC),
     key("MI_THRESH", HPCC),
     key("INT_MULTI", HPCC),
-    wanted("MULTI_RATE", HPCC, "1: a rate for each hop, where the paper has one for all"),
+    wanted("MULTI_RATE", HPCC, "1: a rate for each hop, while the paper has one for all"),
     key("SAMPLE_FEEDBACK", HPCC),
     key("PINT_LOG_BASE", NONE),
     key("PINT_PROB", NONE),
@@ -77,7 +77,7 @@ pub(super) const KEYS: &[Key] = &[
     key("LINK_DELAY", NONE),
 ];
 
-/// The key that a word is most likely meant to be, if any is near.
+/// The most similar key to a word, if any is close.
 pub(super) fn nearest(word: &[u8]) -> Option<&'static str> {
     if word.len() > 40 {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn nearest(word: &[u8]) -> Option<&'static str> {
     (near.0 <= (word.len() / 3).max(1)).then_some(near.1)
 }
 
-/// Letters to change, add or take out.
+/// Edit distance: letters to change, add or remove.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

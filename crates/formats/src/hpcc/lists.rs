@@ -3,11 +3,10 @@
 use crate::text::{Words, quote, real};
 use crate::{Error, Warning};
 
-/// Reads a trace file: how many, then the ids of the nodes whose events are traced. Ids from `nodes` on are skipped, as
-/// that simulator does.
+/// Reads a trace file: the number of nodes, then their ids. Ids from `nodes` on are skipped, as in that simulator.
 ///
 /// # Errors
-/// Says what is wrong in which line, and what would be right.
+/// The problem with its line and a correction.
 pub fn read_trace_nodes(file: &str, text: &[u8], nodes: u32) -> Result<(Vec<u32>, Vec<Warning>), Error> {
     let mut words = Words::new(file, text);
     let count = words.whole("the number of nodes to trace", u32::MAX as u64)?;
@@ -29,7 +28,7 @@ pub fn read_trace_nodes(file: &str, text: &[u8], nodes: u32) -> Result<(Vec<u32>
 /// Sizes of flows by points of their cumulative distribution, linear in size between two points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeCdf {
-    // At least two, neither ever falling, percents from 0 to 100.
+    // At least two points, both values non-decreasing, percents from 0 to 100.
     points: Vec<(f64, f64)>,
 }
 
@@ -37,7 +36,7 @@ impl SizeCdf {
     /// Reads a file with `bytes percent` in each line; empty lines and what follows a `#` are skipped.
     ///
     /// # Errors
-    /// Says what is wrong in which line, and what would be right.
+    /// The problem with its line and a correction.
     pub fn read(file: &str, text: &[u8]) -> Result<Self, Error> {
         const RIGHT: &str = "a line is a size in bytes and a cumulative percent, like 10000 15";
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -53,7 +52,7 @@ impl SizeCdf {
                 return Err(error(format!("{} are not two numbers; {RIGHT}", quote(content))));
             };
             let number =
-                |word: &[u8]| real(word).ok_or_else(|| error(format!("{} is no number; {RIGHT}", quote(word))));
+                |word: &[u8]| real(word).ok_or_else(|| error(format!("{} is not a number; {RIGHT}", quote(word))));
             let (bytes, percent) = (number(bytes.bytes)?, number(percent.bytes)?);
             if !(0.0..=u32::MAX as f64).contains(&bytes) {
                 return Err(error(format!("a size of {bytes} bytes; sizes are 0 to {}", u32::MAX)));
@@ -83,13 +82,13 @@ impl SizeCdf {
         &self.points
     }
 
-    /// The exact mean of the sizes, as that simulator's generator has it: of the lines between the points.
+    /// The exact mean of the sizes according to that simulator's generator: of the lines between the points.
     pub fn mean(&self) -> f64 {
         let part = |pair: &[(f64, f64)]| (pair[0].0 + pair[1].0) / 2.0 * (pair[1].1 - pair[0].1);
         self.points.windows(2).map(part).sum::<f64>() / 100.0
     }
 
-    /// The size below which a fraction `u` of [0, 1) of the flows lies, before rounding.
+    /// The quantile of a fraction `u` in [0, 1), before rounding.
     pub fn quantile(&self, u: f64) -> f64 {
         let percent = u * 100.0;
         let last = self.points.len() - 1;

@@ -1,7 +1,8 @@
-//! Files of the public ns-3 HPCC simulator: configuration, topology, flows, traces; and what it writes.
+//! Files of the public ns-3 HPCC simulator: configuration, topology, flows, traces, and its results.
 //!
-//! Its own readers take words between white space and believe what they find. The readers here take the same files, and
-//! refuse what would crash or hang that simulator or make it run something else than the file seems to say.
+//! Its own readers take words separated by white space and do not validate them. The readers here accept the same
+//! files, and refuse values that would crash or hang that simulator or make it run something else than the file seems
+//! to say.
 
 mod check;
 mod config;
@@ -21,7 +22,7 @@ pub use lists::{SizeCdf, read_trace_nodes};
 pub use output::{Fct, Pfc, QlenDump, QlenPort, ip_node, node_ip, read_fct, read_pfc, read_qlen, standalone_fct};
 pub use quantity::{delay, nanoseconds, rate};
 
-/// A configuration, every key with its meaning there.
+/// A configuration, with the meaning of each key in that simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// `ENABLE_QCN`: whether switches mark.
@@ -123,12 +124,12 @@ pub struct Topology {
     pub links: Vec<Link>,
 }
 
-/// A link, the same both ways.
+/// A bidirectional link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// One end.
+    /// One node.
     pub a: u32,
-    /// The other.
+    /// The other node.
     pub b: u32,
     /// Bits per second.
     pub rate: u64,

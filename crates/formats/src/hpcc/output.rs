@@ -1,4 +1,4 @@
-//! What that simulator writes as text: completed flows, pauses, queue lengths.
+//! That simulator's text output: completed flows, pauses, queue lengths.
 
 use crate::Error;
 use crate::text::{Word, Words, is_space, quote};
@@ -36,8 +36,8 @@ pub struct Fct {
 }
 
 impl Fct {
-    /// Completion time over the time alone, at least 1: the formula for the latter counts one packet's store-and-forward
-    /// twice, so that small flows can be faster.
+    /// Completion time over the time alone, at least 1: the formula for the latter counts one packet's
+    /// store-and-forward twice, so that small flows can be faster.
     pub fn slowdown(&self) -> f64 {
         (self.fct as f64 / self.standalone as f64).max(1.0)
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Fct {
 /// Reads a file of completed flows.
 ///
 /// # Errors
-/// Says what is wrong in which line.
+/// The problem with its line.
 pub fn read_fct(file: &str, text: &[u8]) -> Result<Vec<Fct>, Error> {
     const RIGHT: &str = "a line is sip dip sport dport bytes start fct standalone";
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ impl fmt::Display for Pfc {
 /// Reads a file of pauses.
 ///
 /// # Errors
-/// Says what is wrong in which line.
+/// The problem with its line.
 pub fn read_pfc(file: &str, text: &[u8]) -> Result<Vec<Pfc>, Error> {
     let mut all = Vec::new();
     for_lines(file, text, |words, first| {
@@ -122,7 +122,7 @@ pub struct QlenDump {
     pub ports: Vec<QlenPort>,
 }
 
-/// How long one port's queues were.
+/// Histogram of the queue of one port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QlenPort {
     /// The switch.
@@ -159,7 +159,7 @@ impl fmt::Display for QlenDump {
 /// Reads a file of queue lengths.
 ///
 /// # Errors
-/// Says what is wrong in which line.
+/// The problem with its line.
 pub fn read_qlen(file: &str, text: &[u8]) -> Result<Vec<QlenDump>, Error> {
     let mut all: Vec<QlenDump> = Vec::new();
     for_lines(file, text, |words, first| {
@@ -183,10 +183,10 @@ pub fn read_qlen(file: &str, text: &[u8]) -> Result<Vec<QlenDump>, Error> {
     Ok(all)
 }
 
-/// Completion time of a flow alone, ns, as that simulator writes it beside each measured one: whole numbers, each step
-/// rounded down. `links` are those on a shortest path, rate in bits per second and delay in ns.
+/// The ideal completion time of a flow, ns, as that simulator writes it next to each measured one: in integers, each
+/// step rounded down. `links` are those on a shortest path, rate in bits per second and delay in ns.
 ///
-/// It leaves out telemetry and the ACK's transmission and counts the last packet at the bottleneck twice.
+/// It omits telemetry and the ACK's transmission and counts the last packet at the bottleneck twice.
 pub fn standalone_fct(payload: u32, bytes: u32, links: &[(u64, u64)]) -> u64 {
     let hop = |&(rate, delay): &(u64, u64)| {
         let once = (payload as u64 * 8_000_000_000).checked_div(rate).unwrap_or(0);
@@ -201,7 +201,7 @@ pub fn standalone_fct(payload: u32, bytes: u32, links: &[(u64, u64)]) -> u64 {
     base.wrapping_add(transmission)
 }
 
-/// Calls `read` with each line that has words: with its first word, and with a reader of the rest of that line.
+/// Calls `read` for each non-empty line with its first word and a reader of the rest of the line.
 fn for_lines<'a>(
     file: &'a str,
     text: &'a [u8],
@@ -223,13 +223,13 @@ fn address(words: &Words<'_>, word: Word<'_>, right: &str) -> Result<u32, Error>
     let text = core::str::from_utf8(word.bytes).unwrap_or("-");
     match u32::from_str_radix(text, 16) {
         Ok(ip) if !text.starts_with('+') => Ok(ip),
-        _ => Err(words.error(word.line, format!("{} is no address; {right}", quote(word.bytes)))),
+        _ => Err(words.error(word.line, format!("{} is not an address; {right}", quote(word.bytes)))),
     }
 }
 
 fn at_end(words: &mut Words<'_>, right: &str) -> Result<(), Error> {
     match words.next() {
-        Some(word) => Err(words.error(word.line, format!("{} is too much; {right}", quote(word.bytes)))),
+        Some(word) => Err(words.error(word.line, format!("{} is superfluous; {right}", quote(word.bytes)))),
         None => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
-//! Rates, delays and times as that simulator's core reads and rounds them.
+//! Rates, delays and times as the ns-3 core reads and rounds them.
 
 use crate::text::real;
 
-/// Units of a rate and bits per second in one.
+/// Units of a rate, and their values in bits per second.
 const RATES: &[(&str, f64)] = &[
     ("bps", 1.0),
     ("b/s", 1.0),
@@ -32,16 +32,16 @@ const RATES: &[(&str, f64)] = &[
     ("GiB/s", 8589934592.0),
 ];
 
-/// Most bits per second of a rate: far above any link, far below where its 64-bit products overflow.
+/// Largest rate in bits per second: far above any link, and far below an overflow of 64-bit products.
 const MAX_RATE: f64 = 1e15;
 
-/// Nanoseconds in ten seconds, the most that a link may delay.
+/// Ten seconds in nanoseconds, the largest delay of a link.
 const MAX_DELAY: u64 = 10_000_000_000;
 
 /// Bits per second of a rate like `100Gbps`, `50Mb/s` or `1000000`.
 ///
 /// # Errors
-/// What is wrong, and what would be right.
+/// The problem and the correction.
 pub fn rate(word: &str) -> Result<u64, String> {
     // ns-3: digits and dots, then the unit; no unit is bits per second.
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
@@ -61,7 +61,7 @@ pub fn rate(word: &str) -> Result<u64, String> {
 /// Nanoseconds of a delay like `1000ns`, `0.001ms` or `1us`; without a unit it is in seconds.
 ///
 /// # Errors
-/// What is wrong, and what would be right.
+/// The problem and the correction.
 pub fn delay(word: &str) -> Result<u64, String> {
     const WRONG: &str = "no delay; one is like 1000ns, 1us or 0.001ms";
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
@@ -80,9 +80,9 @@ pub fn delay(word: &str) -> Result<u64, String> {
     ns.filter(|ns| *ns <= MAX_DELAY).ok_or_else(|| format!("more than 10 s{hint}; {}", &WRONG[10..]))
 }
 
-/// Whole nanoseconds of a time in seconds as that simulator has them; `None` for what it cannot hold.
+/// A time in seconds as whole nanoseconds in that simulator; `None` if it is out of range.
 ///
-/// It keeps seconds as a fixed-point number with 64 binary digits after the point and rounds down twice, so that
+/// It stores seconds as a fixed-point number with 64 binary digits after the point and rounds down twice, so that
 /// 2.000040 s is 2,000,039,999 ns.
 pub fn nanoseconds(seconds: f64) -> Option<u64> {
     scaled(seconds, 1_000_000_000)
@@ -94,7 +94,7 @@ fn scaled(value: f64, factor: u64) -> Option<u64> {
         return None;
     }
     let whole = value as u64;
-    // Exact: what is left has fewer digits than the value, and 2^64 moves only the exponent.
+    // Exact: the remainder has fewer digits than the value, and 2^64 changes only the exponent.
     let fraction = ((value - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
     let below = (fraction as u128 * factor as u128) >> 64;
     whole.checked_mul(factor)?.checked_add(below as u64).filter(|ns| *ns <= i64::MAX as u64)

@@ -5,24 +5,24 @@ use crate::text::{Words, quote};
 use crate::{Error, Warning};
 use core::fmt::Write as _;
 
-/// Nodes that have an address there: a node's id is 16 bits of it.
+/// Number of nodes with an address: a node's id is 16 bits of it.
 pub(super) const MAX_NODES: usize = 1 << 16;
 
 impl Topology {
     /// Reads a topology file: node, switch and link count; the switches' ids; the links, `a b rate delay error_rate`.
     ///
     /// # Errors
-    /// Says what is wrong in which line, and what would be right.
+    /// The problem with its line and a correction.
     pub fn read(file: &str, text: &[u8]) -> Result<(Self, Vec<Warning>), Error> {
         let mut words = Words::new(file, text);
         let mut warnings = Vec::new();
         let nodes = words.whole("the number of nodes", u64::MAX)?;
         let switches = words.whole("the number of switches", u64::MAX)?;
         let links = words.whole("the number of links", u64::MAX)?;
-        // Nothing is allocated before the file has shown that it has room for what it claims.
+        // No memory is allocated before the file is known to be long enough for its counts.
         let line = words.line();
         if nodes > MAX_NODES as u64 {
-            return Err(words.error(line, format!("{nodes} nodes; addresses are for {MAX_NODES} of them")));
+            return Err(words.error(line, format!("{nodes} nodes; addresses exist for {MAX_NODES}")));
         }
         if switches > nodes {
             return Err(words.error(line, format!("{switches} switches among {nodes} nodes")));
@@ -51,7 +51,7 @@ impl Topology {
             topology.links.push(link);
         }
         if let Some(word) = words.next() {
-            let odd = format!("{} and what follows is not read: there are {links} links", quote(word.bytes));
+            let odd = format!("{} and the rest of the file are ignored: there are {links} links", quote(word.bytes));
             warnings.push(words.warning(word.line, odd));
         }
         topology.check_nodes().map_err(|what| words.error(0, what))?;
@@ -72,7 +72,7 @@ impl Topology {
         self.is_switch.iter().enumerate().filter(|(_, switch)| !**switch).map(|(id, _)| id as u32)
     }
 
-    /// The file: whole gigabits where they are, delays in nanoseconds, error rates with six digits where these are exact.
+    /// The file: rates in whole gigabits if possible, delays in nanoseconds, error rates with six digits if exact.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(64 + self.is_switch.len() * 5 + self.links.len() * 34);
         let switches = self.is_switch.iter().filter(|switch| **switch).count();
@@ -100,11 +100,11 @@ impl Topology {
         text
     }
 
-    /// What is wrong with nodes and links, wherever they come from.
+    /// Checks of nodes and links from any source.
     pub(super) fn check_nodes(&self) -> Result<(), String> {
         let nodes = self.is_switch.len();
         if nodes > MAX_NODES {
-            return Err(format!("{nodes} nodes; addresses are for {MAX_NODES} of them"));
+            return Err(format!("{nodes} nodes; addresses exist for {MAX_NODES}"));
         }
         let mut ports = vec![0u32; nodes];
         for link in &self.links {
@@ -115,8 +115,8 @@ impl Topology {
         for (id, ports) in ports.iter().enumerate() {
             match (self.is_switch[id], *ports) {
                 (false, 0) => return Err(format!("node {id} is a host without a link; take it out or connect it")),
-                // That simulator's tables have 257 ports, of which 0 is not used.
-                (_, 257..) => return Err(format!("node {id} has {ports} links; there is room for 256")),
+                // That simulator's tables have 257 ports, of which 0 is unused.
+                (_, 257..) => return Err(format!("node {id} has {ports} links; at most 256 are possible")),
                 _ => {}
             }
         }

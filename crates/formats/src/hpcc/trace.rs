@@ -1,7 +1,7 @@
-//! The binary trace (`.tr`) of that simulator: what its tool reads, and the lines that the tool prints.
+//! The binary trace (`.tr`) of that simulator: the format that its tool reads, and the lines that the tool prints.
 //!
-//! All numbers are little endian. First the rates of all ports and the window, without gaps; then records of 56 bytes as
-//! a C++ compiler lays them out. Bytes between the fields are 0 here; there they are left over from earlier use.
+//! All numbers are little endian. The rates of all ports and the window come first, without gaps; then records of 56
+//! bytes in the layout of a C++ compiler. Bytes between the fields are 0 here, and uninitialised in that simulator.
 
 use crate::Error;
 use core::fmt;
@@ -9,7 +9,7 @@ use core::fmt;
 /// Bytes of a record.
 pub const RECORD: usize = 56;
 
-/// What stands before the records.
+/// The header of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Rates of ports, in that simulator ascending by node and interface.
@@ -67,7 +67,7 @@ pub const DEQU: u8 = 2;
 /// [`Record::event`]: a packet was dropped.
 pub const DROP: u8 = 3;
 
-/// What kind of packet, and what its headers say.
+/// The kind of a packet, with its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// Data over UDP (protocol 0x11).
@@ -144,7 +144,7 @@ pub struct Ack {
 }
 
 impl Header {
-    /// The bytes at the begin of the file.
+    /// The bytes at the beginning of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 + self.ports.len() * 11);
         bytes.extend((self.ports.len() as u32).to_le_bytes());
@@ -298,16 +298,16 @@ impl fmt::Display for Record {
     }
 }
 
-/// Reads a trace: what stands before the records, and the records one after the other.
+/// Reads a trace: the header, and the records one after the other.
 ///
 /// # Errors
-/// A file that ends too early; lines are counted as records, the header being line 0.
+/// A truncated file; lines are counted as records, the header being line 0.
 pub fn read_trace<'a>(file: &'a str, bytes: &'a [u8]) -> Result<(Header, Records<'a>), Error> {
     let short = |what: String| Error { file: file.into(), line: 0, what };
     let cut = |at: usize| short(format!("{} bytes, but the rates of ports alone need {at}", bytes.len()));
     let count = u32::from_le_bytes(*bytes.first_chunk().ok_or_else(|| cut(4))?) as usize;
     let end = count.saturating_mul(11).saturating_add(4);
-    // What is there, before anything is allocated for it.
+    // Check the length before anything is allocated.
     let ports = bytes.get(4..end).ok_or_else(|| cut(end))?;
     let window = bytes.get(end..).and_then(|rest| rest.first_chunk()).ok_or_else(|| cut(end.saturating_add(4)))?;
     let port = |p: &[u8]| PortRate {
@@ -349,7 +349,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// `N` bytes from `at`, which are there.
+/// `N` bytes from `at`, which exist.
 fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut part = [0; N];
     part.copy_from_slice(&bytes[at..at + N]);

@@ -1,16 +1,16 @@
-//! Connection matrices: who sends how much to whom, and when or after what.
+//! Connection matrices: senders, receivers, sizes, and start times or triggers.
 
 use super::{MOST, Wrong, lines, number, number32, only, quote};
 use crate::Error;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
-/// Latest start, in picoseconds: a day and more, far from what simulated time can hold.
+/// Latest start, in picoseconds: more than a day, and far from overflow.
 const LATEST_START: u64 = 100_000_000_000_000_000;
-/// Largest size; simulators keep larger ones for what never ends.
+/// Largest size; larger ones are reserved for endless flows.
 const LARGEST: u64 = (1 << 60) - 1;
 
-/// A connection matrix that could run: every trigger is defined and fires often enough that each connection starts.
+/// A connection matrix that can run: every trigger is defined and fires often enough that each connection starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// `Nodes`: how many hosts there are.
@@ -32,21 +32,21 @@ pub struct Connection {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// `id`, 1 or above. Those without one are numbered on from the largest that there is, in the order of the file.
+    /// `id`, 1 or above. Connections without one are numbered from the largest id on, in the order of the file.
     pub id: u32,
     /// `start` or `trigger`.
     pub start: Start,
     /// `size` in bytes; 0 never ends.
     pub bytes: u64,
-    /// `send_done_trigger`: the id of the trigger that it activates when its sender knows that all arrived.
+    /// `send_done_trigger`: the id of the trigger that it activates when its sender knows that all data arrived.
     pub send_done: Option<u32>,
-    /// `recv_done_trigger`: the same when its receiver has all.
+    /// `recv_done_trigger`: the same when its receiver has all data.
     pub recv_done: Option<u32>,
-    /// `prio`: which of its connections a receiver serves first, where it pulls.
+    /// `prio`: the order in which a receiver-driven transport serves its connections.
     pub priority: Option<u32>,
 }
 
-/// When a connection starts.
+/// Start of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At this time, in picoseconds.
@@ -62,37 +62,38 @@ pub struct Trigger {
     pub line: u32,
     /// Its id, 1 or above.
     pub id: u32,
-    /// When it fires.
+    /// Its kind.
     pub kind: TriggerKind,
 }
 
-/// When a trigger fires.
+/// Kinds of triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerKind {
-    /// `oneshot`: at its only activation, for all that wait.
+    /// `oneshot`: fires at its only activation, for all waiting connections.
     Oneshot,
-    /// `multishot`: at each activation, for the next one that waits, in the order of the file.
+    /// `multishot`: fires at each activation, for the next waiting connection, in the order of the file.
     Multishot,
-    /// `barrier count N`: at the N-th activation, for all that wait.
+    /// `barrier count N`: fires at the N-th activation, for all waiting connections.
     Barrier(u32),
 }
 
-/// A link that is not there: `failure switch_type AGG switch_id S link_id L`.
+/// A failed link: `failure switch_type AGG switch_id S link_id L`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Its line in the file.
     pub line: u32,
-    /// Number of the aggregation switch. (TOR and CORE are words of the grammar; htsim itself fails no link of theirs.)
+    /// Number of the aggregation switch. (The grammar has TOR and CORE too, but htsim itself fails none of their
+    /// links.)
     pub switch: u32,
     /// Number of the link.
     pub link: u32,
 }
 
 impl Matrix {
-    /// Reads a matrix; `file` stands in errors.
+    /// Reads a matrix; `file` is the name in errors.
     ///
     /// # Errors
-    /// Names the line and what would be right.
+    /// The line and a correction.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, Error> {
         let error = |line: u32, what: String| Error { file: file.to_string(), line, what };
         let mut reader = Reader::default();
@@ -138,7 +139,7 @@ impl Matrix {
         text
     }
 
-    /// Where the trigger of each id stands in `triggers`.
+    /// Index of the trigger with each id in `triggers`.
     pub fn places(&self) -> HashMap<u32, u32> {
         self.triggers.iter().map(|trigger| trigger.id).zip(0..).collect()
     }
@@ -177,7 +178,7 @@ impl Matrix {
                 };
                 if *count > most {
                     let what =
-                        format!("trigger {id} is activated once more than the {most} that it fires at; {instead}");
+                        format!("trigger {id} is activated more often than {most} times, at which it fires; {instead}");
                     return Err((c.line, what));
                 }
             }
@@ -185,7 +186,8 @@ impl Matrix {
         self.check_all_start(&places)
     }
 
-    /// Every connection starts: what it waits for is activated often enough, by connections that start without it.
+    /// Checks that every connection starts: its trigger is activated often enough, by connections that start without
+    /// it.
     fn check_all_start(&self, places: &HashMap<u32, u32>) -> Result<(), (u32, Wrong)> {
         let mut waiting = vec![VecDeque::new(); self.triggers.len()];
         let mut missing: Vec<u32> =
@@ -201,7 +203,7 @@ impl Matrix {
         while let Some(i) = starts.pop() {
             started[i] = true;
             let c = &self.connections[i];
-            // One that never ends activates nothing.
+            // Endless connections activate nothing.
             for id in [c.send_done, c.recv_done].into_iter().flatten().filter(|_| c.bytes > 0) {
                 let place = places[&id] as usize;
                 if self.triggers[place].kind == TriggerKind::Multishot {
@@ -248,7 +250,7 @@ impl Reader {
             "trigger" => {
                 let trigger = trigger(line, words)?;
                 if !self.trigger_ids.insert(trigger.id) {
-                    return Err(format!("trigger {} is there twice; give each its own id", trigger.id));
+                    return Err(format!("trigger {} is listed twice; give each its own id", trigger.id));
                 }
                 self.triggers.push(trigger);
             }
@@ -266,9 +268,9 @@ impl Reader {
             return Err(format!("{} is not known; {right}", quote(first)));
         }
         if !(self.connections.is_empty() && self.triggers.is_empty() && self.failures.is_empty()) {
-            return Err(format!("{first} stands behind what it is about; write it at the top"));
+            return Err(format!("{first} comes after the lines that it is about; write it at the top"));
         }
-        let twice = format!("{first} is there twice; leave one out");
+        let twice = format!("{first} is listed twice; leave one out");
         match count {
             Some(i) if self.counts[i].is_some() => Err(twice),
             Some(i) => {
@@ -330,14 +332,16 @@ fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
                 return Err("both a trigger and a start; leave one out".into());
             }
             "start" => start = Some(Start::At(picoseconds(value)?)),
-            // htsim has no complaint where a trigger follows a start, and takes the trigger.
+            // htsim accepts a trigger after a start, and uses the trigger.
             "trigger" => start = Some(Start::Trigger(id()?)),
             "size" => bytes = Some(number(name, value, 0, LARGEST)?),
             "send_done_trigger" => c.send_done = Some(id()?),
             "recv_done_trigger" => c.recv_done = Some(id()?),
             "prio" => c.priority = Some(number32(name, value, 0, MOST)?),
             "msg" | "addon" => {
-                return Err(format!("{name} is a word of some htsim only and has no counterpart here; leave it out"));
+                return Err(format!(
+                    "{name} exists only in some versions of htsim and has no counterpart here; leave it out"
+                ));
             }
             _ => {
                 let right = "known: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio";
@@ -345,8 +349,8 @@ fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
             }
         }
     }
-    c.start = start.ok_or("nothing says when it starts; add \"start 0\" or a trigger")?;
-    c.bytes = bytes.ok_or("it has no size; write it like \"size 2000000\"")?;
+    c.start = start.ok_or("its start is missing; add \"start 0\" or a trigger")?;
+    c.bytes = bytes.ok_or("its size is missing; write it like \"size 2000000\"")?;
     Ok(c)
 }
 
@@ -355,7 +359,7 @@ fn pairs<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (&'a str, Option<&'a 
     words.chunks(2).map(|pair| (pair[0], pair.get(1)))
 }
 
-/// A start; htsim takes decimals too and drops what is below a picosecond.
+/// A start; htsim also accepts decimals and truncates them.
 fn picoseconds(word: Option<&&str>) -> Result<u64, Wrong> {
     let decimal = word.filter(|word| word.parse::<u64>().is_err()).and_then(|word| word.parse::<f64>().ok());
     match decimal {

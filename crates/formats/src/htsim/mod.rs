@@ -1,7 +1,7 @@
 //! Files of htsim (csg-htsim and its forks, such as uet-htsim): connection matrices (`.cm`) and fat trees (`.topo`).
 //!
-//! A line is words with space between them; empty lines and what stands behind `#` mean nothing. Both readers refuse what
-//! htsim's own would stop at later, and what it would read past without a word.
+//! A line consists of words separated by white space; empty lines and text after `#` are ignored. Both readers refuse
+//! errors that htsim's own reader would stop at later, or ignore silently.
 
 mod matrix;
 mod topo;
@@ -11,10 +11,10 @@ pub use topo::{Counts, Link, Node, Tier, Topo};
 
 use crate::Error;
 
-/// What is wrong with a line, and what would be right.
+/// The problem with a line and the correction.
 type Wrong = String;
 
-/// For fuzzing: any bytes are a connection matrix or an error that names a place, and one that was read is written as a
+/// For fuzzing: any bytes are a connection matrix or an error with a place, and a matrix that was read is written as a
 /// file that reads the same.
 pub fn fuzz_matrix(bytes: &[u8]) {
     match Matrix::read(bytes, "f") {
@@ -26,7 +26,7 @@ pub fn fuzz_matrix(bytes: &[u8]) {
     }
 }
 
-/// For fuzzing: any bytes are a fat tree whose counts agree, or an error that names a place.
+/// For fuzzing: any bytes are a fat tree with consistent counts, or an error with a place.
 pub fn fuzz_topo(bytes: &[u8]) {
     match Topo::read(bytes, "f") {
         Ok(topo) => {
@@ -35,25 +35,25 @@ pub fn fuzz_topo(bytes: &[u8]) {
                 u64::from(counts.pods) * u64::from(counts.tors) * u64::from(counts.hosts),
                 u64::from(topo.nodes)
             );
-            // A tree may be far larger than its file.
+            // A tree may be much larger than its file.
             assert!(topo.links().take(1000).all(|link| link.between[0] != link.between[1]));
         }
         Err(error) => assert!(error.file == "f" && !error.what.is_empty()),
     }
 }
 
-/// The words of each line that has some, with its number.
+/// The words of each non-empty line, with its number.
 fn lines<'a>(bytes: &'a [u8], file: &str) -> Result<impl Iterator<Item = (u32, Vec<&'a str>)>, Error> {
     let text = core::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u32;
-        Error { file: file.into(), line, what: "this is no text; save the file as UTF-8".into() }
+        Error { file: file.into(), line, what: "this is not a text file; save the file as UTF-8".into() }
     })?;
     let words = |line: &'a str| line.split('#').next().unwrap_or("").split_ascii_whitespace().collect::<Vec<_>>();
     let lines = text.trim_start_matches('\u{feff}').lines().zip(1..);
     Ok(lines.map(move |(line, number)| (number, words(line))).filter(|(_, words)| !words.is_empty()))
 }
 
-/// A word as it stands in a message.
+/// A quoted word for a message.
 fn quote(word: &str) -> String {
     let short: String = word.chars().take(40).collect();
     if short.len() < word.len() { format!("{short:?}...") } else { format!("{short:?}") }
@@ -62,13 +62,13 @@ fn quote(word: &str) -> String {
 /// A whole number from `min` to `max`.
 fn number(name: &str, word: Option<&&str>, min: u64, max: u64) -> Result<u64, Wrong> {
     let Some(word) = word else {
-        return Err(format!("{name} has no value; write a whole number behind it"));
+        return Err(format!("{name} has no value; write a whole number after it"));
     };
     let value = word.parse().ok().filter(|value| (min..=max).contains(value));
     value.ok_or_else(|| format!("{name} {} is not possible; it is a whole number from {min} to {max}", quote(word)))
 }
 
-/// The same that fits 32 bits.
+/// The same in 32 bits.
 fn number32(name: &str, word: Option<&&str>, min: u32, max: u32) -> Result<u32, Wrong> {
     number(name, word, min.into(), max.into()).map(|value| value as u32)
 }
@@ -81,5 +81,5 @@ fn only(words: &[&str], min: u32, max: u32) -> Result<u32, Wrong> {
     number32(words[0], words.get(1), min, max)
 }
 
-/// Most of what htsim itself counts: its numbers have 31 bits.
+/// Largest count in htsim: its numbers have 31 bits.
 const MOST: u32 = i32::MAX as u32;

@@ -3,7 +3,7 @@
 use super::{MOST, Wrong, lines, number, number32, only, quote};
 use crate::Error;
 
-/// A fat tree whose numbers agree.
+/// A fat tree with consistent counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topo {
     /// `Nodes`: how many hosts there are.
@@ -23,7 +23,7 @@ pub struct Tier {
     pub speed_gbps: u32,
     /// `Downlink_Latency_ns`: propagation delay of each link below.
     pub latency_ns: u32,
-    /// `Switch_Latency_ns`: how long a packet is inside before it may join a queue. Default: 0.
+    /// `Switch_Latency_ns`: latency of a packet in the switch before it may join a queue. Default: 0.
     pub switch_latency_ns: u32,
     /// `Radix_Down`: links down of each switch.
     pub radix_down: u32,
@@ -31,7 +31,7 @@ pub struct Tier {
     pub radix_up: u32,
     /// `Bundle`: parallel links between a switch and each one below it. Default: 1.
     pub bundle: u32,
-    /// `Oversubscribed`: how many times what goes up comes from below; 0 where it is not given.
+    /// `Oversubscribed`: the ratio of capacity from below to capacity upwards; 0 if not given.
     pub oversubscribed: u32,
     /// `Queue_Down`, in bytes.
     pub queue_down: Option<u64>,
@@ -39,7 +39,7 @@ pub struct Tier {
     pub queue_up: Option<u64>,
 }
 
-/// How many of each there are.
+/// Numbers of pods and nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Pods.
@@ -67,20 +67,20 @@ pub enum Node {
     Core(u32),
 }
 
-/// One link, the same both ways.
+/// One bidirectional link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its lower end, then its upper one.
     pub between: [Node; 2],
-    /// Which of the parallel links between them it is.
+    /// Index among the parallel links of the two nodes.
     pub of_bundle: u32,
 }
 
 impl Topo {
-    /// Reads a tree; `file` stands in errors.
+    /// Reads a tree; `file` is the name in errors.
     ///
     /// # Errors
-    /// Names the line and what would be right.
+    /// The line and a correction.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, Error> {
         let error = |line: u32, what: String| Error { file: file.to_string(), line, what };
         let mut reader = Reader::default();
@@ -92,10 +92,10 @@ impl Topo {
         reader.finish().map_err(|(line, what)| error(line.unwrap_or(last), what))
     }
 
-    /// What htsim's programs make of a number of nodes alone: a k-ary fat tree of three tiers, 100 Gb/s and 1 us a link.
-    /// `None` where no even k has k^3/4 hosts.
+    /// The tree that htsim's programs use for a number of nodes: a k-ary fat tree of three tiers, 100 Gb/s and 1 us per
+    /// link. `None` if no even k has k^3/4 hosts.
     pub fn of_nodes(nodes: u32) -> Option<Self> {
-        // 2047^3/4 is beyond what 31 bits count.
+        // 2047^3/4 exceeds 31 bits.
         let k = (2..2047u32).step_by(2).find(|k| u64::from(*k).pow(3) / 4 >= nodes.into())?;
         if u64::from(k).pow(3) / 4 != u64::from(nodes) {
             return None;
@@ -112,11 +112,11 @@ impl Topo {
         Some(Self { nodes, pod: k * k / 4, tiers })
     }
 
-    /// How many of each there are.
+    /// Numbers of pods and nodes.
     pub fn counts(&self) -> Counts {
         let [tor, agg, ..] = self.tiers[..] else { unreachable!("a tree has two tiers or three") };
         let aggs = tor.radix_up / agg.bundle;
-        // Every aggregation switch of a pod has cores of its own, the same in all pods.
+        // Every aggregation switch of a pod has its own cores, the same in all pods.
         let cores = self.tiers.get(2).map_or(0, |core| aggs * (agg.radix_up / core.bundle));
         Counts { pods: self.nodes / self.pod, tors: self.pod / tor.radix_down, hosts: tor.radix_down, aggs, cores }
     }
@@ -129,8 +129,9 @@ impl Topo {
         u64::from(self.nodes) + tors + if self.tiers.len() > 2 { aggs } else { 0 }
     }
 
-    /// All links from the hosts up, wired and numbered as htsim does: the hosts of a ToR and the switches of a pod have
-    /// consecutive numbers, and the j-th aggregation switch of a pod is joined to cores j, j + aggs, j + 2 aggs, ...
+    /// All links from the hosts up, connected and numbered as in htsim: the hosts of a ToR and the switches of a pod
+    /// have consecutive numbers, and the j-th aggregation switch of a pod is connected to cores j, j + aggs, j + 2
+    /// aggs, ...
     pub fn links(&self) -> impl Iterator<Item = Link> + '_ {
         let Counts { pods, tors, hosts, aggs, cores } = self.counts();
         let bundle = |tier: usize| self.tiers.get(tier).map_or(0, |tier| tier.bundle);
@@ -155,7 +156,7 @@ struct Reader {
     pod: Option<u32>,
     count: Option<u32>,
     tiers: [Option<Tier>; 3],
-    /// The tier that lines are about, and the keys it has so far.
+    /// The current tier, and its keys so far.
     current: usize,
     seen: Vec<String>,
 }
@@ -173,12 +174,12 @@ const KEYS: [&str; 9] = [
 ];
 /// Longest delay: Fanin's links are at most a second long.
 const LONGEST_NS: u32 = 100_000_000;
-/// Fastest link: ten times what there is.
+/// Fastest link: well above any existing one.
 const FASTEST_GBPS: u32 = 10_000;
 
 impl Reader {
     fn line(&mut self, line: u32, words: &[&str]) -> Result<(), Wrong> {
-        // Case does not matter to htsim either.
+        // htsim ignores letter case as well.
         let key = words[0].to_ascii_lowercase();
         match key.as_str() {
             "tier" => {
@@ -186,13 +187,13 @@ impl Reader {
                 self.current = tier as usize;
                 self.seen.clear();
                 if self.tiers[self.current].is_some() {
-                    return Err(format!("tier {tier} is there twice; leave one out"));
+                    return Err(format!("tier {tier} is listed twice; leave one out"));
                 }
                 self.tiers[self.current] = Some(Tier { line, bundle: 1, ..Tier::default() });
             }
             "nodes" | "tiers" | "podsize" => {
                 if self.tiers.iter().any(Option::is_some) {
-                    return Err(format!("{} stands behind a tier; write it at the top", words[0]));
+                    return Err(format!("{} comes after a tier; write it at the top", words[0]));
                 }
                 let (slot, min, max) = match key.as_str() {
                     "nodes" => (&mut self.nodes, 2, MOST),
@@ -201,7 +202,7 @@ impl Reader {
                 };
                 let value = only(words, min, max)?;
                 if slot.replace(value).is_some() {
-                    return Err(format!("{} is there twice; leave one out", words[0]));
+                    return Err(format!("{} is listed twice; leave one out", words[0]));
                 }
             }
             key => self.tier(key, words)?,
@@ -218,11 +219,11 @@ impl Reader {
             return Err(format!("{} belongs to a tier; write \"Tier 0\" above it", words[0]));
         };
         if self.seen.iter().any(|seen| seen == key) {
-            return Err(format!("{} is there twice in this tier; leave one out", words[0]));
+            return Err(format!("{} is listed twice in this tier; leave one out", words[0]));
         }
         self.seen.push(key.to_string());
         if self.current == 2 && matches!(key, "radix_up" | "queue_up") {
-            return Err(format!("nothing is above tier 2; leave {} out", words[0]));
+            return Err(format!("there is no tier above tier 2; leave {} out", words[0]));
         }
         if words.len() > 2 {
             return only(words, 0, MOST).map(|_| ());
@@ -279,7 +280,7 @@ impl Reader {
 }
 
 impl Topo {
-    /// Whether the numbers agree; otherwise the tier that does not, and why.
+    /// Whether the counts are consistent; otherwise the inconsistent tier and the reason.
     fn check(&self) -> Result<(), (usize, Wrong)> {
         let Self { nodes, pod, tiers } = self;
         if nodes % pod != 0 {

@@ -56,7 +56,7 @@ fn what_is_written_is_read() {
     assert!(kept.iter().all(|kept| *kept));
     let read = blocks(&bytes);
     assert_eq!(read[0], Block::Section);
-    assert_eq!(read[1], Block::Interface { name: Some("h12>tor3"), snap: 128, link: 1 });
+    assert_eq!(read[1], Block::Interface { name: Some("h12>tor3"), snaplen: 128, link: 1 });
     let time = Time::from_ps((1 << 40) + 7);
     assert_eq!(read[9], Block::Packet { interface: 1, time, bytes: &[7; 7], original: 1007 });
     let none = Block::Statistics { interface: 1, seen: Some(5), left_out: Some(0), comment: None };
@@ -119,13 +119,13 @@ fn other_byte_orders_units_and_blocks_are_read() {
         0, 0, 0, 6, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 60, 9, 0, 0, 0, 0, 0, 0, 36,
     ];
     let packet = Block::Packet { interface: 0, time: Time::from_us(3), bytes: &[9], original: 60 };
-    assert_eq!(blocks(&bytes), [Block::Section, Block::Interface { name: None, snap: 0, link: 1 }, packet]);
+    assert_eq!(blocks(&bytes), [Block::Section, Block::Interface { name: None, snaplen: 0, link: 1 }, packet]);
 }
 
 #[test]
 fn what_is_no_capture_is_told() {
     let tell = |bytes: &[u8]| Reader::new("x.pcapng", bytes).last().unwrap().unwrap_err().to_string();
-    assert!(tell(b"a,b,c\n1,2,3\n").contains("x.pcapng: byte 0: this is no pcapng file"));
+    assert!(tell(b"a,b,c\n1,2,3\n").contains("x.pcapng: byte 0: this is not a pcapng file"));
     assert!(tell(&[0x0A, 0x0D, 0x0D, 0x0A, 0, 0, 0, 0, 1, 2, 3, 4]).contains("no byte order"));
     let (mut bytes, _) = capture(1 << 20, 1);
     let end = bytes.len();

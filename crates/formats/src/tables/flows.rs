@@ -5,14 +5,14 @@ use crate::text::quote;
 use crate::{Error, Warning};
 use fanin_units::Time;
 
-/// The column of the start, and the unit of what it holds.
+/// The column of the start, and its unit.
 const STARTS: [(&str, &str); 5] =
     [("start_ps", "ps"), ("start_ns", "ns"), ("start_us", "us"), ("start_ms", "ms"), ("start_s", "s")];
-/// All columns that are read.
+/// All known columns.
 const KNOWN: [&str; 9] = ["src", "dst", "bytes", "group", "start_ps", "start_ns", "start_us", "start_ms", "start_s"];
 const NEEDS: &str = "src, dst, bytes and a start as start_us (or _ps, _ns, _ms, _s), and may have group";
 
-/// A table of flows whose columns are known.
+/// A table of flows with its columns found.
 #[derive(Clone, Debug)]
 pub struct FlowTable<'a> {
     csv: Csv<'a>,
@@ -23,7 +23,7 @@ pub struct FlowTable<'a> {
     group: Option<usize>,
 }
 
-/// One flow, with its hosts as they are called there.
+/// One flow, with its hosts as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRow<'a> {
     /// Its line in the file.
@@ -34,7 +34,7 @@ pub struct FlowRow<'a> {
     pub dst: &'a str,
     /// Payload in bytes.
     pub bytes: u64,
-    /// When it starts.
+    /// Start time.
     pub start: Time,
     /// Number of its incast or collective.
     pub group: Option<u32>,
@@ -45,7 +45,7 @@ impl<'a> FlowTable<'a> {
     /// `start_s` (decimals allowed, exact to the picosecond), and optionally `group` (empty for none).
     ///
     /// # Errors
-    /// Which columns are missing, which there are, and which are needed.
+    /// The missing columns, the columns of the file, and the required ones.
     pub fn read(file: &'a str, text: &'a str) -> Result<Self, Error> {
         let csv = Csv::read(file, text, NEEDS)?;
         csv.check_twice(&KNOWN)?;
@@ -59,7 +59,7 @@ impl<'a> FlowTable<'a> {
         Ok(Self { src, dst, bytes, start, group, csv })
     }
 
-    /// What to say about columns that are not read.
+    /// A warning about ignored columns.
     pub fn ignored(&self) -> Option<Warning> {
         self.csv.ignored(&KNOWN)
     }
@@ -73,19 +73,18 @@ impl<'a> FlowTable<'a> {
         let wrong = |what: String| self.csv.error(line, what);
         let shown = |at: usize| quote(fields[at].as_bytes());
         let bytes = fields[self.bytes].parse().map_err(|_| {
-            wrong(format!("bytes {} is no whole number; write the size in bytes, like 8000", shown(self.bytes)))
+            wrong(format!("bytes {} is not a whole number; write the size in bytes, like 8000", shown(self.bytes)))
         })?;
         let (at, unit) = self.start;
         let start = format!("{} {unit}", fields[at]).parse().map_err(|_| {
-            wrong(format!("start {} is no time in {unit}; write it like 12.5, with whole picoseconds", shown(at)))
+            wrong(format!("start {} is not a time in {unit}; write it like 12.5, with whole picoseconds", shown(at)))
         })?;
-        let group =
-            match self.group {
-                Some(at) if !fields[at].is_empty() => Some(fields[at].parse().map_err(|_| {
-                    wrong(format!("group {} is no number; write it like 3, or leave it empty", shown(at)))
-                })?),
-                _ => None,
-            };
+        let group = match self.group {
+            Some(at) if !fields[at].is_empty() => Some(fields[at].parse().map_err(|_| {
+                wrong(format!("group {} is not a number; write it like 3, or leave it empty", shown(at)))
+            })?),
+            _ => None,
+        };
         Ok(FlowRow { line, src: fields[self.src], dst: fields[self.dst], bytes, start, group })
     }
 }

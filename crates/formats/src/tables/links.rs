@@ -1,4 +1,4 @@
-//! Tables of links, and of the nodes that they join.
+//! Tables of links and nodes.
 
 use super::Csv;
 use crate::text::quote;
@@ -11,20 +11,20 @@ const LINK_NEEDS: &str = "a, b (names of nodes), rate (like 100 Gbps) and delay 
 const NODE_COLUMNS: [&str; 2] = ["name", "kind"];
 const NODE_NEEDS: &str = "name and kind (host or switch)";
 
-/// A network as a table of links, and of nodes where there is one.
+/// A network as a table of links, and optionally a table of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTable {
-    /// Names of the hosts, in the order of the table of nodes, or else in that in which links name them.
+    /// Names of the hosts, in the order of the table of nodes, or else of their first occurrence in links.
     pub hosts: Vec<String>,
     /// Names of the switches, in the same order.
     pub switches: Vec<String>,
     /// The links in the order of the file.
     pub links: Vec<LinkRow>,
-    /// What is likely not meant.
+    /// Warnings about probable mistakes.
     pub warnings: Vec<Warning>,
 }
 
-/// One link, the same both ways.
+/// One bidirectional link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {
     /// Its line in the file.
@@ -41,11 +41,10 @@ pub struct LinkRow {
 
 impl LinkTable {
     /// Reads a table of links with the columns `a`, `b`, `rate` and `delay`, and one of nodes with `name` and `kind`,
-    /// each with the name of its file. Without a table of nodes, a node is a host if it is linked to one other node
-    /// only.
+    /// each with the name of its file. Without a table of nodes, a node with a single neighbour is a host.
     ///
     /// # Errors
-    /// Names the file, the line and what would be right.
+    /// The file, the line and a correction.
     pub fn read(file: &str, text: &str, nodes: Option<(&str, &str)>) -> Result<Self, Error> {
         let csv = Csv::read(file, text, LINK_NEEDS)?;
         csv.check_twice(&LINK_COLUMNS)?;
@@ -61,7 +60,7 @@ impl LinkTable {
         Ok(table)
     }
 
-    /// Hosts and switches as a table of nodes has them; each node of a link has to be there.
+    /// Hosts and switches from a table of nodes, which must contain every node of a link.
     fn kinds_from(&mut self, file: &str, text: &str, links: &Csv<'_>) -> Result<(), Error> {
         let csv = Csv::read(file, text, NODE_NEEDS)?;
         csv.check_twice(&NODE_COLUMNS)?;
@@ -102,7 +101,7 @@ impl LinkTable {
         Ok(())
     }
 
-    /// Hosts are the nodes that are linked to one other node only.
+    /// Hosts are the nodes with a single neighbour.
     fn kinds_by_links(&mut self, file: &str) {
         let mut neighbours: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         let mut order = Vec::new();
@@ -119,7 +118,7 @@ impl LinkTable {
         let warning = alike(&hosts, &switches).map(|(host, switch)| {
             let what = format!(
                 "\"{host}\" is linked to one node and counts as a host, \"{switch}\" to {} and counts as a switch; if \
-                 that is not so, say in a table of nodes which are hosts",
+                 this is wrong, list the hosts in a table of nodes",
                 neighbours[switch].len()
             );
             Warning { file: file.into(), line: 0, what }
@@ -129,8 +128,8 @@ impl LinkTable {
         self.warnings.extend(warning);
     }
 
-    /// What to say where links between the same nodes are listed from either end: that may be one link for each
-    /// direction, and would count twice.
+    /// A warning if links between the same nodes are listed from either end: that may mean one line per direction,
+    /// which would count twice.
     fn both_directions(&self, file: &str) -> Option<Warning> {
         let mut first: BTreeMap<(&str, &str), u32> = BTreeMap::new();
         let mut pairs = Vec::new();
@@ -154,7 +153,7 @@ impl LinkTable {
     }
 }
 
-/// A host and a switch whose names differ in a number only.
+/// A host and a switch whose names differ only in a number.
 fn alike<'a>(hosts: &[&'a str], switches: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let stem = |name: &'a str| name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let of_host: HashMap<&str, &str> = hosts.iter().rev().map(|name| (stem(name), *name)).collect();
@@ -172,7 +171,7 @@ fn link(csv: &Csv<'_>, line: u32, [a, b, rate, delay]: [&str; 4]) -> Result<Link
         let what = format!("both ends are {}; join two different nodes", quote(a.as_bytes()));
         return Err(csv.error(line, what));
     }
-    // A unit's error is "what is wrong; what would be right" already.
+    // A unit's error already has the form "problem; correction".
     let rate = rate.parse().map_err(|error| csv.error(line, format!("rate: {error}")))?;
     let delay = delay.parse().map_err(|error| csv.error(line, format!("delay: {error}")))?;
     Ok(LinkRow { line, a: a.into(), b: b.into(), rate, delay })

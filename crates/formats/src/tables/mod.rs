@@ -1,7 +1,7 @@
-//! Comma-separated tables that people write or export: flows, links and nodes.
+//! Comma-separated tables written by hand or exported: flows, links and nodes.
 //!
-//! The first line names the columns, in any order. Fields may stand in double quotes, as some programs write them; a
-//! field has no comma inside. Empty lines are skipped.
+//! The first line names the columns, in any order. Fields may be in double quotes, as some programs write them; a field
+//! contains no comma. Empty lines are skipped.
 
 mod flows;
 mod links;
@@ -12,7 +12,7 @@ pub use links::{LinkRow, LinkTable};
 use crate::text::quote;
 use crate::{Error, Warning};
 
-/// Most names of columns that a message lists.
+/// Most column names listed in a message.
 const MOST_SHOWN: usize = 20;
 
 /// A table whose first line has been read.
@@ -26,7 +26,7 @@ struct Csv<'a> {
 }
 
 impl<'a> Csv<'a> {
-    /// `needs` says what columns there should be.
+    /// `needs` describes the required columns.
     fn read(file: &'a str, text: &'a str, needs: &str) -> Result<Self, Error> {
         let text = text.trim_start_matches('\u{feff}');
         let Some((line, header)) = lines(text).next() else {
@@ -39,12 +39,12 @@ impl<'a> Csv<'a> {
         Error { file: self.file.into(), line, what: what.into() }
     }
 
-    /// Where a column stands; `None` where there is none of this name.
+    /// Index of a column; `None` if there is none of this name.
     fn find(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| *column == name)
     }
 
-    /// Where columns stand that have to be there. `needs` as in [`Csv::read`].
+    /// Indices of required columns. `needs` as in [`Csv::read`].
     fn need<const N: usize>(&self, names: [&str; N], needs: &str) -> Result<[usize; N], Error> {
         let missing: Vec<&str> = names.iter().copied().filter(|name| self.find(name).is_none()).collect();
         match missing[..] {
@@ -54,7 +54,7 @@ impl<'a> Csv<'a> {
         }
     }
 
-    /// An error about the first line, with what it has and what is needed.
+    /// An error about the first line, with its columns and the required ones.
     fn lacks(&self, problem: &str, needs: &str) -> Error {
         let separated = match self.columns[..] {
             [only] if only.contains([';', '\t', '|']) => ", and columns are separated by commas",
@@ -63,16 +63,16 @@ impl<'a> Csv<'a> {
         self.error(self.line, format!("{problem}: the file has {}; it needs {needs}{separated}", list(&self.columns)))
     }
 
-    /// Refuses a column that is there twice; of those that are not `known` nobody reads any.
+    /// Refuses a duplicate among the `known` columns; others are ignored.
     fn check_twice(&self, known: &[&str]) -> Result<(), Error> {
         let twice = |name: &&&str| self.columns.iter().filter(|column| *column == *name).count() > 1;
         match known.iter().find(twice) {
-            Some(name) => Err(self.error(self.line, format!("column {name} is there twice; leave one out"))),
+            Some(name) => Err(self.error(self.line, format!("column {name} is listed twice; leave one out"))),
             None => Ok(()),
         }
     }
 
-    /// What to say about columns beside the `known` ones, which are not read.
+    /// A warning about columns other than the `known` ones, which are ignored.
     fn ignored(&self, known: &[&str]) -> Option<Warning> {
         let others: Vec<&str> = self.columns.iter().copied().filter(|column| !known.contains(column)).collect();
         let what = match others.len() {
@@ -83,10 +83,10 @@ impl<'a> Csv<'a> {
         Some(Warning { file: self.file.into(), line: self.line, what })
     }
 
-    /// The lines below the first, each with its number and a field for each column.
+    /// The lines after the first, each with its number and a field for each column.
     fn rows(&self) -> impl Iterator<Item = Result<(u32, Vec<&'a str>), Error>> {
         lines(self.text).skip(1).map(|(number, line)| {
-            // At most one field more than there should be: enough to see that the line is wrong.
+            // At most one field more than expected: enough to detect a wrong line.
             let found: Vec<&str> = fields(line).take(self.columns.len() + 1).collect();
             if found.len() == self.columns.len() {
                 return Ok((number, found));
@@ -109,7 +109,7 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names for a message; those of an index that a program wrote may be empty.
+/// Names for a message; those of an index column written by a program may be empty.
 fn list(names: &[&str]) -> String {
     let shown = |name: &&str| if name.is_empty() { "\"\"".to_string() } else { name.chars().take(40).collect() };
     let mut listed: Vec<String> = names.iter().take(MOST_SHOWN).map(shown).collect();
@@ -119,7 +119,7 @@ fn list(names: &[&str]) -> String {
     listed.join(", ")
 }
 
-/// For fuzzing: any bytes are a table of flows or an error that names a place.
+/// For fuzzing: any bytes are a table of flows or an error with a place.
 pub fn fuzz_flows(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let read = FlowTable::read("f", &text).and_then(|table| {
@@ -132,8 +132,8 @@ pub fn fuzz_flows(bytes: &[u8]) {
     }
 }
 
-/// For fuzzing: any bytes are a table of links or an error that names a place. What stands behind the first null byte
-/// is the table of nodes.
+/// For fuzzing: any bytes are a table of links or an error with a place. The bytes after the first null byte are the
+/// table of nodes.
 pub fn fuzz_links(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (links, nodes) = text.split_once('\0').map_or((&*text, None), |(links, nodes)| (links, Some(nodes)));

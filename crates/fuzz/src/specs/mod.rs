@@ -1,5 +1,5 @@
-//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each ends in a
-//! result or in problems of one line each; none panics, hangs, or takes memory without end.
+//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each
+//! ends in a result or in problems of one line each; none panics, hangs, or takes memory without end.
 
 mod breaks;
 mod corpus;
@@ -143,7 +143,7 @@ fn go(text: &str, folder: &Path) -> Result<End, String> {
     };
     let cost = estimate(&checked, &[], Some(SPEED));
     if !cost.packet_hops.is_finite() || !cost.memory_bytes.is_finite() || !cost.wall_s.is_finite() {
-        return Err(format!("the estimate is no number: {cost:?}"));
+        return Err(format!("the estimate is not a number: {cost:?}"));
     }
     let limits = Limits { memory_bytes: Some(MOST_MEMORY as u64 / 2), wall_s: None };
     if let Err(exceeded) = limits.of(&cost, &checked.document().name) {

@@ -111,8 +111,8 @@ fn a_run_that_was_stopped_is_marked() {
         line
     };
     let early = Run { stopped: Time::from_us(150), ..example() };
-    let expected = "Stopped at 0.150 ms of 200 us of simulated time; percentiles are over what had finished by then: 5 of 7 \
-                    messages that had begun.\n";
+    let expected = "Stopped at 0.150 ms of 200 us of simulated time; percentiles are over what had finished by then: 5 \
+                    of 7 messages that had begun.\n";
     assert_eq!(said(&early, "early"), expected);
     let late = said(&example(), "late");
     assert!(late.starts_with("Stopped at 0.500 ms after the end of the measured window at 200 us"), "{late}");

@@ -1,14 +1,14 @@
 //! Each host sends to each other.
 
 use super::permutation::{inter_rack, several};
-use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// One flow from each host to each other host, all at the start. They come in rounds of a shift, so that at no point
-/// of the list one receiver is ahead: first each host to its next, then each to the one after.
+/// One flow from each host to each other host, all at the start. They are listed in rounds of a shift, so that at no
+/// position in the list a receiver is ahead: first each host to its next one, then each to the one after.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AllToAll {
-    /// Which hosts take part; all when none are given.
+    /// The hosts; all if none are given.
     pub hosts: Option<Vec<u32>>,
     /// Size of each flow.
     pub size: SizeDistribution,
@@ -47,7 +47,7 @@ impl AllToAll {
                 traffic: 0,
                 group: 0,
                 senders: None,
-                chain: Chain::default(),
+                dependency: Dependency::default(),
             }
         }))
     }

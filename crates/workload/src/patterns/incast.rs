@@ -3,34 +3,34 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::Pairs;
-use crate::{Chain, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 use std::sync::Arc;
 
-/// Incasts (rows E13 and E14 of Dart's setting): at each event a uniform receiver and `degree` different uniform
-/// senders, none of them the receiver, each of which sends it one flow. The number of the event is the flows' group.
+/// Incasts (rows E13 and E14 of Dart's setting): at each event a random receiver and `degree` distinct random senders
+/// other than the receiver, each of which sends it one flow. The number of the event is the flows' group.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Incast {
-    /// Who takes part; one receiver makes it the receiver of all events.
+    /// Possible senders and receivers; a single receiver receives all events.
     pub hosts: Hosts,
     /// Number of senders per event.
     pub degree: u32,
-    /// Each sender starts later than the event by a uniform time from 0 to this.
+    /// Each sender starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
     /// Size of the flows.
     pub size: SizeDistribution,
-    /// Whether each sender draws a size of its own. Otherwise all flows of an event have one size.
+    /// Whether each sender draws its own size. Otherwise all flows of an event have the same size.
     pub size_per_sender: bool,
-    /// When the events happen.
+    /// Times of the events.
     pub arrivals: Arrivals,
 }
 
-/// When incasts happen.
+/// Times of incasts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
     /// As a Poisson process that offers this load.
     Load(Load),
-    /// At the start and then each such interval.
+    /// Periodic with this interval, from the start on.
     Every(Time),
     /// Once, at the start.
     Once,
@@ -43,8 +43,7 @@ impl Incast {
         let pairs = self.hosts.receiver_first(places)?;
         let (receiver, senders) = pairs.fewest_partners();
         if self.degree == 0 || self.degree as usize > senders {
-            let problem =
-                format!("{} different senders, where host {receiver} has {senders} to receive from", self.degree);
+            let problem = format!("{} different senders, but host {receiver} has {senders} possible ones", self.degree);
             return Err(WorkloadError::key("pattern.degree", problem, format!("it is 1 to {senders} here")));
         }
         let per_second = match &self.arrivals {
@@ -99,7 +98,16 @@ impl Incast {
                     bytes = size.sample(&mut sizes);
                 }
                 let start = event.saturating_add(offset(max_offset, &mut jitter));
-                flows.push(Flow { start, src, dst, bytes, traffic: 0, group, senders: None, chain: Chain::default() });
+                flows.push(Flow {
+                    start,
+                    src,
+                    dst,
+                    bytes,
+                    traffic: 0,
+                    group,
+                    senders: None,
+                    dependency: Dependency::default(),
+                });
             });
             let mut senders: Vec<u32> = flows.iter().map(|flow| flow.src).collect();
             senders.sort_unstable();

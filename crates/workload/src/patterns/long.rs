@@ -2,55 +2,58 @@
 
 use crate::hosts::{Pairs, in_order};
 use crate::{
-    Chain, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError,
+    Dependency, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution,
+    WorkloadError,
 };
 use fanin_units::Time;
 
-/// A standing set of long flows (row E15 of Dart's setting): each from a sender of its own to a uniform other host, or
-/// to one of its own.
-/// Their sizes do not set their load, their number does: each is taken to use the rate of its sender.
+/// A fixed set of long flows (row E15 of Dart's setting): each from a different sender to a random other host, or to a
+/// fixed one. Their load is set by their number and not by their sizes: each is assumed to use the rate of its sender.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Long {
-    /// Who takes part. When the load is a share of ToR uplinks, pairs cross racks unless `inter_rack_only` is false.
+    /// Possible senders and receivers. If the load is a share of ToR uplinks, pairs cross racks unless
+    /// `inter_rack_only` is false.
     pub hosts: Hosts,
     /// Size of each flow; `Fixed(ENDLESS)` for flows that never end.
     pub size: SizeDistribution,
-    /// How many.
+    /// Their number.
     pub amount: LongFlows,
-    /// Starts are uniform over this time from the traffic's start, so that the flows are not in lockstep.
+    /// Start times are uniform over this time, so that the flows are not in lockstep.
     pub spread: Time,
 }
 
-/// How many long flows.
+/// Number of long flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LongFlows {
     /// The load divided by the mean rate of a sender, rounded to the nearest, at least 1.
     Load(Load),
-    /// So many.
+    /// This number.
     Count(u32),
-    /// One from each sender to the receiver at its place in the list.
+    /// One from each sender, to the receiver with the same index.
     OneToOne,
 }
 
 impl Long {
-    /// The pairs of flows one to one.
+    /// The one-to-one pairs.
     fn one_to_one(&self, places: &Places) -> Result<Vec<(u32, u32)>, WorkloadError> {
         self.size.check()?;
         let senders = in_order("pattern.senders", self.hosts.senders.as_deref(), places)?;
         let receivers = in_order("pattern.receivers", self.hosts.receivers.as_deref(), places)?;
         let refuse = |problem, right| Err(WorkloadError::key("pattern.receivers", problem, right));
         if senders.len() != receivers.len() {
-            let problem = format!("{} receivers of {} senders", receivers.len(), senders.len());
-            return refuse(problem, "one to one, each sender needs a receiver of its own");
+            let problem = format!("{} receivers for {} senders", receivers.len(), senders.len());
+            return refuse(problem, "with one-to-one pairs each sender needs its own receiver");
         }
         let pairs: Vec<(u32, u32)> = senders.into_iter().zip(receivers).collect();
         match pairs.iter().find(|(src, dst)| src == dst) {
-            Some((host, _)) => refuse(format!("host {host} would send to itself"), "give it another place in one list"),
+            Some((host, _)) => {
+                refuse(format!("host {host} would send to itself"), "change its position in one of the lists")
+            }
             None => Ok(pairs),
         }
     }
 
-    /// The pairs where they are drawn, and how many flows.
+    /// The random pairs, and the number of flows.
     fn drawn(&self, places: &Places) -> Result<(Pairs, usize), WorkloadError> {
         self.size.check()?;
         let on_uplinks = matches!(self.amount, LongFlows::Load(Load { of: LoadBase::TorUplinks, .. }));
@@ -65,8 +68,9 @@ impl Long {
             LongFlows::OneToOne => ("pattern.count", pairs.choosers() as f64),
         };
         if count < 1.0 || count > pairs.choosers() as f64 {
-            let problem = format!("{count} long flows from different senders, of which there are {}", pairs.choosers());
-            return Err(WorkloadError::key(key, problem, format!("at least 1 and at most {} fit", pairs.choosers())));
+            let problem =
+                format!("{count} long flows from different senders, but there are {} senders", pairs.choosers());
+            return Err(WorkloadError::key(key, problem, format!("it is 1 to {} here", pairs.choosers())));
         }
         Ok((pairs, count as usize))
     }
@@ -81,7 +85,7 @@ impl Long {
             let (pairs, count) = self.drawn(places)?;
             (count, pairs.inter_rack(), mean_bps(pairs.choosing_hosts(), places))
         };
-        // Of starts that are uniform over the spread, so many are before the end.
+        // Expected number of the uniform starts before the end.
         let begun = if self.spread > span { span.as_ps() as f64 / self.spread.as_ps() as f64 } else { 1.0 };
         let flows = if span > Time::ZERO { count as f64 * begun } else { 0.0 };
         let endless = self.size.mean() >= ENDLESS as f64;
@@ -103,7 +107,7 @@ impl Long {
             traffic: 0,
             group: NO_GROUP,
             senders: None,
-            chain: Chain::default(),
+            dependency: Dependency::default(),
         };
         // At most one per host, so the list is as small as the network.
         let mut flows: Vec<Flow> = if self.amount == LongFlows::OneToOne {

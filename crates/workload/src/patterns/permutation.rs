@@ -3,18 +3,18 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::resolve;
-use crate::{Chain, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// A random permutation of hosts in which none sends to itself: one flow from each host and one to each. Repeated, each
-/// round draws a new one; the number of the round is the flows' group.
+/// A random permutation of hosts without fixed points: one flow from each host and one to each. Each round of a
+/// repeated pattern draws a new one; the number of the round is the flows' group.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Permutation {
-    /// Which hosts take part; all when none are given.
+    /// The hosts; all if none are given.
     pub hosts: Option<Vec<u32>>,
     /// Size of each flow.
     pub size: SizeDistribution,
-    /// Each flow starts later than its round by a uniform time from 0 to this.
+    /// Each flow starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
     /// Interval of rounds; a single one when not given.
     pub every: Option<Time>,
@@ -75,7 +75,7 @@ impl Permutation {
                     traffic: 0,
                     group,
                     senders: None,
-                    chain: Chain::default(),
+                    dependency: Dependency::default(),
                 });
             }
         }))
@@ -86,7 +86,7 @@ impl Permutation {
 pub(super) fn several(key: &'static str, hosts: Option<&[u32]>, places: &Places) -> Result<Vec<u32>, WorkloadError> {
     let hosts = resolve(key, hosts, places)?;
     if hosts.len() < 2 {
-        return Err(WorkloadError::key(key, "one host alone cannot send", "name at least two"));
+        return Err(WorkloadError::key(key, "a single host cannot send", "name at least two"));
     }
     Ok(hosts)
 }

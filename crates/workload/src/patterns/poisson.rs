@@ -2,18 +2,18 @@
 
 use crate::bursts::Times;
 use crate::hosts::Pairs;
-use crate::{Chain, Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// Flows that arrive as one Poisson process over the network: each picks a uniform sender and then a uniform other
-/// host as its receiver. With equal hosts this is the sum of one Poisson process per host.
+/// Flows that arrive as one Poisson process over the network: each has a random sender and a random other host as its
+/// receiver. With equal hosts this is the sum of one Poisson process per host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Poisson {
-    /// Who takes part.
+    /// Possible senders and receivers.
     pub hosts: Hosts,
     /// Size of each flow.
     pub size: SizeDistribution,
-    /// How much is sent.
+    /// Offered load.
     pub load: Load,
 }
 
@@ -52,7 +52,7 @@ impl Poisson {
                 traffic: 0,
                 group: NO_GROUP,
                 senders: None,
-                chain: Chain::default(),
+                dependency: Dependency::default(),
             })
         })
         .fuse())

@@ -1,26 +1,26 @@
-//! Clients that ask servers, wait for all answers, and ask again.
+//! Clients that send requests to servers, wait for all answers, and send the next requests.
 
 use super::offset;
 use crate::hosts::{distinct, in_order};
-use crate::{Chain, Draws, ENDLESS, Expected, Flow, NO_GROUP, Places, SizeDistribution, WorkloadError};
+use crate::{Dependency, Draws, ENDLESS, Expected, Flow, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
-/// Longest think time, jitter or pause: 10 days, which is longer than any run and leaves room for sums.
+/// Longest service time, think time or jitter: 10 days, which is longer than any run and avoids overflow of sums.
 const MAX_DELAY: Time = Time::from_s(864_000);
 
-/// Queries in a closed loop (DCTCP section 4.2.1): each client asks `degree` servers at once, waits until all have
-/// answered, and asks again, `rounds` times. Clients do not wait for each other.
+/// Queries in a closed loop (DCTCP section 4.2.1): each client sends requests to `degree` servers at once, waits until
+/// all have answered, and starts the next query, `rounds` times. Clients are independent of each other.
 ///
-/// All flows have the start of the traffic and wait for each other by their [`Chain`]s. Request and response of round r
-/// of client c (both from 0, clients in their order) are of group `c * rounds + r`, so a group is a query: it completes
-/// when its last response has arrived.
+/// All flows have the start of the traffic and wait for each other by their [`Dependency`]s. Request and response of
+/// round r of client c (both from 0, clients in their order) are in group `c * rounds + r`, so a group is a query: it
+/// completes when its last response has arrived.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
-    /// Who asks; all hosts when none are given. Their order numbers the groups.
+    /// The clients; all hosts if none are given. Their order numbers the groups.
     pub clients: Option<Vec<u32>>,
-    /// Who answers; all hosts when none are given. No client asks itself.
+    /// The servers; all hosts if none are given. A client sends no request to itself.
     pub servers: Option<Vec<u32>>,
-    /// Servers per query; all of them when not given. All are asked in the order of their list; fewer are drawn anew for
+    /// Servers per query; all of them if not given. All are used in the order of their list; fewer are drawn anew for
     /// each query.
     pub degree: Option<u32>,
     /// Queries per client, one after another.
@@ -29,24 +29,25 @@ pub struct Query {
     pub request: u64,
     /// Payload of the responses.
     pub response: Response,
-    /// A server answers a uniform time from the first to the second of these after a request has arrived.
-    pub think: [Time; 2],
-    /// Each request leaves later than its query begins by a uniform time from 0 to this.
+    /// Service time of a server, between the arrival of a request and its response: uniform from the first to the
+    /// second.
+    pub service_time: [Time; 2],
+    /// Each request starts after a random delay, uniform from 0 to this.
     pub jitter: Time,
-    /// Time between the last response and the client's next query.
-    pub pause: Time,
+    /// Think time of a client, between the last response and its next query.
+    pub think_time: Time,
 }
 
-/// How much servers answer.
+/// Sizes of the responses.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Response {
     /// Each response draws its size.
     Each(SizeDistribution),
-    /// The responses of a query add up to this; no two of them differ by more than a byte.
+    /// The responses of a query add up to this; their sizes differ by at most a byte.
     Total(u64),
 }
 
-/// A query traffic that was found sound.
+/// A validated query traffic.
 struct Plan {
     clients: Vec<u32>,
     servers: Vec<u32>,
@@ -55,17 +56,17 @@ struct Plan {
 }
 
 impl Plan {
-    /// How many servers a client can ask.
+    /// Number of servers that a client can use.
     fn servers_of(&self, client: u32) -> usize {
         self.servers.len() - usize::from(self.sorted.binary_search(&client).is_ok())
     }
 }
 
 impl Query {
-    /// The clients in the order that numbers their groups.
+    /// The clients in the order of their groups.
     ///
     /// # Errors
-    /// Names `pattern.clients` and what would be right.
+    /// `pattern.clients` and a correction.
     pub fn clients_in_order(&self, places: &Places) -> Result<Vec<u32>, WorkloadError> {
         in_order("pattern.clients", self.clients.as_deref(), places)
     }
@@ -80,25 +81,29 @@ impl Query {
         let of_clients = || plan.clients.iter().map(|client| (*client, plan.servers_of(*client)));
         let (client, fewest) = of_clients().min_by_key(|c| c.1).unwrap_or((0, 0));
         if fewest == 0 {
-            return fail("pattern.servers", format!("host {client} has no server but itself"), "name other hosts");
+            return fail(
+                "pattern.servers",
+                format!("host {client} has no server other than itself"),
+                "name other hosts",
+            );
         }
         if self.degree.is_some_and(|degree| degree == 0 || degree as usize > fewest) {
             let problem = format!(
-                "{} different servers, where host {client} has {fewest} to ask",
+                "{} different servers, but host {client} has {fewest} possible ones",
                 self.degree.unwrap_or_default()
             );
             return fail("pattern.degree", problem, &format!("it is 1 to {fewest} here"));
         }
         if self.rounds == 0 {
-            return fail("pattern.rounds", "no client asks anything".into(), "ask at least once");
+            return fail("pattern.rounds", "no client sends a request".into(), "at least 1 is needed");
         }
         if !(1..ENDLESS).contains(&self.request) {
-            let problem = format!("{} B is no size of a request", self.request);
+            let problem = format!("{} B is not a possible request size", self.request);
             return fail("pattern.request", problem, "requests have 1 B or more");
         }
         match &self.response {
             Response::Each(SizeDistribution::Fixed(ENDLESS)) => {
-                return fail("size", "a response that never ends ends no query".into(), "give it a size");
+                return fail("size", "a query with an endless response never completes".into(), "give it a size");
             }
             Response::Each(size) => size.check()?,
             Response::Total(total) => {
@@ -109,25 +114,29 @@ impl Query {
                 }
             }
         }
-        let delays = [("pattern.think", self.think[1]), ("pattern.jitter", self.jitter), ("pattern.pause", self.pause)];
+        let delays = [
+            ("pattern.service_time", self.service_time[1]),
+            ("pattern.jitter", self.jitter),
+            ("pattern.think_time", self.think_time),
+        ];
         if let Some((key, delay)) = delays.into_iter().find(|(_, delay)| *delay > MAX_DELAY) {
             return fail(key, format!("{delay} is longer than any run"), &format!("it is at most {MAX_DELAY}"));
         }
-        if self.think[0] > self.think[1] {
-            let problem = format!("{} is above {}", self.think[0], self.think[1]);
-            return fail("pattern.think", problem, "the shorter time comes first");
+        if self.service_time[0] > self.service_time[1] {
+            let problem = format!("{} is above {}", self.service_time[0], self.service_time[1]);
+            return fail("pattern.service_time", problem, "the shorter time comes first");
         }
-        // Groups and gates are numbered in 32 bits.
+        // Groups and triggers are numbered in 32 bits.
         let queries = plan.clients.len() as f64 * f64::from(self.rounds);
-        let gates = of_clients().map(|c| self.degree_of(c.1) as f64 + 1.0).sum::<f64>() * f64::from(self.rounds);
-        if queries >= f64::from(NO_GROUP) || gates >= f64::from(u32::MAX) {
-            let problem = format!("that makes {queries:.1e} queries with {gates:.1e} waits");
+        let triggers = of_clients().map(|c| self.degree_of(c.1) as f64 + 1.0).sum::<f64>() * f64::from(self.rounds);
+        if queries >= f64::from(NO_GROUP) || triggers >= f64::from(u32::MAX) {
+            let problem = format!("that makes {queries:.1e} queries with {triggers:.1e} triggers");
             return fail("pattern.rounds", problem, "lower it, or ask fewer servers");
         }
         Ok(plan)
     }
 
-    /// How many servers a client asks that could ask so many.
+    /// Number of servers per query, of this number of possible ones.
     fn degree_of(&self, servers: usize) -> usize {
         self.degree.map_or(servers, |degree| degree as usize)
     }
@@ -164,8 +173,8 @@ impl Query {
         let query = self.clone();
         let queries = if span > Time::ZERO { plan.clients.len() as u32 * self.rounds } else { 0 };
         let mut order: Vec<u32> = (0..plan.servers.len() as u32).collect();
-        let mut next_gate = 0;
-        // The gate that opens when the last query was answered; none behind a client's last one.
+        let mut next_trigger = 0;
+        // The trigger of the last answer to a query; none after a client's last query.
         let mut answered = None;
         Ok((0..queries).flat_map(move |group| {
             let client = plan.clients[(group / query.rounds) as usize];
@@ -180,16 +189,16 @@ impl Query {
                 let itself = |at: u32| plan.servers[at as usize] == client;
                 distinct(&mut order, degree, &mut draws.hosts, itself, |at| asked.push(plan.servers[at as usize]));
             }
-            let first_gate = next_gate;
-            next_gate += degree as u32;
+            let first_trigger = next_trigger;
+            next_trigger += degree as u32;
             // Nothing waits for the last query.
             if round + 1 < query.rounds {
-                answered = Some(next_gate);
-                next_gate += 1;
+                answered = Some(next_trigger);
+                next_trigger += 1;
             }
             let mut flows = Vec::with_capacity(2 * degree);
-            for (i, (server, gate)) in asked.into_iter().zip(first_gate..).enumerate() {
-                let flow = |src, dst, bytes, chain| Flow {
+            for (i, (server, trigger)) in asked.into_iter().zip(first_trigger..).enumerate() {
+                let flow = |src, dst, bytes, dependency| Flow {
                     start: Time::ZERO,
                     src,
                     dst,
@@ -197,12 +206,12 @@ impl Query {
                     traffic: 0,
                     group,
                     senders: None,
-                    chain,
+                    dependency,
                 };
-                let pause = if round > 0 { query.pause } else { Time::ZERO };
-                let delay = pause.saturating_add(offset(query.jitter, &mut draws.jitter));
-                let chain = Chain { after: before, delay, counts: Some(gate), ..Chain::default() };
-                flows.push(flow(client, server, query.request, chain));
+                let think_time = if round > 0 { query.think_time } else { Time::ZERO };
+                let delay = think_time.saturating_add(offset(query.jitter, &mut draws.jitter));
+                let dependency = Dependency { after: before, delay, counts: Some(trigger), ..Dependency::default() };
+                flows.push(flow(client, server, query.request, dependency));
                 let bytes = match &query.response {
                     Response::Each(size) => size.sample(&mut draws.sizes),
                     Response::Total(total) => {
@@ -210,10 +219,16 @@ impl Query {
                         each + u64::from((i as u64) < total % degree as u64)
                     }
                 };
-                let [least, most] = query.think;
-                let delay = least.saturating_add(offset(most.saturating_sub(least), &mut draws.think));
-                let chain = Chain { after: Some(gate), delay, answers: true, counts: answered, ..Chain::default() };
-                flows.push(flow(server, client, bytes, chain));
+                let [least, most] = query.service_time;
+                let delay = least.saturating_add(offset(most.saturating_sub(least), &mut draws.service_time));
+                let dependency = Dependency {
+                    after: Some(trigger),
+                    delay,
+                    answers: true,
+                    counts: answered,
+                    ..Dependency::default()
+                };
+                flows.push(flow(server, client, bytes, dependency));
             }
             flows
         }))

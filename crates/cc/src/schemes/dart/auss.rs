@@ -7,7 +7,7 @@ use super::{LONGEST_LIST, Params, Share};
 use crate::roles::*;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use fanin_units::{FlowId, NodeId, Time};
+use fanin_units::{MessageId, NodeId, Time};
 
 /// Incasts whose lists a set remembers so as to ignore later copies. Beyond that the oldest is forgotten, which bounds what
 /// a flood of lists can occupy.
@@ -26,7 +26,7 @@ pub struct Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Its run-wide number.
-    pub id: FlowId,
+    pub id: MessageId,
     /// The flow that it comes on.
     pub flow: ReceiverFlow,
     /// The sending host.
@@ -60,7 +60,7 @@ struct Entry {
     /// When its last packet came.
     last_seen: Time,
     /// Its open messages: flow and weight of each.
-    messages: BTreeMap<FlowId, (ReceiverFlow, u16)>,
+    messages: BTreeMap<MessageId, (ReceiverFlow, u16)>,
     /// Incasts that named it and whose message has not started: when, and the weight of the message that said so.
     announced: BTreeMap<u32, (Time, u16)>,
 }
@@ -185,7 +185,7 @@ impl Auss {
     }
 
     /// A message ends. Nothing happens if that is known.
-    pub fn end(&mut self, ticket: Ticket, id: FlowId) {
+    pub fn end(&mut self, ticket: Ticket, id: MessageId) {
         if self.live(ticket).is_some() {
             self.entries[ticket.slot as usize].messages.remove(&id);
             self.settle(ticket.slot);

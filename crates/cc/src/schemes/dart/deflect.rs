@@ -7,7 +7,7 @@
 use super::{Blocked, Deflect, Escape, LaneCount, Params, TableKey};
 use crate::{Action, Header, flags, roles::*};
 use alloc::vec::Vec;
-use fanin_units::{FlowId, Time};
+use fanin_units::{MessageId, Time};
 
 /// The lane that is never deflected; lane 1 is the other one.
 const ESCAPE_LANE: u8 = 0;
@@ -16,7 +16,7 @@ const ESCAPE_LANE: u8 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The message.
-    pub flow: FlowId,
+    pub flow: MessageId,
     /// Which transmission of it.
     pub attempt: u16,
     /// Tokens that its packets bring to this visit.

@@ -7,7 +7,7 @@ use crate::roles;
 use crate::roles::*;
 use crate::schemes::dcqcn;
 use alloc::collections::VecDeque;
-use fanin_units::{FlowId, Rate, Time};
+use fanin_units::{MessageId, Rate, Time};
 
 /// Where a receiver sees congestion (Dart III-C, Fig. 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -230,7 +230,7 @@ impl Receiver {
         self.told = n;
         cx.count(Action::ShareTold);
         cx.actions.add_up(Action::CountTold, n as u64);
-        AckFields { ecn_echo, share: share.encode(), ..AckFields::default() }
+        AckFields { ecn_echo, cc_feedback: share.encode(), ..AckFields::default() }
     }
 
     /// An ACK of a flow. Before its first message has started, its tenant is not known and nothing is said.
@@ -295,7 +295,7 @@ impl roles::Receiver for Receiver {
         }
     }
 
-    fn on_message_end(&mut self, _: ReceiverFlow, id: FlowId, state: &mut Flow, _: &mut Cx<'_, Params>) {
+    fn on_message_end(&mut self, _: ReceiverFlow, id: MessageId, state: &mut Flow, _: &mut Cx<'_, Params>) {
         if let Some(message) = state.message.filter(|m| m.id == id) {
             // row B2
             self.auss.end(state.ticket, message.id);

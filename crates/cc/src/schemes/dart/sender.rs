@@ -156,7 +156,7 @@ impl Sender for Flow {
         let p = cx.params;
         self.acked = true;
         if p.apportion
-            && let Some(share) = Share::decode(ack.share)
+            && let Some(share) = Share::decode(ack.cc_feedback)
         {
             if cx.shared.told(share, self.line, cx.now) {
                 cx.count(Action::ShareChange);

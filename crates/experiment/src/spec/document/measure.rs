@@ -1,48 +1,48 @@
-//! What a spec measures.
+//! Measurements of a spec.
 
 use super::yes;
 use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is measured, and for how long.
+/// The measurements and their duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Messages posted before this do not count.
+    /// Messages posted before this time do not count.
     #[serde(default)]
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count.
     pub window: Time,
-    /// Whether the window ends as soon as every message has arrived that has an end and none is left to post.
+    /// Whether the window ends as soon as all messages that have an end have arrived and no further one will be posted.
     #[serde(default)]
     pub stop_when_done: bool,
-    /// Whether the run goes on after the window, without new messages, until all have arrived.
+    /// Whether the run continues after the window, without new messages, until all messages have arrived.
     #[serde(default = "yes")]
     pub drain: bool,
-    /// How long it goes on at most.
+    /// Longest time that the run continues after the window.
     #[serde(default = "drain_limit")]
     pub drain_limit: Time,
-    /// The size of the messages whose completion times are reported. Default: all sizes.
+    /// Only messages of this size are included in the reported completion times. Default: all sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_size: Option<Bytes>,
-    /// Quantities that are sampled over time.
+    /// Quantities sampled over time.
     #[serde(default)]
     pub series: Vec<Series>,
-    /// Messages whose packets are written down hop by hop: "queries:17" is the traffic's 18th message in the order of their
-    /// start.
+    /// Messages whose packets are recorded at every hop: "queries:17" is the traffic's 18th message in the order of
+    /// start times.
     #[serde(default)]
     pub trace: Vec<String>,
-    /// Packets on links, as a capture that Wireshark reads: capture.pcapng in the run's folder.
+    /// Capture of packets on links for Wireshark: capture.pcapng in the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
-    /// Messages, queues and pauses over time, as a trace that ui.perfetto.dev opens: trace.perfetto-trace in the run's folder.
+    /// Timeline of messages, queues and pauses for ui.perfetto.dev: trace.perfetto-trace in the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perfetto: Option<Perfetto>,
-    /// What completion times are divided by for slowdowns.
+    /// The ideal that completion times are divided by for slowdowns.
     #[serde(default)]
     pub slowdown: Ideal,
-    /// Whether a drop in a lossless class is no error.
+    /// Whether drops in a lossless class are allowed; otherwise they are an error.
     #[serde(default)]
     pub allow_drops: bool,
 }
@@ -51,31 +51,32 @@ fn drain_limit() -> Time {
     Time::from_ms(100)
 }
 
-/// What completion times are divided by for slowdowns.
+/// The ideal that completion times are divided by for slowdowns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ideal {
-    /// The same message alone on the same path, store-and-forward, with the network's headers: the same under every scheme.
+    /// The same message alone on the same path, store-and-forward, with the network's headers: the same under every
+    /// scheme.
     #[default]
     StoreAndForward,
-    /// The formula of the HPCC simulator (not yet).
+    /// The formula of the HPCC simulator (not implemented).
     Hpcc,
-    /// The same message in a run of its own (not yet).
+    /// The same message in a run of its own (not implemented).
     LoneRun,
 }
 
-/// A quantity that is sampled over time.
+/// A quantity sampled over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// The quantity.
     pub what: Quantity,
-    /// Where.
+    /// The ports, messages, nodes or traffics.
     #[serde(rename = "where")]
     pub place: Place,
     /// Time between samples.
     pub every: Time,
-    /// Whether samples of empty queues are kept in the series; histograms count them anyway.
+    /// Whether samples of empty queues are kept in the series; histograms always include them.
     #[serde(default)]
     pub zeros: bool,
 }
@@ -84,19 +85,19 @@ pub struct Series {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Data bytes waiting at egress ports.
+    /// Data bytes queued at egress ports.
     Queue,
-    /// What messages' senders and their schemes show: window, rate and more while they send, and the payload that has arrived
-    /// in order so far. All values are kept.
+    /// State of messages and their schemes at the sender (window, rate and more) while they send, and the payload that
+    /// has arrived in order so far. All values are kept.
     Flow,
-    /// What the traffics' schemes show at receiving hosts. All values are kept.
+    /// State of the traffics' schemes at receiving hosts. All values are kept.
     Receiver,
-    /// What the traffics' schemes show at switches. All values are kept.
+    /// State of the traffics' schemes at switches. All values are kept.
     Switch,
-    /// Bytes that ports have sent so far, and how long PFC paused them so far. All values are kept.
+    /// Bytes sent by ports so far, and the time that PFC has paused them so far. All values are kept.
     Port,
-    /// Payload of traffics that has arrived in order so far, over all their messages, and how many of these are open. All
-    /// values are kept.
+    /// Payload of traffics that has arrived in order so far, over all their messages, and the number of open messages.
+    /// All values are kept.
     Traffic,
 }
 
@@ -107,41 +108,42 @@ pub enum Place {
     /// All ports of a kind.
     Set(PortSet),
     /// By name. Ports: "tor0>h3" is the port of tor0 towards h3. Messages: "long:0" is the first of that traffic in the
-    /// order of their start. Receivers and switches: names of nodes. Traffics: their names.
+    /// order of start times. Receivers and switches: names of nodes. Traffics: their names.
     Names(Vec<String>),
 }
 
-/// Packets on links, as bytes.
+/// Capture of packets on links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
-    /// Which directions of links, by the port that sends.
+    /// The captured directions of links, given by the sending port.
     pub links: Ports,
-    /// Most bytes of the file. Packets from the first one that it has no room for are counted and left out.
+    /// Largest size of the file. After the first packet that does not fit, all further packets are counted but left
+    /// out.
     #[serde(default = "trace_file")]
-    pub file: Bytes,
-    /// Most bytes kept of a packet.
-    #[serde(default = "snap")]
-    pub snap: Bytes,
+    pub max_size: Bytes,
+    /// Bytes kept of each packet (the snapshot length of pcap).
+    #[serde(default = "snaplen")]
+    pub snaplen: Bytes,
 }
 
-/// Messages, queues and pauses over time.
+/// Timeline of messages, queues and pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Perfetto {
-    /// Whose queues; of these, ports that never had one are not shown.
+    /// The ports whose queues are shown; ports that never had a queue are left out.
     #[serde(default)]
     pub queues: Ports,
-    /// Most bytes of the file. What comes after the first event that it has no room for is counted and left out.
+    /// Largest size of the file. After the first event that does not fit, all further events are counted but left out.
     #[serde(default = "trace_file")]
-    pub file: Bytes,
+    pub max_size: Bytes,
 }
 
 fn trace_file() -> Bytes {
     Bytes(64_000_000)
 }
 
-fn snap() -> Bytes {
+fn snaplen() -> Bytes {
     Bytes(128)
 }
 
@@ -149,7 +151,7 @@ fn snap() -> Bytes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Ports {
-    /// All of the network, or of a kind.
+    /// All ports, or all of a kind.
     Set(PortKind),
     /// By name: "h12>tor3" is the port of h12 towards tor3.
     Names(Vec<String>),

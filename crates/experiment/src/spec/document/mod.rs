@@ -1,5 +1,5 @@
-//! The one definition of a spec: what TOML and JSON are read into, and what the JSON schema is made from. Keys that may
-//! be left out are `Option`s where their default depends on others; a checked spec has them all filled in.
+//! The definition of a spec, from which TOML and JSON are deserialised and the JSON schema is generated. Optional keys
+//! whose default depends on other keys are `Option`s; a checked spec has all of them filled in.
 
 mod measure;
 mod network;
@@ -23,18 +23,18 @@ pub const SPEC_VERSION: u32 = 1;
 pub struct Document {
     /// Version of the spec language: 1.
     pub spec_version: u32,
-    /// Names the experiment in results.
+    /// Name of the experiment in results.
     pub name: String,
-    /// Root seed of everything random. At most 2^63 - 1.
+    /// Root seed of all random numbers, at most 2^63 - 1.
     #[serde(default = "one")]
     pub seed: u64,
     /// The network.
     pub network: Network,
-    /// What is sent over it: one entry per kind of traffic, at least one.
+    /// The traffics that share the network, at least one.
     pub traffic: Vec<Traffic>,
-    /// What is measured, and for how long.
+    /// The measurements and their duration.
     pub measure: Measure,
-    /// What `compare` compares.
+    /// The schemes for `fanin compare`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
 }
@@ -47,7 +47,7 @@ fn yes() -> bool {
     true
 }
 
-/// What `compare` compares.
+/// The schemes for `fanin compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {

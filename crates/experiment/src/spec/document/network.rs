@@ -9,38 +9,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Who is wired to whom.
+    /// Hosts, switches and links.
     pub topology: Topology,
-    /// Bytes on the wire by kind of packet.
+    /// Packet sizes on the wire.
     #[serde(default)]
     pub packet: Packet,
-    /// How switches buffer.
+    /// Buffers of the switches.
     pub buffer: Buffer,
-    /// How queues mark, where a class does not say otherwise.
+    /// ECN marking, for classes without their own.
     #[serde(default)]
     pub marking: Marking,
-    /// How they mark instead on ports of certain rates.
+    /// ECN marking on ports of certain rates, instead of `marking`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marking_by_rate: Vec<MarkingOfRate>,
-    /// Data classes, 1 to 7. Control (ACK, NACK, CNP) is a class of its own and strictly first. Default: one class
-    /// "data".
+    /// Data classes, 1 to 7. Control packets (ACK, NACK, CNP) have a class of their own with strict priority. Default:
+    /// one class "data".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<Class>>,
-    /// A queue in the host between pacers and link. Default: none, the NIC pulls from its flows.
+    /// A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_queue: Option<HostQueue>,
-    /// When a switch gives the space of a packet back.
+    /// When a switch releases the buffer space of a packet.
     #[serde(default)]
     pub release: Release,
-    /// How long after a link went down its two ends know, drop what waits for it and find new routes.
+    /// Delay after a link failure until its two ends detect it, drop the packets queued for it and use new routes.
     #[serde(default)]
     pub failure_detection: Time,
-    /// Changes to single links.
+    /// Losses and outages of single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkChange>,
 }
 
-/// Who is wired to whom.
+/// Hosts, switches and links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
@@ -70,7 +70,7 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bottleneck_delay: Option<Time>,
     },
-    /// A chain of switches sw0, sw1, ... with equally many hosts each.
+    /// A chain of switches sw0, sw1, ... with the same number of hosts each.
     ParkingLot {
         /// Number of switches, at least 2.
         switches: u32,
@@ -106,7 +106,7 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_delay: Option<Time>,
     },
-    /// A k-ary fat tree: k^3/4 hosts, every tier carries what the hosts can send.
+    /// A k-ary fat tree with k^3/4 hosts and full bisection bandwidth.
     FatTree {
         /// Ports per switch, even.
         k: u32,
@@ -115,9 +115,9 @@ pub enum Topology {
         /// Propagation delay of each link.
         delay: Time,
     },
-    /// The network of HPCC section 5.1: 320 hosts at 100 Gb/s, fabric at 400 Gb/s, 1 us a link.
+    /// The network of HPCC section 5.1: 320 hosts at 100 Gb/s, fabric at 400 Gb/s, 1 us per link.
     HpccFatTree {},
-    /// Pods of ToRs tor0, ... and aggregation switches agg0, ..., joined by cores core0, ...
+    /// Pods of ToRs tor0, ... and aggregation switches agg0, ..., connected by cores core0, ...
     Clos {
         /// Number of pods.
         pods: u32,
@@ -130,7 +130,7 @@ pub enum Topology {
         /// Aggregation switches per pod. Default: `uplinks`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         aggs: Option<u32>,
-        /// Uplinks per aggregation switch. Default: as many as it has links to ToRs.
+        /// Uplinks per aggregation switch. Default: its number of links to ToRs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agg_uplinks: Option<u32>,
         /// Number of core switches. Default: `aggs` times `agg_uplinks`.
@@ -147,9 +147,9 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_delay: Option<Time>,
     },
-    /// The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us a link.
+    /// The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us per link.
     RccTree {},
-    /// Any graph.
+    /// Any graph of hosts and switches.
     Graph {
         /// Names of the hosts, at least 2.
         hosts: Vec<String>,
@@ -159,34 +159,35 @@ pub enum Topology {
         /// The links.
         links: Vec<GraphLink>,
     },
-    /// A network in a file of its own: a comma-separated table of links, a topology file of the ns-3 HPCC simulator, or
-    /// a tree of htsim (`.topo`). The resolved spec has it written out as a graph, so that results stand alone. From
-    /// ns-3's files come losses on links too; an entry of `network.links` for the same two nodes replaces them. From
-    /// htsim's come the links, with half of a switch's latency on each, and not the queues: those are `network.buffer`.
+    /// A network from a separate file: a comma-separated table of links, a topology file of the ns-3 HPCC simulator, or
+    /// a tree of htsim (`.topo`). The resolved spec contains it as a graph, so that results do not depend on the file.
+    /// The link losses of ns-3's files are included; an entry of `network.links` for the same two nodes replaces them.
+    /// From htsim's files come the links, with half of a switch's latency added to each, but not the queues: those are
+    /// `network.buffer`.
     #[serde(untagged)]
     File(TopologyFile),
 }
 
-/// A network in a file of its own.
+/// A network from a separate file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopologyFile {
-    /// The file; relative to the spec's folder. In a table of links the first line names the columns `a` and `b` (names
-    /// of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a link, the same both
-    /// ways. Hosts and switches have the names that they have there; host n of the ns-3 simulator is called "h" and n,
-    /// switch n "s" and n, and htsim's are h0, tor0, agg0, core0 and so on.
+    /// The file, relative to the spec's folder. In a table of links, the first line names the columns `a` and `b`
+    /// (names of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a bidirectional
+    /// link. Hosts and switches keep their names from the table. Host n of the ns-3 simulator is called "h" and n,
+    /// switch n "s" and n, and htsim's nodes are called h0, tor0, agg0, core0 and so on.
     pub file: String,
-    /// What kind of file it is. Default: what its first line looks like.
+    /// The format of the file. Default: detected from its first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TopologyFormat>,
-    /// Beside a table of links, a comma-separated file with the columns `name` and `kind` (host or switch), relative to
-    /// the spec's folder. Hosts are numbered in its order. Default: a node that is linked to one other node only is a
-    /// host, all others are switches, and hosts are numbered in the order in which links name them.
+    /// For a table of links: a comma-separated file with the columns `name` and `kind` (host or switch), relative to
+    /// the spec's folder. Hosts are numbered in its order. Default: a node with a single neighbour is a host, all
+    /// others are switches, and hosts are numbered in the order in which links name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
 }
 
-/// What kind of file a topology is in.
+/// The format of a topology file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TopologyFormat {
@@ -198,11 +199,11 @@ pub enum TopologyFormat {
     Links,
 }
 
-/// One link of any graph.
+/// One link of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
-    /// Names of its two ends.
+    /// Names of the two nodes.
     pub between: [String; 2],
     /// Rate of each direction.
     pub rate: Rate,
@@ -210,19 +211,19 @@ pub struct GraphLink {
     pub delay: Time,
 }
 
-/// Bytes on the wire by kind of packet. The defaults are RoCEv2 frames with their frame check sequence.
+/// Packet sizes on the wire. The defaults are RoCEv2 frames with their frame check sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Packet {
     /// Largest payload of a data packet.
     pub payload: Bytes,
-    /// All headers of a data packet.
+    /// All headers of a data packet together.
     pub header: Bytes,
     /// An ACK or NACK.
     pub ack: Bytes,
     /// A congestion notification packet.
     pub cnp: Bytes,
-    /// A pause or resume frame.
+    /// A PAUSE or RESUME frame.
     pub pause: Bytes,
 }
 
@@ -240,69 +241,71 @@ impl Default for Packet {
     }
 }
 
-/// How switches buffer.
+/// Buffers of the switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Buffer {
-    /// Every port has bytes of its own.
+    /// A fixed buffer per port.
     PerPort(PerPort),
-    /// All ports of a switch share a pool.
+    /// A buffer pool per switch, shared by its ports.
     Pool(Pool),
     /// No limit.
     Unlimited(Unlimited),
 }
 
-/// Every port has bytes of its own.
+/// A fixed buffer per port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PerPort {
-    /// Bytes per port of a switch. What they count depends on the class. Lossy: what waits at an egress port, all lossy
-    /// queues of the port together. A packet that would be more is dropped, as by a drop-tail queue of this size in
-    /// ns-3 or htsim. Lossless: what came in by an ingress port and still waits in the switch, at whatever egress port,
-    /// as in the input queues of htsim's lossless mode; several lossless classes have equal parts. An ingress that
-    /// holds its part less `headroom` pauses its sender (PFC); what is under way by then fits into the headroom, so
-    /// nothing is dropped, and only a `headroom` that was set too small can lose packets. The queue at an egress port
-    /// has no limit of its own then: it may hold what all ingress ports may. (The switch of the ns-3 HPCC simulator
-    /// counts by ingress port too, but out of one memory for all ports: that is `pool`.) Control packets, and packets
-    /// that find their egress idle, count nowhere.
+    /// Bytes per port of a switch. In a lossy class this limits the bytes queued at an egress port, all lossy classes
+    /// of the port together; a packet beyond the limit is dropped, as by a drop-tail queue of this size in ns-3 or
+    /// htsim. In a lossless class it limits the bytes that arrived at an ingress port and are still in the switch, at
+    /// any egress port, as in the input queues of htsim's lossless mode; several lossless classes divide it equally. An
+    /// ingress port that holds its share less `headroom` pauses the upstream port (PFC). Packets that arrive before the
+    /// PAUSE takes effect fit into the headroom, so nothing is dropped unless `headroom` was set too small. The queue
+    /// at an egress port then has no limit of its own: it may hold the bytes of all ingress ports. (The switch of the
+    /// ns-3 HPCC simulator also counts per ingress port, but from a memory shared by all ports: that is `pool`.)
+    /// Control packets, and packets that find their egress idle, are not counted.
     pub per_port: Bytes,
-    /// What classes are that do not say so themselves.
+    /// Whether classes are lossless or lossy, unless they set it themselves.
     pub policy: Policy,
-    /// Bytes of a port's share kept free for what is under way after a PAUSE.
+    /// Bytes of a port's buffer reserved for packets that arrive after a PAUSE was sent.
     #[serde(default)]
     pub headroom: Headroom,
-    /// RESUME when the ingress holds this much less than at its PAUSE. Default: two full packets.
+    /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
+    /// packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_gap: Option<Bytes>,
+    pub xon_offset: Option<Bytes>,
 }
 
-/// All ports of a switch share a pool.
+/// A buffer pool per switch, shared by its ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Bytes per switch.
     pub pool: Bytes,
-    /// What classes are that do not say so themselves.
+    /// Whether classes are lossless or lossy, unless they set it themselves.
     pub policy: Policy,
-    /// A lossy egress queue may grow to this many times the free pool.
+    /// Dynamic threshold of a lossy egress queue: it may grow to this many times the free pool.
     #[serde(default = "alpha")]
     pub alpha: f64,
-    /// A lossless ingress is paused above this many times the free pool.
+    /// Dynamic threshold of a lossless ingress: it is paused above this many times the free pool.
     #[serde(default = "pfc_alpha")]
     pub pfc_alpha: f64,
-    /// Bytes of the pool set aside per lossless ingress for what is under way after a PAUSE.
+    /// Bytes of the pool reserved per lossless ingress for packets that arrive after a PAUSE was sent.
     #[serde(default)]
     pub headroom: Headroom,
-    /// RESUME when the ingress holds this much less than at its PAUSE. Default: two full packets.
+    /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
+    /// packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_gap: Option<Bytes>,
+    pub xon_offset: Option<Bytes>,
 }
 
 fn alpha() -> f64 {
     1.0
 }
 fn pfc_alpha() -> f64 {
-    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, which this settles at.
+    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, the equilibrium of this threshold.
     0.125
 }
 
@@ -310,11 +313,11 @@ fn pfc_alpha() -> f64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unlimited {
-    /// Says that there is no limit.
+    /// The policy without a limit.
     pub policy: NoLimit,
 }
 
-/// The word for no limit.
+/// The value of `policy` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoLimit {
@@ -322,23 +325,23 @@ pub enum NoLimit {
     Unlimited,
 }
 
-/// What a full buffer does.
+/// Behaviour of a full buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// PFC pauses the sender in time.
+    /// PFC pauses the upstream port before the buffer is full.
     Lossless,
     /// Packets are dropped.
     Lossy,
 }
 
-/// Bytes kept free for what is under way after a PAUSE.
+/// Bytes reserved for packets that arrive after a PAUSE was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Headroom {
     /// Computed for each link from its rate and delay, so that nothing is lost.
     Computed(PerLink),
-    /// So much for every link.
+    /// The same for every link.
     Bytes(Bytes),
 }
 
@@ -348,7 +351,7 @@ impl Default for Headroom {
     }
 }
 
-/// The word for headroom computed for each link.
+/// The value for headroom computed for each link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PerLink {
@@ -356,76 +359,79 @@ pub enum PerLink {
     PerLink,
 }
 
-/// When a queue sets the congestion mark, by the data bytes that wait in it.
+/// When a queue sets the congestion mark, by the data bytes queued in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Marking {
     /// Never.
     #[default]
     Off,
-    /// Always above a threshold.
+    /// Whenever the queue is above a threshold.
     Step {
-        /// The threshold; a queue of exactly this size is not marked.
+        /// The threshold; a queue of exactly this size does not mark.
         above: Bytes,
-        /// When the queue is looked at.
+        /// When the queue is compared with the threshold.
         #[serde(default)]
         at: MarkAt,
     },
     /// With a probability that rises from 0 at `min` to `probability` at `max`, and is 1 above.
     Red {
-        /// Up to here nothing is marked.
+        /// At or below this, no packet is marked.
         min: Bytes,
-        /// Above this everything is marked.
+        /// Above this, every packet is marked.
         max: Bytes,
         /// Probability at `max`, 0 to 1.
         probability: f64,
-        /// When the queue is looked at.
+        /// When the queue is compared with the thresholds.
         #[serde(default)]
         at: MarkAt,
     },
-    /// RED on a moving average of the queue, in the form and with the defaults of ns-2, but never dropping. The queue is
-    /// looked at when a packet joins.
+    /// RED on a moving average of the queue, as in ns-2 and with its defaults, but without drops. Packets are marked as
+    /// they are enqueued.
     RedAverage {
-        /// An average below this marks nothing.
+        /// Below this average, no packet is marked.
         min: Bytes,
-        /// Where the probability has reached `probability`. Default: 3 times `min`.
+        /// The average at which the marking probability reaches `probability`. Default: 3 times `min`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<Bytes>,
         /// Probability at `max`, above 0 and at most 1.
         #[serde(default = "red_probability")]
         probability: f64,
-        /// Weight of a new value in the average, above 0 and at most 1; DCTCP's "weight 9" is 2^-9 = 0.001953125.
+        /// Weight of a new sample in the average, above 0 and at most 1; DCTCP's "weight 9" is 2^-9 = 0.001953125.
         #[serde(default = "red_weight")]
         weight: f64,
-        /// The probability goes on from `probability` at `max` to 1 at twice `max`; otherwise it is 1 from `max` on.
+        /// Whether the probability rises from `probability` at `max` to 1 at twice `max`; otherwise it is 1 from `max`
+        /// on.
         #[serde(default = "yes")]
         gentle: bool,
-        /// Marks are at least 1/p packets apart; otherwise evenly spread from the first packet on.
+        /// Whether marks are at least 1/p packets apart (ns-2's `wait`); otherwise their distance is uniform from the
+        /// first packet on.
         #[serde(default = "yes")]
         wait: bool,
-        /// A packet of mean size, by which sizes count. Default: a full packet.
+        /// Mean packet size, in which queue lengths are counted. Default: a full packet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_packet: Option<Bytes>,
-        /// The average decays over an idle time as if packets of this size had passed. Default: `mean_packet`.
+        /// Packet size for the decay over an idle time, as if packets of this size had been sent. Default:
+        /// `mean_packet`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_packet: Option<Bytes>,
     },
-    /// A proportional-integral controller, in the form and with the defaults of ns-2, but never dropping: every `every`,
-    /// p += a (queue - target) - b (queue before - target), and each packet is marked with probability p.
+    /// A proportional-integral (PI) controller, as in ns-2 and with its defaults, but without drops: once per `every`,
+    /// p += a (queue - target) - b (previous queue - target), and each packet is marked with probability p.
     Pi {
-        /// What the queue should be. Default: 50 times `mean_packet`.
+        /// Target length of the queue. Default: 50 times `mean_packet`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<Bytes>,
-        /// Gain on the distance now, per packet of mean size.
+        /// Gain on the present deviation from the target, per packet of mean size.
         #[serde(default = "pi_a")]
         a: f64,
-        /// Gain on the distance one sample before, per packet of mean size; below `a`.
+        /// Gain on the deviation one sample before, per packet of mean size; below `a`.
         #[serde(default = "pi_b")]
         b: f64,
         /// Time between two samples. Default: 1/170 s.
         #[serde(default = "pi_every")]
         every: Time,
-        /// A packet of mean size. Default: a full packet.
+        /// Mean packet size. Default: a full packet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_packet: Option<Bytes>,
     },
@@ -450,24 +456,24 @@ fn pi_every() -> Time {
     pi::Config::new(1).every
 }
 
-/// When a queue is looked at for marking.
+/// When a queue is compared with its marking threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAt {
-    /// When the packet joins; the queue does not count it yet.
+    /// When a packet is enqueued; the packet itself is not counted.
     Enqueue,
-    /// When the packet leaves; the queue does not count it any more.
+    /// When a packet is dequeued; the packet itself is not counted.
     #[default]
     Dequeue,
 }
 
-/// How queues mark on ports of one rate.
+/// ECN marking on ports of one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MarkingOfRate {
     /// The rate of the port's link.
     pub rate: Rate,
-    /// How queues mark there.
+    /// The marking there.
     pub marking: Marking,
 }
 
@@ -475,19 +481,19 @@ pub struct MarkingOfRate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Its name; traffics name it.
+    /// Its name, for `class` of a traffic.
     pub name: String,
-    /// Whether PFC protects it. Default: what the buffer's policy says.
+    /// Whether PFC protects it. Default: the policy of the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<bool>,
-    /// How its queues mark. Default: `network.marking`.
+    /// Its ECN marking. Default: `network.marking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
-    /// How they mark instead on ports of certain rates. Default: `network.marking_by_rate` where `marking` is the network's.
+    /// Its ECN marking on ports of certain rates. Default: `network.marking_by_rate` where `marking` is the network's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marking_by_rate: Vec<MarkingOfRate>,
-    /// The part of the buffer that is its own, like 0.5: of each port, or of the pool, headroom included. Default: it uses
-    /// what is left together with the other classes that have none.
+    /// Fraction of the buffer reserved for it, like 0.5: of each port, or of the pool, headroom included. Default: it
+    /// shares the unreserved part with the other classes that set none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
@@ -499,34 +505,34 @@ pub struct Class {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostQueue {
-    /// When it holds this much of a class it stops pulling from the flows of that class; nothing is dropped.
+    /// Bytes per class. A full queue stops pulling packets from the flows of that class; nothing is dropped.
     pub capacity: Bytes,
-    /// Packets are marked when it holds more than this of their class. Default: it does not mark.
+    /// Packets are marked while the queue holds more than this of their class. Default: no marking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_above: Option<Bytes>,
 }
 
-/// When a switch gives the space of a packet back.
+/// When a switch releases the buffer space of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// When it starts to leave.
+    /// When its transmission starts.
     #[default]
     Dequeue,
-    /// When its last bit has left.
+    /// When its last bit was sent.
     LastBit,
 }
 
-/// A change to all links between two nodes.
+/// Losses and outages of all links between two nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
     /// Names of the two nodes, such as "tor0" and "h3".
     pub between: [String; 2],
-    /// Probability that a packet is lost, per direction; 0 or more, below 1.
+    /// Probability that a packet is lost, per direction; at least 0 and below 1.
     #[serde(default)]
     pub error_rate: f64,
-    /// When they are down: from, to; in order, with time between them.
+    /// Outages as pairs of begin and end, in order and without overlap.
     #[serde(default)]
     pub down: Vec<[Time; 2]>,
 }

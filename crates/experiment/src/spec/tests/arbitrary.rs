@@ -135,7 +135,8 @@ proptest! {
         }
         let misfits = shape::misfits(&value, schema_value());
         let reads = serde_json::from_value::<Document>(value.clone()).map_err(|e| e.to_string());
-        // Ids and parameters of schemes are known to the registry and not to the types, and serde takes a list for a table.
+        // Ids and parameters of schemes are known to the registry and not to the types, and serde takes a list for a
+        // table.
         let of_types = misfits.iter().filter(|m| !m.path.contains("scheme") && !m.problem.starts_with("a list")).count();
         prop_assert!(of_types == 0 || reads.is_err(), "{}\n{:?}", value, misfits);
         prop_assert!(!misfits.is_empty() || reads.is_ok(), "{}\n{:?}", value, reads);

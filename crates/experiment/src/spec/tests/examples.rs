@@ -60,8 +60,8 @@ fn a_spec_becomes_what_it_says() {
 fn what_is_watched_has_a_traffic_and_a_number() {
     let text = EXAMPLE.replace(
         "series = [",
-        "trace = [\"web:17\", \"queries:3\", \"web:017\"]\nseries = [{ what = \"flow\", where = [\"updates:1\"], every = \
-         \"1 us\" }, { what = \"receiver\", where = [\"h3\"], every = \"1 us\" }, { what = \"switch\", where = \
+        "trace = [\"web:17\", \"queries:3\", \"web:017\"]\nseries = [{ what = \"flow\", where = [\"updates:1\"], every \
+         = \"1 us\" }, { what = \"receiver\", where = [\"h3\"], every = \"1 us\" }, { what = \"switch\", where = \
          [\"tor1\"], every = \"1 us\" }, ",
     );
     let spec = checked(&text).unwrap();
@@ -100,8 +100,8 @@ fn queues_that_remember_have_the_defaults_of_ns_2() {
     let red = red::Config::new(30_000, 1500);
     assert_eq!(read("{ kind = \"red-average\", min = \"30 KB\" }"), Marking::RedAverage(red));
     // DCTCP section 4: weight 9, thresholds of 50 and 150 packets; ns-2 can decay by small packets.
-    let all = "{ kind = \"red-average\", min = \"75 KB\", max = \"200 KB\", probability = 0.2, weight = 0.001953125, gentle = \
-               false, wait = false, mean_packet = \"1 KB\", idle_packet = \"100 B\" }";
+    let all = "{ kind = \"red-average\", min = \"75 KB\", max = \"200 KB\", probability = 0.2, weight = 0.001953125, \
+               gentle = false, wait = false, mean_packet = \"1 KB\", idle_packet = \"100 B\" }";
     let expected = red::Config {
         min: 75_000,
         max: 200_000,
@@ -164,7 +164,7 @@ fn a_resolved_spec_shows_every_default_and_reads_back() {
     assert_eq!((aggs, agg_uplinks, cores), (Some(2), Some(2), Some(4)));
     assert_eq!((fabric_link, fabric_delay), (Some(Rate::from_gbps(10)), Some(Time::from_us(5))));
     let Buffer::PerPort(buffer) = &document.network.buffer else { panic!() };
-    assert_eq!(buffer.resume_gap, Some(Bytes(3000)));
+    assert_eq!(buffer.xon_offset, Some(Bytes(3000)));
     assert_eq!(document.network.classes.as_ref().unwrap()[0].lossless, Some(true));
     assert_eq!(document.traffic[2].class.as_deref(), Some("data"));
     assert_eq!(document.traffic[1].size, Some(Size::Endless));
@@ -186,7 +186,8 @@ fn every_topology_and_pattern_is_reachable() {
     let topologies = [
         ("{ kind = \"star\", hosts = 8, link = \"10 Gbps\", delay = \"1 us\" }", 8),
         (
-            "{ kind = \"dumbbell\", left = 4, right = 4, link = \"10 Gbps\", delay = \"1 us\", bottleneck = \"1 Gbps\" }",
+            "{ kind = \"dumbbell\", left = 4, right = 4, link = \"10 Gbps\", delay = \"1 us\", bottleneck = \"1 Gbps\" \
+             }",
             8,
         ),
         ("{ kind = \"parking-lot\", switches = 3, hosts = 2, link = \"10 Gbps\", delay = \"1 us\" }", 6),
@@ -195,8 +196,8 @@ fn every_topology_and_pattern_is_reachable() {
         ("{ kind = \"hpcc-fat-tree\" }", 320),
         ("{ kind = \"rcc-tree\" }", 1000),
         (
-            "{ kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\"], links = [{ between = [\"a\", \"s\"], \
-             rate = \"1 Gbps\", delay = \"1 us\" }, { between = [\"s\", \"b\"], rate = \"1 Gbps\", delay = \"1 us\" }] }",
+            "{ kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\"], links = [{ between = [\"a\", \"s\"], rate \
+             = \"1 Gbps\", delay = \"1 us\" }, { between = [\"s\", \"b\"], rate = \"1 Gbps\", delay = \"1 us\" }] }",
             2,
         ),
     ];
@@ -208,7 +209,8 @@ fn every_topology_and_pattern_is_reachable() {
         "pattern = { kind = \"all-to-all\" }",
         "pattern = { kind = \"long\", count = 1 }",
         "pattern = { kind = \"query\", rounds = 3 }",
-        "transport = \"tcp\"\npattern = { kind = \"query\", rounds = 2, degree = 1, jitter = \"1 us\", pause = \"2 us\" }",
+        "transport = \"tcp\"\npattern = { kind = \"query\", rounds = 2, degree = 1, jitter = \"1 us\", think_time = \
+         \"2 us\" }",
     ];
     let sizes = [
         "{ fixed = \"1 MB\" }",
@@ -220,9 +222,9 @@ fn every_topology_and_pattern_is_reachable() {
     for (topology, hosts) in topologies {
         for (i, pattern) in patterns.iter().enumerate() {
             let text = format!(
-                "spec_version = 1\nname = \"x\"\nnetwork = {{ topology = {topology}, buffer = {{ policy = \"unlimited\" \
-                 }} }}\nmeasure = {{ window = \"10 us\" }}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\n{pattern}\nsize \
-                 = {}\n",
+                "spec_version = 1\nname = \"x\"\nnetwork = {{ topology = {topology}, buffer = {{ policy = \
+                 \"unlimited\" }} }}\nmeasure = {{ window = \"10 us\" }}\n[[traffic]]\nname = \"t\"\nscheme = \
+                 \"none\"\n{pattern}\nsize = {}\n",
                 sizes[i % sizes.len()]
             );
             let spec = checked(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -269,7 +271,7 @@ fn schemes_seeds_and_single_keys_can_be_replaced() {
     assert_eq!(set("measure.window", "10 ms").measure.window, Time::from_ms(10));
     assert_eq!(set("measure.window", "\"10 ms\"").measure.window, Time::from_ms(10));
     assert_eq!(set("traffic.web.scheme", "none").traffic[2].scheme.id(), "none");
-    assert!(set("traffic.web.rdma.connection", "true").traffic[2].rdma.connection);
+    assert!(set("traffic.web.rdma.persistent", "true").traffic[2].rdma.persistent);
     let red = set("network.marking", "{ kind = \"red\", min = \"1 KB\", max = \"2 KB\", probability = 0.5 }");
     assert!(matches!(red.network.marking, document::Marking::Red { .. }));
 }

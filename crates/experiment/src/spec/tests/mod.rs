@@ -33,7 +33,7 @@ class = "data"
 pattern = { kind = "incast", degree = 5, jitter = "20 us", receivers = ["h0", "h9"] }
 size = { uniform_of = ["2 KB", "4 KB", "8 KB"] }
 load = { share = 0.16, of = "tor-uplinks" }
-rdma = { timeout = "off", nack_interval = "100 us", ack_chunk = "4 KB", connection = true }
+rdma = { timeout = "off", nack_interval = "100 us", ack_chunk = "4 KB", persistent = true }
 [[traffic]]
 name = "updates"
 scheme = "none"
@@ -50,7 +50,7 @@ load = { share = 0.1, of = "host-links" }
 name = "asks"
 scheme = "fixed-window"
 transport = "tcp"
-pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, total = "1 MB", think = ["1 us", "2 us"] }
+pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, total = "1 MB", service_time = ["1 us", "2 us"] }
 tcp = { min_rto = "20 ms", receive_buffer = "2 MB", persistent = true, ack_class = "control", overhead = "300 us" }
 [measure]
 warm_up = "5 ms"

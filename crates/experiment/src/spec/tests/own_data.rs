@@ -47,8 +47,8 @@ impl Drop for Folder {
 fn spec(topology: &str, more: &str) -> String {
     format!(
         "spec_version = 1\nname = \"x\"\n[network]\ntopology = {topology}\nbuffer = {{ per_port = \"500 KB\", policy = \
-         \"lossless\" }}\n{more}[[traffic]]\nname = \"t\"\nscheme = \"dcqcn\"\npattern = {{ kind = \"permutation\" }}\nsize = \
-         {{ fixed = \"1 KB\" }}\n[measure]\nwindow = \"1 ms\"\n"
+         \"lossless\" }}\n{more}[[traffic]]\nname = \"t\"\nscheme = \"dcqcn\"\npattern = {{ kind = \"permutation\" \
+         }}\nsize = {{ fixed = \"1 KB\" }}\n[measure]\nwindow = \"1 ms\"\n"
     )
 }
 
@@ -92,10 +92,11 @@ fn a_table_of_links_is_the_network_that_it_says() {
     assert_eq!(ends[3], (3, 4, Rate::from_gbps(100), Time::from_us(2)));
     assert!(checked.warnings().is_empty());
     // The resolved spec stands alone, and is that of the graph written by hand.
-    let hand = "{ kind = \"graph\", hosts = [\"web-1\", \"web-2\", \"db\"], switches = [\"leaf0\", \"leaf1\"], links = [{ between \
-                = [\"web-1\", \"leaf0\"], rate = \"100 Gbps\", delay = \"1 us\" }, { between = [\"web-2\", \"leaf0\"], rate = \
-                \"100 Gbps\", delay = \"1 us\" }, { between = [\"db\", \"leaf1\"], rate = \"25 Gbps\", delay = \"500 ns\" }, { \
-                between = [\"leaf0\", \"leaf1\"], rate = \"100 Gbps\", delay = \"2 us\" }] }";
+    let hand = "{ kind = \"graph\", hosts = [\"web-1\", \"web-2\", \"db\"], switches = [\"leaf0\", \"leaf1\"], links = \
+                [{ between = [\"web-1\", \"leaf0\"], rate = \"100 Gbps\", delay = \"1 us\" }, { between = [\"web-2\", \
+                \"leaf0\"], rate = \"100 Gbps\", delay = \"1 us\" }, { between = [\"db\", \"leaf1\"], rate = \"25 \
+                Gbps\", delay = \"500 ns\" }, { between = [\"leaf0\", \"leaf1\"], rate = \"100 Gbps\", delay = \"2 \
+                us\" }] }";
     let text = checked.to_toml();
     drop(folder);
     assert_eq!(super::checked(&text).unwrap(), checked);
@@ -155,7 +156,7 @@ fn a_tree_of_htsim_is_wired_as_there() {
     let [queues] = &folder.warnings(&text)[..] else { panic!("not one warning") };
     assert_eq!(
         queues,
-        "tree.topo: Queue_Down and Queue_Up are not used: network.buffer of the spec says what a port holds"
+        "tree.topo: Queue_Down and Queue_Up are not used; network.buffer of the spec sets the size of queues"
     );
 }
 
@@ -182,19 +183,17 @@ fn what_is_wrong_with_a_network_in_a_file_is_said_with_its_line() {
         ("{ file = \"none.csv\" }", "x.toml:4: network.topology.file: none.csv cannot be read: there is no such file"),
         (
             "{ file = \"x.bin\" }",
-            "x.toml:4: network.topology.file: x.bin is no topology that is known; give a topology file",
+            "x.toml:4: network.topology.file: x.bin is not in a known topology format; give a topology file",
         ),
         ("{ file = \"tree.topo\", format = \"ns3\" }", "tree.topo:1: the number of nodes is \"#\""),
         (
             "{ file = \"tree.topo\", nodes = \"nodes.csv\" }",
-            "x.toml:4: network.topology.nodes: only a table of links has a table of nodes beside it; leave it out: tree.topo",
+            "x.toml:4: network.topology.nodes: only a table of links can have a table of nodes; leave it out: \
+             tree.topo",
         ),
         ("{ file = \"loses.txt\" }", "loses.txt: the link between 1 and 3 loses every packet; leave it out"),
         ("{ file = \"far.txt\" }", "far.txt: link 3: delay is 2 s; use at most 1 s"),
-        (
-            "{ kind = \"file\", file = \"tree.topo\" }",
-            "x.toml:4: network.topology.kind: there is no such key; known: file",
-        ),
+        ("{ kind = \"file\", file = \"tree.topo\" }", "x.toml:4: network.topology.kind: unknown key; known: file"),
         ("{ fiel = \"tree.topo\" }", "x.toml:4: network.topology.kind: this key is missing; write one of \"star\""),
         ("{ hosts = 3 }", "x.toml:4: network.topology.kind: this key is missing; write one of \"star\""),
         (
@@ -248,7 +247,7 @@ fn messages_that_cannot_be_measured_are_said_before_the_run() {
     assert!(folder.check(&alone).unwrap().foreseen()[0].starts_with("no message is posted in the measured window"));
     let late = warned(list, "warm_up = \"301 us\"\nwindow = \"1 ms\"");
     assert!(
-        late.starts_with("traffic[0]: no message is measured: they start from 100 us to 300 us, and what starts"),
+        late.starts_with("traffic[0]: no message is measured: they start from 100 us to 300 us, before the end"),
         "{late}"
     );
     assert_eq!(warned(list, "warm_up = \"300 us\"\nwindow = \"1 ms\""), "");
@@ -260,7 +259,7 @@ fn messages_that_cannot_be_measured_are_said_before_the_run() {
     let size = "size = { fixed = \"1 KB\" }";
     let once = warned(&format!("{{ kind = \"incast\", degree = 2, jitter = \"9 us\" }}\n{size}"), measure);
     assert!(
-        once.starts_with("traffic[0]: no message is measured: they start from ") && once.contains(" to 9 us, and"),
+        once.starts_with("traffic[0]: no message is measured: they start from ") && once.contains(" to 9 us, before"),
         "{once}"
     );
     assert!(

@@ -1,8 +1,8 @@
-//! Configurations as that simulator's `run.py` writes them for a rate of its hosts' links.
+//! Configurations as that simulator's `run.py` writes them for a rate of the hosts' links.
 
 use crate::hpcc::Config;
 
-/// Largest threshold that a file can have: bytes have 32 bits there.
+/// Largest threshold in a file: bytes have 32 bits in that simulator.
 const MOST_KB: u32 = 4_294_967;
 
 /// A control law with the settings of `run.py`.
@@ -39,14 +39,14 @@ impl Law {
         ("dctcp", "dctcp", Self::Dctcp),
     ];
 
-    /// The law of a name, its own or that in `run.py`.
+    /// The law of a name, either ours or that in `run.py`.
     pub fn of(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(here, there, _)| *here == name || *there == name).map(|(.., law)| *law)
     }
 
     /// The configuration for hosts with links of `rate` (bits per second). `rates` are those of all links: each gets
-    /// thresholds, and so does four times `rate`, as there. What is no whole number of the script's steps is rounded down,
-    /// as there.
+    /// thresholds, and so does four times `rate`, as in the script. Values between the script's steps are rounded down,
+    /// as in the script.
     pub fn config(self, rate: u64, rates: &[u64]) -> Config {
         const M: u64 = 1_000_000;
         let gbps = rate / 1_000_000_000;
@@ -85,16 +85,16 @@ impl Law {
             var_win: windowed,
             fast_react: self == Self::Hpcc,
             mi_thresh: 0,
-            // Where the script has 0, telemetry would have no unit.
+            // The script has 0, with which telemetry would have no unit.
             int_multi: if self == Self::Hpcc { (gbps / 25).clamp(1, 65_536) as u32 } else { 1 },
             multi_rate: false,
             ack_high_prio: !windowed || self == Self::TimelyWin,
             kmin: if dctcp { kb(30, 10) } else { kb(100, 25) },
             kmax: if dctcp { kb(30, 10) } else { kb(400, 25) },
             pmax: rates.iter().map(|rate| (*rate, if dctcp { 1.0 } else { 0.2 })).collect(),
-            // At least 1, where the script has 0.
+            // At least 1; the script has 0.
             buffer_mib: (16 * gbps / 50).clamp(1, 4095) as u32,
-            // It opens these without asking whether they have names.
+            // That simulator opens these even if they have no name.
             trace_output_file: "trace.tr".into(),
             qlen_file: "qlen.txt".into(),
             enable_trace: false,

@@ -4,7 +4,7 @@ use crate::hpcc::{Flow, SizeCdf};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Most flows of a file: what a person may wait for.
+/// Most flows of a file, so that it is generated in acceptable time.
 const MAX_FLOWS: f64 = 1e8;
 
 /// Queue and port of background traffic there.
@@ -12,17 +12,18 @@ const PG: u8 = 3;
 const BACKGROUND: u16 = 100;
 const INCAST: u16 = 200;
 
-/// Background traffic as that simulator's `traffic_gen.py` makes it: flows leave each host with exponential gaps, to any
-/// other host alike, with sizes of a distribution. The mean gap is such that payload alone (no headers) takes the share
-/// `load` of a host's link.
+/// Background traffic as in that simulator's `traffic_gen.py`: flows leave each host with exponential gaps, to a
+/// uniformly random other host, with sizes of a distribution. The mean gap is chosen such that the payload (without
+/// headers) is the share `load` of a host's link.
 ///
-/// What differs, on purpose. The script writes an estimate of the count and overwrites it in place, so that digits of a
-/// longer estimate stay; here the count is right. It drops a host's flow once it sees that the host's *next* one comes
-/// too late, so every host lacks its last; here all flows that start in time are there. It cannot be seeded; here each
-/// host draws from a stream of its own, by seed and host. It cuts each gap to whole nanoseconds; here the sum is cut.
+/// The differences are intended. The script writes an estimate of the count and overwrites it in place, so that digits
+/// of a longer estimate remain; here the count is right. It drops a host's flow once it sees that the host's *next* one
+/// comes too late, so every host lacks its last flow; here all flows that start in time are included. It cannot be
+/// seeded; here each host draws from its own stream, by seed and host. It truncates each gap to whole nanoseconds; here
+/// the sum is truncated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson<'a> {
-    /// Hosts 0 to this, which is none of them.
+    /// Hosts 0 to this (exclusive).
     pub hosts: u32,
     /// Share of a host's link.
     pub load: f64,
@@ -30,11 +31,11 @@ pub struct Poisson<'a> {
     pub rate: u64,
     /// Sizes.
     pub sizes: &'a SizeCdf,
-    /// Begin of the traffic, ns; by convention there 2 s.
+    /// Start of the traffic, ns; by convention 2 s in that simulator.
     pub start: u64,
     /// Length of the traffic, ns.
     pub duration: u64,
-    /// What the draws depend on.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
@@ -42,14 +43,14 @@ impl Poisson<'_> {
     /// The flows, ascending in start, then in source.
     ///
     /// # Errors
-    /// Says what cannot be.
+    /// If the parameters are impossible.
     pub fn flows(&self) -> Result<Vec<Flow>, String> {
         let Self { hosts, load, rate, sizes, start, duration, seed } = *self;
         two(hosts)?;
         if !(load > 0.0 && load <= 1000.0) || rate == 0 {
             return Err(format!("a load of {load} at {rate} b/s; both are above 0, and a load of 1 is a full link"));
         }
-        // Nanoseconds between flows of a host: mean bits over the rate that they should take.
+        // Nanoseconds between flows of a host: mean bits over their share of the rate.
         let gap = sizes.mean() * 8e9 / (rate as f64 * load);
         if gap <= 0.0 {
             return Err("sizes with a mean of 0 bytes".into());
@@ -59,7 +60,7 @@ impl Poisson<'_> {
             return Err(format!("about {expected:.0} flows; shorten the traffic to at most {MAX_FLOWS:.0}"));
         }
         if start.checked_add(duration).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(format!("traffic until {start} + {duration} ns, which no clock holds"));
+            return Err(format!("traffic until {start} + {duration} ns, beyond the range of the clock"));
         }
         let mut arrivals = Vec::with_capacity(expected as usize);
         for src in 0..hosts {
@@ -79,11 +80,11 @@ impl Poisson<'_> {
     }
 }
 
-/// Every host sends one flow and receives one, all at `start` (ns): hosts in one random circle, each sending to the next.
-/// Flows are listed in random order.
+/// Every host sends one flow and receives one, all at `start` (ns): hosts are in a random cycle, each sending to the
+/// next. Flows are listed in random order.
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn permutation(hosts: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
     two(hosts)?;
     check_bytes(bytes)?;
@@ -95,7 +96,7 @@ pub fn permutation(hosts: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<
 /// `senders` random hosts send to `receiver`, one flow each, all at `start` (ns).
 ///
 /// # Errors
-/// Says what cannot be.
+/// If the parameters are impossible.
 pub fn incast(hosts: u32, receiver: u32, senders: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
     two(hosts)?;
     check_bytes(bytes)?;
@@ -108,7 +109,7 @@ pub fn incast(hosts: u32, receiver: u32, senders: u32, bytes: u32, start: u64, s
 }
 
 fn background(src: u32, dst: u32, bytes: u32, at: u64) -> Flow {
-    // The nearest number to the nine decimals that the file will have.
+    // The nearest number to the nine decimals in the file.
     Flow { src, dst, pg: PG, dport: BACKGROUND, bytes, start: at as f64 / 1e9 }
 }
 
@@ -123,12 +124,12 @@ fn check_bytes(bytes: u32) -> Result<(), String> {
     if bytes == 0 { Err("flows of 0 bytes; they have at least 1".into()) } else { Ok(()) }
 }
 
-/// A stream of draws, of one entity of a seed.
+/// A random stream of one entity and seed.
 struct Draws(Xoshiro256PlusPlus);
 
 impl Draws {
     fn new(seed: u64, entity: u64) -> Self {
-        // SplitMix64's finaliser, so that neighbours share nothing.
+        // SplitMix64's finaliser, so that streams of neighbouring entities are independent.
         let mut z = seed ^ entity.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

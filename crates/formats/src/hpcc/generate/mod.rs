@@ -1,5 +1,5 @@
-//! Topologies and flows as that simulator's scripts make them, without their faults, and the same for the same seed on
-//! every machine.
+//! Topologies and flows as that simulator's scripts generate them, without their errors, and reproducible from a seed
+//! on every machine.
 
 mod config;
 mod flows;

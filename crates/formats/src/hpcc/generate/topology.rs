@@ -1,10 +1,10 @@
-//! Fat trees and stars. Hosts come first, then switches from the bottom up; interfaces are numbered by the order of
+//! Fat trees and stars. Hosts come first, then switches from the bottom up; interfaces are numbered in the order of
 //! links, and paths depend on ids, so the order is part of the topology.
 
 use crate::hpcc::{Link, Topology};
 
-/// A fat tree of three stages: pods of ToR and aggregation switches, all of which are joined in a pod, and core switches.
-/// The first aggregation switch of each pod has links to the first few cores, the second to the next, and so on.
+/// A three-tier fat tree: pods of ToR and aggregation switches, fully connected within a pod, and core switches. The
+/// first aggregation switch of each pod has links to the first few cores, the second to the next ones, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Pods.
@@ -41,9 +41,9 @@ impl FatTree {
         by_pod: false,
     };
 
-    /// The fat tree of switches with `k` ports, k even: k^3 / 4 hosts, all links alike.
+    /// The fat tree of switches with `k` ports, k even: k^3 / 4 hosts, all links equal.
     pub const fn k_ary(k: u32, rate: u64, delay: u64) -> Self {
-        // No switch of an odd number of ports is half up, half down: 0 is refused below.
+        // A switch with an odd number of ports cannot be divided: 0 is refused below.
         let half = if k.is_multiple_of(2) { k / 2 } else { 0 };
         Self {
             pods: k,
@@ -61,7 +61,7 @@ impl FatTree {
     /// The topology.
     ///
     /// # Errors
-    /// Says why there is none.
+    /// If it is impossible.
     pub fn topology(&self) -> Result<Topology, String> {
         let Self { pods, tors, aggs, cores, hosts, host_rate, fabric_rate, delay, by_pod } = *self;
         let sizes = [pods, tors, aggs, cores, hosts];
@@ -98,7 +98,7 @@ impl FatTree {
 /// Hosts around one switch, whose id follows theirs.
 ///
 /// # Errors
-/// Says why there is no such star.
+/// If it is impossible.
 pub fn star(hosts: u32, rate: u64, delay: u64) -> Result<Topology, String> {
     if !(1..=256).contains(&hosts) {
         return Err(format!("a star of {hosts} hosts; a switch has 1 to 256 ports"));
@@ -112,7 +112,7 @@ pub fn star(hosts: u32, rate: u64, delay: u64) -> Result<Topology, String> {
 fn nodes(hosts: u32, nodes: u32) -> Result<Topology, String> {
     let topology = Topology { is_switch: Vec::new(), links: Vec::new() };
     if nodes as usize > crate::hpcc::topology::MAX_NODES {
-        return Err(format!("{nodes} nodes; addresses are for {}", crate::hpcc::topology::MAX_NODES));
+        return Err(format!("{nodes} nodes; addresses exist for {}", crate::hpcc::topology::MAX_NODES));
     }
     Ok(Topology { is_switch: (0..nodes).map(|id| id >= hosts).collect(), ..topology })
 }
