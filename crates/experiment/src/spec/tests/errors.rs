@@ -431,7 +431,12 @@ fn impossible_traffic() {
 fn impossible_queries() {
     let asks = |key: &str| format!("traffic[3].{key}");
     let pattern = |key: &str| asks(&format!("pattern.{key}"));
-    refused("rounds = 10, ", "rounds = 0, ", &pattern("rounds"), &["no client sends a request", "at least 1 is needed"]);
+    refused(
+        "rounds = 10, ",
+        "rounds = 0, ",
+        &pattern("rounds"),
+        &["no client sends a request", "at least 1 is needed"],
+    );
     refused_at("rounds = 10, ", "", "kind = \"query\"", &pattern("rounds"), &["missing", "a whole number"]);
     refused("rounds = 10,", "rounds = 10, degree = 3,", &pattern("degree"), &["has 2 possible ones", "1 to 2"]);
     refused("\"h7\", \"h2\"", "\"h1\"", &pattern("servers"), &["host 1 has no server other than itself"]);
