@@ -1,8 +1,8 @@
-//! Broken files for every reader, and broken specs for the whole way from text to result ([`specs`]). A reader may
-//! refuse them; it may not panic, hang, or take memory on their word.
+//! Broken files for every reader, and broken specs from parsing to results ([`specs`]). A reader may refuse them; it
+//! may not panic, hang, or allocate memory based on unverified counts.
 //!
-//! A reader joins with one entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`), `make fuzz`
-//! runs on until something is found.
+//! Each reader is an entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`); `make fuzz`
+//! continues until something is found.
 
 pub mod memory;
 mod mutate;
@@ -16,21 +16,21 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// Bytes that a reader may take for a file of no bytes: tables of all nodes that can have an address.
+/// Memory that a reader may use for an empty file: tables of all nodes with an address.
 const MEMORY_AT_LEAST: usize = 4 << 20;
 
-/// Bytes that it may take for each byte of the file.
+/// Additional memory per byte of the file.
 const MEMORY_PER_BYTE: usize = 128;
 
 thread_local! {
-    /// What the last panic of this thread said.
+    /// Message of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs one input; what was wrong, if anything.
+/// Runs one input.
 ///
 /// # Errors
-/// The panic's message and place, or the memory that was taken.
+/// The panic's message and place, or the excessive memory.
 pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
     let ((), peak) = guarded(|| (target.run)(input))?;
     let most = MEMORY_AT_LEAST + MEMORY_PER_BYTE * input.len();
@@ -40,7 +40,7 @@ pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Does something that may panic; what it returns, and the most memory that it had at once, in bytes.
+/// Runs `what`, which may panic; returns its result and its peak memory in bytes.
 ///
 /// # Errors
 /// The panic's message and place.

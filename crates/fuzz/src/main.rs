@@ -5,16 +5,16 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Where inputs that found something are kept.
+/// Folder for inputs that found a bug.
 const FOLDER: &str = "target/fuzz";
 
 /// An input takes microseconds; this is a reader that hangs.
 const HANG: Duration = Duration::from_secs(20);
 
-/// Inputs of a target before the next one's turn.
+/// Inputs of a target before the next target's turn.
 const TURN: u32 = 200;
 
-/// What runs now, and since when.
+/// The current input and its start time.
 type Running = Arc<Mutex<(Instant, Option<(&'static Target, Vec<u8>)>)>>;
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Breaks so many specs, from a seed on; says what was found and goes on.
+/// Runs this number of broken specs, starting with a seed; reports each bug and continues.
 fn break_specs(seed: u64, count: u64) -> ExitCode {
     let folder = match specs::Folder::new() {
         Ok(folder) => folder,
@@ -56,7 +56,7 @@ fn break_specs(seed: u64, count: u64) -> ExitCode {
     let mut longest = Duration::ZERO;
     for number in seed..seed.saturating_add(count) {
         let case = specs::Case::new(number);
-        // Kept beforehand: a stack that overflows leaves nobody to tell.
+        // Saved beforehand: a stack overflow could not report it.
         let kept = keep_spec(&case, "now");
         let one = Instant::now();
         match specs::run(&case, &folder) {
@@ -93,7 +93,7 @@ fn keep_spec(case: &specs::Case, name: &str) -> std::io::Result<String> {
     Ok(folder)
 }
 
-/// Runs one input that was kept.
+/// Runs one saved input.
 fn again(name: &str, file: &str) -> ExitCode {
     let Some(target) = TARGETS.iter().find(|target| target.name == name) else {
         eprintln!("there is no target {name}");
@@ -173,7 +173,7 @@ fn watch(running: &Running) {
     }
 }
 
-/// Writes an input to a file and says how to run it again.
+/// Writes an input to a file and prints how to run it again.
 fn keep(target: &Target, input: &[u8], what: &str) -> ExitCode {
     let file = format!("{FOLDER}/{}-{}", target.name, name(input));
     eprintln!("{}: {what}", target.name);

@@ -1,4 +1,4 @@
-//! Counts what a thread takes from the heap.
+//! Counts the heap memory of a thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -20,7 +20,7 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 fn count(bytes: isize) {
-    // A thread that ends has no counter any more; nothing is measured then.
+    // An ending thread has no counter any more; nothing is measured then.
     let _ = COUNT.try_with(|cell| {
         let mut count = cell.get();
         count.now += bytes;
@@ -63,7 +63,7 @@ pub fn measuring() -> bool {
     COUNT.with(|cell| cell.get().measuring)
 }
 
-/// Runs something; what it returns, and the most bytes that it had at once.
+/// Runs `what`; returns its result and its peak memory in bytes.
 pub fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
     COUNT.with(|cell| cell.set(Count { measuring: true, now: 0, most: 0 }));
     let value = run();

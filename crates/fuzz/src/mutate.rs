@@ -1,4 +1,4 @@
-//! Breaks files: bytes, words and numbers of good ones, and plain noise.
+//! Mutates files: bytes, words and numbers of valid ones, and random noise.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Most bytes of an input.
 const MAX_BYTES: usize = 1 << 16;
 
-/// Words that readers may stumble over.
+/// Words that readers may mishandle.
 const WORDS: &[&[u8]] = &[
     b"",
     b"0",
@@ -54,7 +54,7 @@ const WORDS: &[&[u8]] = &[
     b"9e18s",
 ];
 
-/// Numbers that readers of bytes may stumble over.
+/// Numbers that binary readers may mishandle.
 const NUMBERS: &[u64] = &[0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, u64::MAX];
 
 /// Makes inputs; the same ones for the same seed.
@@ -78,7 +78,7 @@ impl Mutator {
         self.below(n) == 0
     }
 
-    /// One input with a few things broken; words and endings come from `seeds`.
+    /// One input with a few mutations; words and endings come from `seeds`.
     pub fn input_of(&mut self, good: &[u8], seeds: &[Vec<u8>]) -> Vec<u8> {
         let mut input = good.to_vec();
         for _ in 0..1 + self.below(4) {
@@ -88,7 +88,7 @@ impl Mutator {
         input
     }
 
-    /// An input: mostly one of `seeds` with a few things broken.
+    /// An input: mostly one of `seeds` with a few mutations.
     pub fn input(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
         let mut input = match self.below(20) {
             0 => self.noise(),

@@ -5,18 +5,18 @@ use fanin_formats::hpcc::{
     Config, SizeCdf, Topology, check, flows_to_text, read_fct, read_flows, read_pfc, read_qlen, read_trace_nodes,
 };
 
-/// A reader, and good files to begin with.
+/// A reader, and valid files to mutate.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// How it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Reads one input; panics if something is wrong.
     pub run: fn(&[u8]),
-    /// Good files.
+    /// Valid files.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All readers. Another one joins with a line here.
+/// All readers.
 pub const TARGETS: &[Target] = &[
     Target { name: "hpcc-config", run: hpcc_config, seeds: || texts(&[CONFIG]) },
     Target { name: "hpcc-topology", run: hpcc_topology, seeds: || texts(&[TOPOLOGY]) },
@@ -81,7 +81,7 @@ leaf0,web-1,100 Gbps,1 us,c3
 leaf0,leaf1,400 Gbps,1 us,c4
 ";
 
-/// A table of links, and behind the null byte one of nodes.
+/// A table of links, and after the null byte one of nodes.
 const WITH_NODES: &str = "\
 b,a,delay,rate
 s0,h0,1 us,100 Gbps

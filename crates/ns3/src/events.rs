@@ -3,30 +3,30 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nanoseconds ahead that have a list of their own.
+/// Nanoseconds of the near future with a list each.
 const SPAN: u64 = 1 << 14;
 const NIL: u32 = u32::MAX;
 
-/// Something to happen.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// The flow file is read on.
+    /// Continue reading the flow file.
     Flows,
     /// An application is made ready.
     Made(u32),
     /// An application opens its flow.
     Opens(u32),
-    /// A device's packet has left.
+    /// A device has sent its packet.
     Sent(u32),
     /// A packet reaches a device.
     Arrives(u32, u32),
-    /// A host's device looks again whether a flow may send; the number says whether the look was cancelled.
+    /// A host's device checks again whether a flow may send; the number identifies cancelled checks.
     Look(u32, u32),
-    /// A flow's control has a timer due; the number says whether it still counts.
+    /// A timer of a flow's control law; the number identifies cancelled timers.
     Timer(u32, u32),
     /// A link goes down.
     LinkDown,
-    /// All queues are looked at.
+    /// All queues are sampled.
     Sample,
 }
 
@@ -75,28 +75,28 @@ impl Queue {
         self.now
     }
 
-    /// When the event that runs now was asked for, and how many have run.
+    /// Insertion time of the current event, and number of events processed.
     pub fn popped(&self) -> u64 {
         self.popped
     }
 
-    /// Whether nothing waits.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Events that wait.
+    /// Number of pending events.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Asks for an event at `at`, which is not before now.
+    /// Inserts an event at `at`, which is not before now.
     #[inline]
     pub fn push(&mut self, at: u64, event: Event) {
         self.push_as_of(at, self.now, event);
     }
 
-    /// The same for an event that counts as asked for at `inserted`.
+    /// The same for an event that counts as inserted at `inserted`.
     #[inline]
     pub fn push_as_of(&mut self, at: u64, inserted: u64, event: Event) {
         debug_assert!(at >= self.now && inserted <= self.now);
@@ -130,7 +130,7 @@ impl Queue {
             self.nodes[last as usize].next = ix;
             self.last[slot] = ix;
         } else {
-            // Only timers come here: they count as asked for earlier than they were.
+            // Only for timers: they count as inserted earlier than they were.
             let mut before = NIL;
             let mut after = self.first[slot];
             while self.nodes[after as usize].inserted <= inserted {
@@ -167,7 +167,7 @@ impl Queue {
             .map(|w| at(w * 64 + self.words[w].trailing_zeros() as usize))
     }
 
-    /// Takes the next event before `limit`, with the time at which it was asked for.
+    /// Removes the next event before `limit`, with its insertion time.
     #[inline]
     pub fn pop_before(&mut self, limit: u64) -> Option<(u64, Event)> {
         let mut slot = (self.now % SPAN) as usize;
@@ -193,7 +193,8 @@ impl Queue {
         Some((inserted, event))
     }
 
-    /// Time goes on; what was far may be near now. It was asked for before anything else at its time can have been.
+    /// Advances time and moves events that are now near. They were inserted before anything else at their time could
+    /// be.
     fn advance(&mut self, at: u64) {
         self.now = at;
         while let Some(&Reverse((due, inserted, _, event))) = self.far.peek() {

@@ -1,12 +1,12 @@
-//! What happened, in the words of that simulator's files.
+//! Records in the format of that simulator's files.
 
 use crate::hash::address;
 use crate::network::{Kind, Network, Packet};
 use crate::results::{Finished, Lengths, Pause, Record, Seen};
 use fanin_formats::hpcc::{Fct, Pfc, QlenDump, QlenPort, trace};
 
-/// A finished flow as a line of the FCT file. The completion time alone is whole-number arithmetic: a base round trip,
-/// and payload with 48 bytes of headers a packet on the narrowest link, in 32 bits.
+/// A finished flow as a line of the FCT file. The ideal completion time is in integer arithmetic: a base round trip,
+/// and payload with 48 bytes of headers per packet on the narrowest link, in 32 bits.
 pub fn fct(f: &Finished, payload: u32) -> Fct {
     let bytes = f.bytes as u32;
     let packets = (bytes.saturating_sub(1)).checked_div(payload).unwrap_or(0) + 1;
@@ -49,7 +49,7 @@ impl Network {
         dumps
     }
 
-    /// What stands before the records of a trace.
+    /// The header of a trace.
     pub fn trace_header(&self) -> trace::Header {
         let devices = self.wiring().of_node.iter().flatten().map(|d| &self.wiring().devices[*d as usize]);
         let port = |d: &crate::wiring::Device| trace::PortRate {

@@ -1,4 +1,4 @@
-//! The hash that picks one of several equally short ways.
+//! The ECMP hash.
 
 /// MurmurHash3, 32 bits, of three words.
 pub fn murmur3(words: [u32; 3], seed: u32) -> u32 {
@@ -17,7 +17,7 @@ pub const fn address(host: u32) -> u32 {
     0x0B00_0001 + (host / 256) * 0x1_0000 + (host % 256) * 0x100
 }
 
-/// What is hashed of a packet: its own addresses and ports.
+/// The hashed fields of a packet: its own addresses and ports.
 pub const fn tuple(src: u32, dst: u32, sport: u16, dport: u16) -> [u32; 3] {
     [address(src), address(dst), sport as u32 | (dport as u32) << 16]
 }

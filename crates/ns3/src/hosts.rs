@@ -1,4 +1,4 @@
-//! Hosts: flows open, take turns, are acknowledged.
+//! Hosts: opening and scheduling of flows, acknowledgements.
 
 use crate::events::Event;
 use crate::network::{Kind, LOWER_HEADERS, Network, Packet, UPPER_HEADERS};
@@ -9,7 +9,7 @@ use fanin_cc::{Ack, Control, PathInfo, Telemetry};
 use fanin_units::{Rate, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Least bytes of an ACK or NACK.
+/// Smallest size of an ACK or NACK.
 const LEAST_ACK: u32 = 60;
 /// An ACK's own fields.
 const ACK_FIELDS: u32 = 12;
@@ -19,19 +19,19 @@ const NACK_INTERVAL: u64 = 500_000;
 /// A host's device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nic {
-    /// ACKs and NACKs that wait.
+    /// Queued ACKs and NACKs.
     pub acks: VecDeque<u32>,
-    /// Its flows in the order of their start, until a finished one is passed by.
+    /// Its flows in order of start times, until the scheduler skips a finished one.
     flows: Vec<u32>,
     /// Place of the flow served last.
     last: usize,
-    /// When it looks again whether a flow may send.
+    /// Time of its next check whether a flow may send.
     look: Option<u64>,
-    /// Which of its looks counts.
+    /// Number of the valid check.
     number: u32,
 }
 
-/// A flow: its sender, and what its receiver knows.
+/// A flow: its sender, and the state of its receiver.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Sending host.
@@ -48,7 +48,7 @@ pub struct Flow {
     pub size: u64,
     /// Start, ns.
     pub start: u64,
-    /// Whether all is acknowledged.
+    /// Whether all bytes are acknowledged.
     pub finished: bool,
     next: u64,
     acked: u64,
@@ -62,13 +62,13 @@ pub struct Flow {
     wake_at: Time,
     timer: u32,
     expected: u32,
-    /// When its last byte arrived, ns, or `u64::MAX`.
+    /// Arrival time of its last byte, ns, or `u64::MAX`.
     pub arrived_at: u64,
-    /// When its sender knew that, ns, or `u64::MAX`.
+    /// Time at which its sender knew that, ns, or `u64::MAX`.
     pub done_at: u64,
     /// Data packets sent.
     pub sent: u32,
-    /// Those sent again.
+    /// Retransmissions.
     pub again: u32,
     /// Data packets that arrived, and those of them with a mark.
     pub arrived: (u32, u32),
@@ -78,7 +78,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The key by which its host finds it.
+    /// The key under which its host finds it.
     pub(crate) fn key(&self) -> u64 {
         (crate::hash::address(self.dst) as u64) << 32 | (self.sport as u64) << 16 | self.pg as u64
     }
@@ -90,7 +90,7 @@ impl Flow {
 }
 
 impl Network {
-    /// Opens the flows of the file whose time has come, each in two steps at the same instant, and comes back for the
+    /// Opens the flows of the file that are due, each in two steps at the same instant, and schedules itself for the
     /// next.
     pub(crate) fn read_flows(&mut self) {
         let now = self.events.now();
@@ -139,7 +139,7 @@ impl Network {
         }
     }
 
-    /// A flow comes to its host.
+    /// Adds a flow to its host.
     pub(crate) fn open(&mut self, flow: u32) {
         let f = &self.flows[flow as usize];
         let (src, dst) = (f.src, f.dst);
@@ -179,13 +179,13 @@ impl Network {
         self.serve(device);
     }
 
-    /// Whether a flow has something to send that its window lets go.
+    /// Whether a flow has data to send and its window allows it.
     fn may_send(&self, flow: u32) -> bool {
         let f = &self.flows[flow as usize];
         f.next < f.size && f.next.wrapping_sub(f.acked) < f.window
     }
 
-    /// ACKs first, then flows in turn; if none may send, the device looks again when the first of them is due.
+    /// ACKs first, then flows in round robin; if none may send, the device checks again when the first of them is due.
     pub(crate) fn serve_host(&mut self, device: u32) {
         let d = device as usize;
         let (nic, paused) = (self.devices[d].nic as usize, self.devices[d].paused);
@@ -214,7 +214,7 @@ impl Network {
                 first_done = first_done.min(at);
             }
         }
-        // Finished flows go when one of them was passed by; the places of those behind it move.
+        // Finished flows are removed when the scheduler skips one of them; the indices of those after it shift.
         if first_done != usize::MAX {
             let mut free = first_done;
             for at in first_done + 1..count {
@@ -316,7 +316,7 @@ impl Network {
             if f.expected as u64 == f.size {
                 f.arrived_at = f.arrived_at.min(now);
             }
-            // Its milestone is set anew by each packet, so any interval up to what has arrived asks for every ACK.
+            // Each packet resets its milestone, so any interval up to the bytes received requests every ACK.
             let due = f.expected >= self.config.l2_ack_interval || f.expected.is_multiple_of(self.config.l2_chunk_size);
             due.then_some(Kind::Ack)
         } else if packet.seq > f.expected {
@@ -331,7 +331,7 @@ impl Network {
             self.nacks += due as u64;
             due.then_some(Kind::Nack)
         } else {
-            // What had arrived before is answered by nothing.
+            // Duplicates are not answered.
             None
         };
         let Some(kind) = kind else { return };
@@ -376,7 +376,7 @@ impl Network {
             f.next = f.acked;
         }
         let ack = Ack {
-            // Its own number, also where the sender takes it down to a chunk.
+            // Its own sequence number, even if the sender rounds it down to a chunk.
             seq: packet.seq as u64,
             newly_acked: f.acked - before,
             acked_to: f.acked,
@@ -388,7 +388,7 @@ impl Network {
             cc_feedback: 0,
             telemetry: telemetry.as_ref(),
         };
-        // A tick of this instant that was asked for before the packet comes first, though nothing waits for it.
+        // A check at this instant that was inserted before the packet comes first, though nothing waits for it.
         while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
@@ -403,7 +403,7 @@ impl Network {
         self.serve(device);
     }
 
-    /// A flow's control has answered. Only HPCC moves the packet that already waits.
+    /// Applies the answer of a flow's control law. Only HPCC reschedules a waiting packet.
     fn apply(&mut self, flow: u32, control: &Control) {
         let f = &mut self.flows[flow as usize];
         let rate = control.rate.as_bps();
@@ -447,7 +447,7 @@ impl Network {
         self.apply(flow, &control);
     }
 
-    /// After a link went down every flow finds its device anew, host by host, in the order of that simulator's map of
+    /// After a link failure, every flow selects its device again, host by host, in the order of that simulator's map of
     /// flows.
     pub(crate) fn redistribute(&mut self) {
         for nic in &mut self.nics {

@@ -1,4 +1,4 @@
-//! The control law that a configuration asks for.
+//! The control law of a configuration.
 
 use fanin_cc::Settings;
 use fanin_formats::hpcc::Config;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// Says which key is impossible, or which mode is not there.
 pub fn settings(config: &Config) -> Result<Settings, String> {
     let bps = |rate: u64| json!(format!("{rate} bps"));
-    // MicroSeconds() takes whole ones.
+    // MicroSeconds() takes integers.
     let us = |us: f64| json!(format!("{} us", us as u64));
     let (id, own) = match config.cc_mode {
         1 => (

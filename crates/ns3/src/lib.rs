@@ -1,11 +1,11 @@
 //! The network of the public ns-3 HPCC simulator, event for event.
 //!
-//! Its results depend on the order in which it runs what happens in one nanosecond, on how it rounds, and on which
-//! random number goes to which packet. The ordinary fabric cuts events away, runs in any number of partitions and
-//! counts in picoseconds, so it cannot repeat that order; this room can, on one thread. The control laws are those of
-//! `fanin_cc` (`*-ns3`), the same values that run in the ordinary fabric.
+//! Its results depend on the order in which it processes events of one nanosecond, on its rounding, and on the
+//! assignment of random numbers to packets. The ordinary fabric omits events, runs in any number of partitions and
+//! counts in picoseconds, so it cannot reproduce that order; this crate can, on one thread. The control laws are those
+//! of `fanin_cc` (`*-ns3`), the same that run in the ordinary fabric.
 //!
-//! Read [`network`] for switches, [`hosts`] for NICs and flows, [`mmu`] for the buffer, [`wiring`] for ways.
+//! Read [`network`] for switches, [`hosts`] for NICs and flows, [`mmu`] for the buffer, [`wiring`] for paths.
 #![forbid(unsafe_code)]
 
 pub mod events;

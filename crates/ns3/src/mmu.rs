@@ -4,7 +4,7 @@ use fanin_formats::hpcc::Config;
 
 /// Queues of a device; queue 0 bypasses the buffer.
 pub const QUEUES: usize = 8;
-/// Bytes of each device that are nobody else's.
+/// Reserved bytes of each device.
 const RESERVE: u32 = 4 * 1024;
 /// RESUME when the shared part is this much below the threshold.
 const RESUME_OFFSET: u32 = 3 * 1024;
@@ -17,17 +17,17 @@ pub struct Slot {
     kmin: u32,
     kmax: u32,
     pmax: f64,
-    /// Bytes that came in by it, per queue: reserve and shared.
+    /// Bytes that arrived by it, per queue: reserve and shared.
     ingress: [u32; QUEUES],
-    /// The part above the threshold.
+    /// The bytes in headroom.
     over: [u32; QUEUES],
-    /// Whether the peer was told to pause.
+    /// Whether the peer is paused.
     paused: [bool; QUEUES],
-    /// Bytes that wait to leave by it, per queue.
+    /// Bytes queued at its egress, per queue.
     egress: [u32; QUEUES],
 }
 
-/// The buffer of one switch. All sums are those of that simulator: 32 bits that wrap.
+/// The buffer of one switch. All sums have 32 bits that wrap, as in that simulator.
 #[derive(Clone, Debug)]
 pub struct Mmu {
     slots: Vec<Slot>,
@@ -39,7 +39,7 @@ pub struct Mmu {
 /// Whether a packet that leaves is marked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
-    /// Not.
+    /// No.
     No,
     /// Yes.
     Yes,
@@ -84,7 +84,7 @@ impl Mmu {
         self.slots[slot].ingress[queue].saturating_sub(RESERVE)
     }
 
-    /// A packet that came in by `from` joins a queue of `to`. False when there is no room.
+    /// A packet from ingress `from` joins a queue of `to`. False if there is no room.
     pub fn admit(&mut self, from: usize, to: usize, queue: usize, bytes: u32) -> bool {
         let threshold = self.threshold(from);
         let over_headroom = bytes + self.slots[from].over[queue] > self.slots[from].headroom;
@@ -105,7 +105,7 @@ impl Mmu {
         true
     }
 
-    /// A packet leaves: headroom is given back first, then the shared part, then the reserve.
+    /// A packet leaves: headroom is released first, then the shared part, then the reserve.
     pub fn release(&mut self, from: usize, to: usize, queue: usize, bytes: u32) {
         let slot = &mut self.slots[from];
         let over = slot.over[queue].min(bytes);
@@ -116,7 +116,7 @@ impl Mmu {
         self.slots[to].egress[queue] = self.slots[to].egress[queue].wrapping_sub(bytes);
     }
 
-    /// Whether the peer of `slot` has to be told to pause now.
+    /// Whether the peer of `slot` must be paused now.
     pub fn pauses(&mut self, slot: usize, queue: usize) -> bool {
         let full = self.slots[slot].over[queue] > 0 || self.shared(slot, queue) >= self.threshold(slot);
         let pause = full && !self.slots[slot].paused[queue];
@@ -124,7 +124,7 @@ impl Mmu {
         pause
     }
 
-    /// Whether the peer of `slot` may be told to go on now.
+    /// Whether the peer of `slot` may be resumed now.
     pub fn resumes(&mut self, slot: usize, queue: usize) -> bool {
         if !self.slots[slot].paused[queue] || self.slots[slot].over[queue] != 0 {
             return false;
@@ -135,7 +135,7 @@ impl Mmu {
         resume
     }
 
-    /// RED on what waits at the egress once the packet is gone.
+    /// RED on the bytes at the egress without the packet.
     #[inline]
     pub fn marks(&self, slot: usize, queue: usize) -> Mark {
         let slot = &self.slots[slot];

@@ -1,4 +1,4 @@
-//! The network: what is in it, and what each event does to it.
+//! The network: its state, and the effect of each event.
 
 use crate::events::{Event, Queue};
 use crate::hosts::{Flow, Nic};
@@ -27,20 +27,20 @@ pub enum Kind {
     Data,
     /// Cumulative acknowledgement.
     Ack,
-    /// The same, and something is missing.
+    /// The same, and a packet is missing.
     Nack,
-    /// Stop (`true`) or go on.
+    /// PAUSE (`true`) or RESUME.
     Pfc(bool),
 }
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Whether it carries a congestion mark: data as set by a switch, an ACK as the echo of its data's.
     pub ce: bool,
-    /// Queue: the flow's priority group; of a PFC frame the queue that it speaks of.
+    /// Queue: the flow's priority group; of a PFC frame the queue that it pauses or resumes.
     pub queue: u8,
     /// Bytes on the wire.
     pub size: u32,
@@ -50,13 +50,13 @@ pub struct Packet {
     pub flow: u32,
     /// Payload bytes.
     pub payload: u32,
-    /// By which of its switch's devices it came in.
+    /// Its ingress device at the current switch.
     pub(crate) came_by: u16,
-    /// When the data was made, in ns: what TIMELY's header carries.
+    /// Time at which the data was sent, in ns: carried in TIMELY's header.
     pub sent_at: u64,
 }
 
-/// What a device has done.
+/// Counters of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes sent (what telemetry calls txBytes).
@@ -65,43 +65,43 @@ pub struct Counts {
     pub packets: u64,
     /// Data packets and ACKs marked as they left.
     pub marked: u64,
-    /// Packets dropped that came in by it.
+    /// Dropped packets that arrived by it.
     pub dropped: u64,
-    /// Most bytes that waited in a queue of it, queue 0 aside.
+    /// Largest number of bytes in one of its queues, except queue 0.
     pub peak: u64,
     /// PAUSE frames received.
     pub pauses: u64,
-    /// How long its queues were paused, summed, ns.
+    /// Time that its queues were paused, summed, ns.
     pub paused: u64,
 }
 
-/// A device that runs; what every packet needs comes first.
+/// State of a device; the fields that every packet needs come first.
 #[repr(C)]
 pub(crate) struct Running {
-    /// Whether a packet is leaving.
+    /// Whether it is sending a packet.
     busy: bool,
     /// Bit q: the peer paused queue q.
     pub paused: u8,
-    /// Bit q: packets wait in queue q.
+    /// Bit q: queue q is not empty.
     waiting: u8,
     /// The queue served last.
     last: u8,
     /// The error source of its link, or none.
     errors: u32,
-    /// Its place in [`Network::nics`], of a host.
+    /// Index in [`Network::nics`], for a host.
     pub nic: u32,
-    /// Bytes that wait in all queues.
+    /// Bytes in all queues.
     queued: u64,
-    /// What it has done.
+    /// Its counters.
     counts: Counts,
     bytes: [u32; QUEUES],
-    /// Packets that wait, of a switch.
+    /// Queued packets, for a switch.
     queues: [VecDeque<u32>; QUEUES],
-    /// When the peer paused each queue, or `u64::MAX`.
+    /// Time at which the peer paused each queue, or `u64::MAX`.
     paused_since: [u64; QUEUES],
 }
 
-/// What a run does not share with its past: everything.
+/// The complete state of a run.
 pub struct Network {
     pub(crate) config: hpcc::Config,
     pub(crate) wiring: Wiring,
@@ -109,7 +109,7 @@ pub struct Network {
     pub(crate) devices: Vec<Running>,
     pub(crate) nics: Vec<Nic>,
     mmus: Vec<Mmu>,
-    /// Place of each switch in `mmus`.
+    /// Index of each switch in `mmus`.
     switch_of: Vec<u32>,
     pub(crate) packets: Vec<Packet>,
     telemetry: Vec<Telemetry>,
@@ -120,10 +120,10 @@ pub struct Network {
     pub(crate) read: usize,
     /// The next port of each ordered pair.
     pub(crate) ports: BTreeMap<(u32, u32), u16>,
-    /// Each host's flows in the order in which they move to other devices, where a link will go down.
+    /// Each host's flows in the order in which they move to other devices, if a link will fail.
     pub(crate) moved: Vec<Order>,
     pub(crate) scheme: Instance,
-    /// Bytes that the scheme's header adds.
+    /// Bytes of the scheme's header.
     pub(crate) overhead: u32,
     pub(crate) stamps: bool,
     pub(crate) largest: (u64, u64),
@@ -131,12 +131,12 @@ pub struct Network {
     sources: Vec<(f64, Errors)>,
     traced: Vec<bool>,
     acks_first: bool,
-    /// When the event that runs now was asked for, ns.
+    /// Insertion time of the current event, ns.
     pub(crate) asked: u64,
     lengths: QueueLengths,
     stop: u64,
     stopped: bool,
-    /// What happened since it was last taken.
+    /// Records since they were last taken.
     pub happened: Happened,
     /// NACKs sent.
     pub nacks: u64,
@@ -147,7 +147,7 @@ pub struct Network {
 
 impl Network {
     /// A network before its first event. `settings` is one of the `*-ns3` schemes, with the parameters of the
-    /// configuration; `traced` are the nodes whose packets are written down.
+    /// configuration; `traced` are the nodes whose packets are recorded.
     pub fn new(
         config: hpcc::Config,
         topology: &hpcc::Topology,
@@ -167,7 +167,7 @@ impl Network {
             let devices: Vec<(u64, u64)> = wiring.of_node[node].iter().map(of).collect();
             mmus.push(Mmu::new(&config, &devices, host_rate));
         }
-        // One error source for all links without a rate of their own, and one for each of the others.
+        // One error source for all links without their own rate, and one for each of the others.
         let mut sources = vec![(config.error_rate_per_link, Errors::default())];
         let mut of_link = Vec::new();
         for link in &topology.links {
@@ -199,7 +199,8 @@ impl Network {
             }
         });
         let devices: Vec<Running> = devices.collect();
-        // Each node takes six random streams as it is made, two more go before the run, two for each link with errors.
+        // Each node takes six random streams when it is created, then two more before the run, and two for each link
+        // with errors.
         let first_draw = 6 * nodes as u64 + 2 + 2 * (sources.len() as u64 - 1);
         let mut watched = vec![false; nodes];
         for node in traced.iter().filter(|node| (**node as usize) < nodes) {
@@ -257,7 +258,7 @@ impl Network {
         }
     }
 
-    /// ACKs and NACKs pass data at switches: an attribute of its switches that its main program never sets.
+    /// Lets ACKs and NACKs bypass data at switches: an attribute that its main program never sets.
     pub fn let_acks_pass(&mut self) {
         self.acks_first = true;
     }
@@ -285,7 +286,7 @@ impl Network {
         self.stopped |= limit == self.stop;
     }
 
-    /// Looks at how long all queues are.
+    /// Samples all queues.
     fn sample(&mut self) {
         let (mmus, now, quiet) = (&self.mmus, self.events.now(), self.events.is_empty());
         let next = self.lengths.look(now, quiet, &mut self.happened.lengths, |switch, port| mmus[switch].queued(port));
@@ -299,17 +300,17 @@ impl Network {
         self.events.now()
     }
 
-    /// Whether nothing is left to happen before the configuration's stop.
+    /// Whether no event is left before the configuration's stop.
     pub fn is_over(&self) -> bool {
         self.stopped || self.events.next_at().is_none_or(|at| at >= self.stop)
     }
 
-    /// When the next event is due, in ns.
+    /// Time of the next event, in ns.
     pub fn next_at(&self) -> Option<u64> {
         self.events.next_at()
     }
 
-    /// When the configuration stops, in ns.
+    /// Time at which the configuration stops, in ns.
     pub fn stop(&self) -> u64 {
         self.stop
     }
@@ -319,7 +320,7 @@ impl Network {
         self.devices.iter().map(|d| d.counts.packets).sum()
     }
 
-    /// What each device has done, in their order: two for each link.
+    /// Counters of each device, in order: two for each link.
     pub fn counts(&self) -> impl Iterator<Item = Counts> + '_ {
         let now = self.events.now();
         self.devices.iter().map(move |device| {
@@ -328,7 +329,7 @@ impl Network {
         })
     }
 
-    /// The flows that have come to their hosts, in the order of the file.
+    /// The flows that have been added to their hosts, in the order of the file.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
@@ -338,17 +339,17 @@ impl Network {
         self.drops.iter().map(|(why, count)| (*why, *count))
     }
 
-    /// How often the control law acted.
+    /// Number of actions of the control law.
     pub fn actions(&self) -> &Actions {
         self.scheme.actions()
     }
 
-    /// A hash over all finished flows with their times, by which two runs can be told apart.
+    /// A hash over all finished flows with their times, to compare runs.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// What the FCT file says of a flow: one that has not finished took no time.
+    /// The FCT record of a flow; an unfinished one has a time of zero.
     pub fn record(&self, flow: &Flow) -> Finished {
         Finished {
             src: flow.src,
@@ -373,12 +374,12 @@ impl Network {
         self.largest
     }
 
-    /// Devices and ways.
+    /// Devices and paths.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// Flows that have opened, and those of them that have finished.
+    /// Number of flows opened, and of those finished.
     pub fn opened(&self) -> (usize, usize) {
         (self.flows.len(), self.flows.iter().filter(|flow| flow.finished).count())
     }
@@ -403,13 +404,13 @@ impl Network {
         ix
     }
 
-    /// A packet has ended; its telemetry is handed over.
+    /// Removes a packet; its telemetry is returned to the pool.
     pub(crate) fn consume(&mut self, ix: u32) -> (Packet, Option<Telemetry>) {
         self.free.push(ix);
         (self.packets[ix as usize], self.stamps.then(|| self.telemetry[ix as usize]))
     }
 
-    /// Writes down what happens to a packet at a traced node.
+    /// Records an event of a packet at a traced node.
     #[inline]
     pub(crate) fn note(&mut self, device: u32, ix: u32, queue: u8, seen: Seen) {
         let node = self.wiring.devices[device as usize].node;
@@ -420,7 +421,7 @@ impl Network {
         self.happened.record(self.events.now(), &self.wiring, device, queue, queued, &self.packets[ix as usize], seen);
     }
 
-    /// Sends what a device has to send, if it is free.
+    /// Sends the next packet of a device, if it is idle.
     pub(crate) fn serve(&mut self, device: u32) {
         let d = device as usize;
         if !self.wiring.devices[d].up || self.devices[d].busy {
@@ -430,7 +431,7 @@ impl Network {
             self.serve_host(device);
             return;
         }
-        // Queue 0 first and never paused, then the others in turn.
+        // Queue 0 has strict priority and is never paused, then the others in round robin.
         let running = &mut self.devices[d];
         let ready = running.waiting & (!running.paused | 1);
         if ready == 0 {
@@ -456,8 +457,7 @@ impl Network {
         self.transmit(device, ix);
     }
 
-    /// What a switch does as it takes a packet from a queue: gives its buffer back, marks it, lets its ingress go on,
-    /// and writes telemetry.
+    /// Dequeues a packet at a switch: releases its buffer, marks it, resumes its ingress, and writes telemetry.
     fn leaves_switch(&mut self, device: u32, queue: usize, ix: u32) {
         let d = device as usize;
         let node = self.wiring.devices[d].node;
@@ -474,7 +474,7 @@ impl Network {
                     Mark::Yes => true,
                     Mark::Perhaps(p) => self.decisions.draw() < p,
                 };
-                // A mark on an ACK stays in its IP header, which nobody reads.
+                // A mark on an ACK stays in its IP header, which is ignored.
                 self.packets[ix as usize].ce |= marked && kind == Kind::Data;
                 self.devices[d].counts.marked += marked as u64;
             }
@@ -495,7 +495,7 @@ impl Network {
         }
     }
 
-    /// Puts a packet on the wire. That it has left is asked for before that it arrives.
+    /// Starts the transmission of a packet. The event of its end is inserted before that of its arrival.
     pub(crate) fn transmit(&mut self, device: u32, ix: u32) {
         let wire = &self.wiring.devices[device as usize];
         let running = &mut self.devices[device as usize];
@@ -553,13 +553,13 @@ impl Network {
         }
     }
 
-    /// A packet came in at a switch.
+    /// A packet arrives at a switch.
     fn forward(&mut self, device: u32, ix: u32) {
         let wire = &self.wiring.devices[device as usize];
         let (node, came_by) = (wire.node, wire.number - 1);
         let Packet { kind, queue, size, flow, .. } = self.packets[ix as usize];
         let Flow { src, dst, sport, dport, .. } = self.flows[flow as usize];
-        // An ACK has addresses and ports swapped and is hashed by itself.
+        // An ACK has swapped addresses and ports and is hashed separately.
         let out = match kind {
             Kind::Data => self.wiring.next(node, src, dst, sport, dport),
             _ => self.wiring.next(node, dst, src, dport, sport),
@@ -599,7 +599,7 @@ impl Network {
         self.serve(device);
     }
 
-    /// Tells the peer of a device to stop or go on. Its IP header's number takes a random stream.
+    /// Sends PAUSE or RESUME to the peer of a device. The id of its IP header takes a random stream.
     fn send_pfc(&mut self, device: u32, queue: usize, pause: bool) {
         self.decisions.skip();
         let packet = Packet {
@@ -626,14 +626,14 @@ impl Network {
         self.happened.drop(at, node, why);
     }
 
-    /// The link of the configuration goes down: what waits at its ends is lost, and all ways are found again.
+    /// The link of the configuration fails: packets queued at its ends are lost, and all paths are computed again.
     fn link_down(&mut self) {
         let Some((_, a, b)) = self.config.link_down else { return };
         let Some((one, two)) = self.wiring.take_down(a, b) else { return };
         for device in [one, two] {
             let running = &mut self.devices[device as usize];
             let lost: Vec<u32> = if running.nic == NONE {
-                // The buffer that they hold is not given back.
+                // Their buffer is not released.
                 (running.paused, running.waiting, running.queued) = (0, 0, 0);
                 running.bytes = [0; QUEUES];
                 running.queues.iter_mut().flat_map(core::mem::take).collect()
@@ -647,7 +647,7 @@ impl Network {
         self.redistribute();
     }
 
-    /// A flow is done, as its sender sees it.
+    /// A flow is finished, for its sender.
     pub(crate) fn finish(&mut self, flow: u32) {
         let now = self.events.now();
         let f = &mut self.flows[flow as usize];
@@ -658,7 +658,7 @@ impl Network {
             order.remove(key);
         }
         let finished = self.record(&self.flows[flow as usize]);
-        // FNV-1a over the numbers of the flow's line; a sum, so that the order of lines does not matter.
+        // FNV-1a over the numbers of the flow's line; summed, so that the order of lines does not matter.
         let numbers = [finished.src as u64, finished.dst as u64, finished.sport as u64, finished.start, finished.took];
         let line =
             numbers.into_iter().fold(0xCBF2_9CE4_8422_2325_u64, |h, n| (h ^ n).wrapping_mul(0x0000_0100_0000_01B3));

@@ -1,9 +1,9 @@
-//! The order in which that simulator walks over a host's flows when it moves them to other devices: that of a hash map
-//! of the C++ library it was built with.
+//! The order in which that simulator iterates over a host's flows when it moves them to other devices: that of a hash
+//! map of the C++ library with which it was built.
 //!
-//! Elements hang in one list; a bucket points at the element before its first one. A new element goes to the front of
-//! its bucket, or of the whole list if the bucket is empty. More elements than buckets make it grow to the next prime
-//! of a table, at least twice as many, and every element is put in again in the order of the list.
+//! Elements are in one linked list; a bucket points at the element before its first one. A new element goes to the
+//! front of its bucket, or of the whole list if the bucket is empty. When there are more elements than buckets, the map
+//! grows to the next prime of a table, at least twice as many, and reinserts every element in the order of the list.
 
 /// Bucket counts it grows through, from the library's table of primes.
 const PRIMES: [u64; 18] = [
@@ -16,7 +16,7 @@ const PRIMES: [u64; 18] = [
 pub struct Order {
     /// The list, first element first.
     keys: Vec<u64>,
-    /// How often it has grown.
+    /// Number of times it has grown.
     grown: usize,
 }
 
@@ -25,7 +25,7 @@ impl Order {
         PRIMES[self.grown.max(1).min(PRIMES.len()) - 1]
     }
 
-    /// Adds a key that is not there.
+    /// Adds a new key.
     pub fn insert(&mut self, key: u64) {
         if self.grown == 0 {
             self.grown = 1;
@@ -41,7 +41,7 @@ impl Order {
         self.keys.insert(at, key);
     }
 
-    /// Where a key goes: before the first element of its bucket, or to the front.
+    /// Position of a new key: before the first element of its bucket, or at the front.
     fn place(&self, key: u64) -> usize {
         let buckets = self.buckets();
         self.keys.iter().position(|other| other % buckets == key % buckets).unwrap_or(0)
@@ -64,8 +64,8 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Insertions and removals of keys as hosts have them, and what the library's map made of them (g++ 12.2): after
-    /// each 50 steps its size and an FNV-1a over its keys in order.
+    /// Insertions and removals of keys as in hosts, and the state of the library's map (g++ 12.2): after each 50 steps
+    /// its size and an FNV-1a hash over its keys in order.
     #[test]
     fn the_order_is_that_of_the_library() {
         let mut seed = 12345u64;

@@ -1,4 +1,4 @@
-//! Its random numbers: MRG32k3a (L'Ecuyer 1999), a new stream for each decision.
+//! That simulator's random numbers: MRG32k3a (L'Ecuyer 1999), a new stream for each decision.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -81,19 +81,19 @@ impl Decisions {
         drawn
     }
 
-    /// A stream that is taken for something else.
+    /// A stream that is used for something else.
     pub fn skip(&mut self) {
         self.next.one = apply(&self.jump.0, &self.next.one, M1);
         self.next.two = apply(&self.jump.1, &self.next.two, M2);
     }
 }
 
-/// One stream, number after number: what link errors are drawn from.
+/// One stream, number after number: for link errors.
 #[derive(Clone, Debug)]
 pub struct Errors(State);
 
 impl Default for Errors {
-    /// Streams that a program numbers itself lie above 2^63; it takes number 50.
+    /// Streams numbered by a program are above 2^63; this one is number 50.
     fn default() -> Self {
         Self(State::at((1 << 63) + 50))
     }

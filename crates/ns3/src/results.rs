@@ -1,4 +1,4 @@
-//! What a run tells: finished flows, pauses, drops, queue lengths, and packets at traced nodes.
+//! Results of a run: finished flows, pauses, drops, queue lengths, and packets at traced nodes.
 
 use crate::network::Packet;
 use crate::wiring::Wiring;
@@ -22,26 +22,26 @@ pub struct Finished {
     pub took: u64,
     /// Base round-trip time of its pair, ns.
     pub round_trip: u64,
-    /// Narrowest link of its way, bits per second.
+    /// Narrowest link on its path, bits per second.
     pub narrowest: u64,
 }
 
-/// A device was told to stop or to go on.
+/// A device was paused or resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// When, ns.
     pub at: u64,
-    /// The node that was told.
+    /// The paused or resumed node.
     pub node: u32,
-    /// Whether that is a switch.
+    /// Whether it is a switch.
     pub is_switch: bool,
-    /// Which of its devices.
+    /// Its device.
     pub device: u16,
-    /// Stop, or go on.
+    /// Whether it is paused.
     pub pause: bool,
 }
 
-/// Why a packet ended before its end.
+/// Why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Drop {
     /// Neither headroom nor shared buffer had room.
@@ -50,13 +50,13 @@ pub enum Drop {
     LinkDown,
     /// A link error.
     Error,
-    /// No way leads on.
+    /// There is no path.
     NoRoute,
-    /// It came to a host that it was not for.
+    /// It arrived at a host that is not its destination.
     WrongHost,
 }
 
-/// What a traced node did with a packet.
+/// An event of a packet at a traced node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It arrived.
@@ -76,21 +76,21 @@ pub struct Record {
     pub at: u64,
     /// The node.
     pub node: u32,
-    /// Which of its devices.
+    /// Its device.
     pub device: u16,
     /// Whether the node is a switch.
     pub is_switch: bool,
     /// The queue.
     pub queue: u8,
-    /// Bytes that wait in that queue: before it joined, or after it left.
+    /// Bytes in that queue: before it joined, or after it left.
     pub queued: u64,
-    /// What happened.
+    /// The event.
     pub seen: Seen,
     /// The packet.
     pub packet: Packet,
 }
 
-/// Queue lengths of one device at one instant: how often each was seen.
+/// Histogram of the queue lengths of one device at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// When, ns.
@@ -103,14 +103,14 @@ pub struct Lengths {
     pub counts: Vec<u32>,
 }
 
-/// What happened since it was last taken.
+/// Records since they were last taken.
 #[derive(Clone, Debug, Default)]
 pub struct Happened {
     /// Flows that finished.
     pub finished: Vec<Finished>,
     /// Pauses and resumes.
     pub pauses: Vec<Pause>,
-    /// Packets lost: when, at which node, why. Only the first thousand.
+    /// Lost packets: time, node, cause. Only the first thousand.
     pub drops: Vec<(u64, u32, Drop)>,
     /// Packets at traced nodes.
     pub records: Vec<Record>,
@@ -145,20 +145,20 @@ impl Happened {
 
 /// Time between two samples of all queues, ns.
 const SAMPLE: u64 = 100;
-/// Samples are written out at multiples of this, ns.
+/// Samples are written at multiples of this, ns.
 const DUMP: u64 = 100_000_000;
 
-/// How long each queue was how long. That simulator looks at all queues every 100 ns. Here the look is an event too,
-/// for its place among those of its nanosecond, but a queue's samples are counted when it changes, and there are no
-/// looks at all when nothing would be written.
+/// Histograms of queue lengths. That simulator samples all queues every 100 ns. Here the sample is an event too, for
+/// its order among those of its nanosecond, but a queue's samples are counted when it changes, and there are no sample
+/// events at all if nothing would be written.
 pub(crate) struct QueueLengths {
     start: u64,
-    /// The last look: the first one that is not before the configuration's end.
+    /// The last sample: the first one not before the configuration's end.
     last: u64,
-    /// Looks so far.
+    /// Number of samples so far.
     taken: u64,
     ports: usize,
-    /// Looks at each queue that are counted, and what was counted.
+    /// Samples counted for each queue, and their histogram.
     seen: Vec<(u64, Vec<u32>)>,
 }
 
@@ -170,7 +170,7 @@ impl QueueLengths {
         Self { start, last, taken: 0, ports, seen: vec![(0, Vec::new()); queues] }
     }
 
-    /// When the first look is, if there is one.
+    /// Time of the first sample, if there is one.
     pub fn first(&self) -> Option<u64> {
         (!self.seen.is_empty()).then_some(self.start)
     }
@@ -195,8 +195,8 @@ impl QueueLengths {
         }
     }
 
-    /// A look, and when the next one is, if there is one: where nothing else will happen, the next one that is written
-    /// out.
+    /// Takes a sample and returns the time of the next, if there is one: if no other event is pending, that of the next
+    /// output.
     pub fn look(
         &mut self,
         now: u64,

@@ -1,4 +1,4 @@
-//! That simulator's clock: whole nanoseconds, every duration truncated by itself.
+//! That simulator's clock: whole nanoseconds, with every duration truncated separately.
 
 /// Seconds as whole nanoseconds: the whole seconds exactly, the fraction through a fixed-point number of 64 fraction
 /// bits and then truncated, so that a fraction which is a whole number of nanoseconds mostly comes out one short.
@@ -8,7 +8,7 @@ pub fn seconds(s: f64) -> u64 {
     whole * 1_000_000_000 + ((fixed as u128 * 1_000_000_000) >> 64) as u64
 }
 
-/// How long `bytes` take at `rate` bits per second, in nanoseconds.
+/// Transmission time of `bytes` at `rate` bits per second, in nanoseconds.
 #[inline]
 pub fn transmission(bytes: u32, rate: u64) -> u64 {
     seconds(bytes as f64 * 8.0 / rate as f64)

@@ -1,4 +1,4 @@
-//! Devices and ways: what that simulator makes of a topology.
+//! Devices and paths of a topology in that simulator.
 
 use crate::hash::{murmur3, tuple};
 use fanin_formats::hpcc::Topology;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// No device.
 pub const NONE: u32 = u32::MAX;
-/// What its multi-NIC hosts seed their hash with.
+/// Hash seed of its hosts with several NICs.
 const HOST_HASH_SEED: u32 = 0x8BAD_F00D;
 
 /// One end of a link.
@@ -34,7 +34,7 @@ pub struct Wiring {
     pub devices: Vec<Device>,
     /// Devices of each node, in order.
     pub of_node: Vec<Vec<u32>>,
-    /// Each node's neighbours by falling number, with the device towards them: of parallel links only the last.
+    /// Each node's neighbours in descending order, with the device towards them: of parallel links only the last.
     neighbours: Vec<Vec<(u32, u32)>>,
     /// Hosts, in order.
     pub hosts: Vec<u32>,
@@ -43,11 +43,11 @@ pub struct Wiring {
     /// Next devices by node and host: a range of `choices`.
     next: Vec<(u32, u32)>,
     choices: Vec<u32>,
-    /// Propagation, transmission and narrowest link from each node to each host, on the way first found.
+    /// Propagation delay, transmission time and narrowest link from each node to each host, on the first path found.
     ways: Vec<Way>,
 }
 
-/// What is known of the way from a node to a host.
+/// Properties of the path from a node to a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     delay: u64,
@@ -104,8 +104,8 @@ impl Wiring {
         wiring
     }
 
-    /// Takes the link between two nodes down and finds all ways again. Returns its devices, or nothing when there is
-    /// none that is up.
+    /// Fails the link between two nodes and computes all paths again. Returns its devices, or nothing if there is no
+    /// link that is up.
     pub fn take_down(&mut self, a: u32, b: u32) -> Option<(u32, u32)> {
         let (_, device) = *self.neighbours[a as usize].iter().find(|(node, _)| *node == b)?;
         let peer = self.devices[device as usize].peer;
@@ -114,7 +114,7 @@ impl Wiring {
         }
         self.devices[device as usize].up = false;
         self.devices[peer as usize].up = false;
-        // Round trips stay those of the beginning, narrowest links do not.
+        // Round trips remain those of the beginning, narrowest links do not.
         for (way, now) in self.route(0).into_iter().enumerate() {
             self.ways[way].rate = now.rate;
         }
@@ -122,13 +122,14 @@ impl Wiring {
     }
 
     /// A breadth-first search from each host. The next hops of a node are its parents in the order in which the search
-    /// takes them from its queue, and neighbours are visited by falling number (spec: by object address, which falls).
+    /// removes them from its queue, and neighbours are visited in descending order (in the simulator: by object
+    /// address, which descends).
     fn route(&mut self, payload: u32) -> Vec<Way> {
         let (nodes, hosts) = (self.is_switch.len(), self.hosts.len());
         let mut ways = vec![Way::default(); nodes * hosts];
         self.next = vec![(0, 0); nodes * hosts];
         self.choices.clear();
-        // Most lists are there many times, and one copy of each stays in a cache.
+        // Most lists occur many times, so one copy of each stays in the cache.
         let mut known: HashMap<Vec<u32>, (u32, u32)> = HashMap::new();
         let mut parents: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         let mut distance = vec![u32::MAX; nodes];
@@ -155,7 +156,7 @@ impl Wiring {
                             transmission: before.transmission + payload as u64 * 8_000_000_000 / link.rate,
                             rate: before.rate.min(link.rate),
                         };
-                        // No way leads through a host.
+                        // Hosts do not forward.
                         if self.is_switch[node as usize] {
                             queue.push(node);
                         }
@@ -206,13 +207,14 @@ impl Wiring {
         }
     }
 
-    /// Base round-trip time of a pair in ns: propagation both ways and one payload on each link of one way.
+    /// Base round-trip time of a pair in ns: propagation in both directions and one payload on each link of one
+    /// direction.
     pub fn round_trip(&self, src: u32, dst: u32) -> u64 {
         let way = self.way(src, dst);
         way.delay * 2 + way.transmission
     }
 
-    /// The narrowest link of a pair's way, in bits per second.
+    /// The narrowest link on a pair's path, in bits per second.
     pub fn narrowest(&self, src: u32, dst: u32) -> u64 {
         self.way(src, dst).rate
     }
@@ -239,7 +241,7 @@ impl Wiring {
         })
     }
 
-    /// The path of a packet: every node it crosses, ends included. Stops where there is no way.
+    /// The path of a packet: every node that it crosses, including both ends. Ends where there is no next hop.
     pub fn path(&self, src: u32, dst: u32, sport: u16, dport: u16) -> Vec<u32> {
         let mut nodes = vec![src];
         let mut device = self.leaves_by(src, dst, sport, dport);

@@ -37,13 +37,13 @@ impl ArrowTable {
     }
 }
 
-/// A table of flows as it was given.
+/// A table of flows from the caller.
 pub struct FlowTable {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
-/// Its columns; all but `group` have to be there.
+/// Its columns; all but `group` are required.
 const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "start_us", "group"];
 
 impl FlowTable {
@@ -61,7 +61,7 @@ impl FlowTable {
         let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast()) };
         let reader = reader.map_err(|e| PyValueError::new_err(format!("flows: {e}")))?;
         let schema = reader.schema();
-        // Polars and arrow-rs do not agree on how a column without any values is handed over.
+        // Polars and arrow-rs represent a column without values differently.
         let empty = |field: &&FieldRef| *field.data_type() == DataType::Null;
         let empty: Vec<&str> = schema.fields().iter().filter(empty).map(|field| field.name().as_str()).collect();
         let batches = reader.collect::<Result<_, _>>().map_err(|error| {
@@ -73,7 +73,7 @@ impl FlowTable {
         Ok(Self { schema, batches })
     }
 
-    /// The flows on a network with these hosts, and what to say about columns that are not read.
+    /// The flows on a network with these hosts, and a warning about ignored columns.
     pub fn flows(&self, hosts: &HostNames) -> PyResult<(Vec<ListedFlow>, Option<String>)> {
         let have: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
         let find = |name: &str| have.iter().position(|column| *column == name);
@@ -120,7 +120,7 @@ impl FlowTable {
     }
 }
 
-/// The numbers of the hosts in a column of names or numbers. `before` is how many rows came before it.
+/// The numbers of the hosts in a column of names or numbers. `before` is the number of rows before it.
 fn host_column(column: &dyn Array, name: &str, hosts: &HostNames, before: usize) -> PyResult<Vec<u32>> {
     let numbers = |found: Vec<Result<u32, (String, String)>>| {
         let with_row = found.into_iter().enumerate().map(|(row, found)| {
@@ -150,7 +150,7 @@ fn host_column(column: &dyn Array, name: &str, hosts: &HostNames, before: usize)
     }
 }
 
-/// A column of groups, where missing values are of none.
+/// A column of groups; missing values mean no group.
 fn groups(column: &dyn Array) -> PyResult<Vec<u32>> {
     let wrong = || PyValueError::new_err("flows.group must be whole numbers from 0 to 2^32 - 2, or missing");
     let none = u32::MAX;

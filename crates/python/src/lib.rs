@@ -63,7 +63,7 @@ fn split_change(change: &str) -> PyResult<(&str, &str)> {
     Ok((key.trim(), value.trim()))
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[pyclass(frozen, get_all)]
 struct Progress {
     simulated_s: f64,
@@ -74,7 +74,7 @@ struct Progress {
     finished: u64,
 }
 
-/// What a run leaves.
+/// The results of a run.
 #[pyclass(frozen)]
 struct RunResult {
     outcome: Outcome,
@@ -139,7 +139,7 @@ impl RunResult {
     }
 }
 
-/// The checked spec with every default shown, as JSON.
+/// The checked spec with all defaults filled in, as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn resolve(
@@ -159,7 +159,7 @@ fn resolve(
     })
 }
 
-/// What a reader of a spec's results should know, as far as it is known before it runs.
+/// The warnings of a spec that are known before it runs.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn warnings(
@@ -178,7 +178,7 @@ fn warnings(
     })
 }
 
-/// What can be known of a spec before it runs, as JSON.
+/// The explanation of a spec as JSON.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn explain(
@@ -305,7 +305,7 @@ fn hpcc_topology(kind: &str, size: u32, rate: &str, delay: &str) -> PyResult<Str
     .map_err(wrong)
 }
 
-/// Flows in its format: Poisson arrivals to a load.
+/// Flows in its format: Poisson arrivals with a load.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn hpcc_poisson(
@@ -364,7 +364,7 @@ fn hpcc_config(
     hpcc::generate::config(law, topology, flows, hpcc::generate::Wishes { stop, rate_ai, trace_file }).map_err(wrong)
 }
 
-/// What a run left, summed up.
+/// The summary of a run.
 fn left_by(
     outcome: Outcome,
     sizes: SizeRange,
@@ -383,7 +383,7 @@ fn left_by(
     RunResult { outcome, summary, manifest, spec_toml }
 }
 
-/// Tells Python how far a run is; the answer is whether it goes on.
+/// Reports progress to Python, which returns whether to continue.
 fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> bool {
     let Some(callback) = progress else { return true };
     // The interpreter may be waiting to deliver a signal: an exception raised here stops the run like an answer
@@ -402,7 +402,7 @@ fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> boo
     })
 }
 
-/// The spec of htsim's files as JSON, and what they say that has no counterpart.
+/// The spec of htsim's files as JSON, and warnings about contents without a counterpart.
 #[pyfunction]
 fn htsim_spec(matrix: PathBuf, topo: Option<PathBuf>, scheme: &str) -> PyResult<(String, Vec<String>)> {
     let made = fanin_experiment::htsim::spec(&matrix, topo.as_deref(), scheme).map_err(refused)?;
@@ -446,7 +446,7 @@ fn schema() -> String {
     fanin_experiment::schema().to_string()
 }
 
-/// What every table, column and field of a run folder means, as sections of a Markdown page.
+/// The meaning of every table, column and field of a run folder, as sections of a Markdown page.
 #[pyfunction]
 fn columns() -> String {
     fanin_record::columns::markdown()

@@ -1,4 +1,4 @@
-//! What Dart adds to RoCEv2 packets. The paper publishes no layout; this one is ours, in the byte order of the network.
+//! Dart's headers in RoCEv2 packets. The paper publishes no layout; this one is ours, in network byte order.
 //!
 //! [`DartData`] follows the BTH of every data packet (12 bytes):
 //!
@@ -20,7 +20,7 @@
 //! | 4-5 | count of senders |
 //! | 6- | senders, 2 bytes each |
 //!
-//! [`DartAck`] follows the AETH of every ACK (4 bytes). n active senders of weight 1 are told 1 of n:
+//! [`DartAck`] follows the AETH of every ACK (4 bytes). With n active senders of weight 1, it carries the share 1 of n:
 //!
 //! | byte | field |
 //! |---|---|
@@ -28,12 +28,12 @@
 //! | 2-3 | parts that the line has; 0 of 0 says nothing |
 //!
 //! Padding comes once, after list and payload, to a multiple of 4 bytes. Reserved bits are sent as 0, and a packet with
-//! others is refused: unlike those of the standards they may mean anything in a later layout.
+//! other values is refused: unlike those of the standards they may have any meaning in a later layout.
 //!
-//! So that a reader knows what follows the BTH, Dart's packets have opcodes of their own, out of the range 0xC0-0xFF
-//! that InfiniBand leaves to manufacturers (section 9.2.1): [`DART_SEND`](crate::opcode::DART_SEND) and
-//! [`DART_ACKNOWLEDGE`](crate::opcode::DART_ACKNOWLEDGE). Where a message starts and ends is said by [`DartData`]
-//! alone, which switches have to read anyway. NACKs and CNPs carry nothing of Dart and stay as they are.
+//! To identify the header after the BTH, Dart's packets have their own opcodes from the range 0xC0-0xFF that InfiniBand
+//! leaves to manufacturers (section 9.2.1): [`DART_SEND`](crate::opcode::DART_SEND) and
+//! [`DART_ACKNOWLEDGE`](crate::opcode::DART_ACKNOWLEDGE). The start and end of a message are only in [`DartData`],
+//! which switches have to read anyway. NACKs and CNPs have no Dart header.
 
 use crate::error::{WireError, put, require, take, take_slice, wrong};
 use core::fmt;
@@ -42,14 +42,14 @@ const DATA: &str = "Dart data";
 const LIST: &str = "sender list";
 const ACK: &str = "Dart ACK";
 
-/// What Dart adds to a data packet, with the list of senders where there is one.
+/// Dart's header in a data packet, with the list of senders if there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DartData<'a> {
     /// Whether the packet starts a message.
     pub start: bool,
     /// Whether it ends a message.
     pub end: bool,
-    /// Virtual lane; 0 (to escape to) or 1 (may be deflected).
+    /// Virtual lane; 0 (escape lane) or 1 (may be deflected).
     pub lane: u8,
     /// Deflections that its message may still take; below 8.
     pub tokens: u8,
@@ -59,9 +59,9 @@ pub struct DartData<'a> {
     pub weight: u16,
     /// Number of the message.
     pub message: u32,
-    /// How often the message was sent before, modulo 2^16.
+    /// Number of earlier attempts of the message, modulo 2^16.
     pub attempt: u16,
-    /// The incast that the message belongs to; only where it starts.
+    /// The incast that the message belongs to; only in its first packet.
     pub list: Option<SenderList<'a>>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> DartData<'a> {
         Self::LEN + self.list.map_or(0, |list| list.wire_len())
     }
 
-    /// Writes header and list to the front of `buffer` and gives their length.
+    /// Writes header and list to the front of `buffer` and returns their length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a lane or tokens out of range, a list that is too long, and a
@@ -96,7 +96,7 @@ impl<'a> DartData<'a> {
         }
     }
 
-    /// Reads header and list from the front of `bytes`; also gives the bytes after them.
+    /// Reads header and list from the front of `bytes`; also returns the bytes after them.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for reserved bits that are not 0, and for a list where no message
@@ -129,17 +129,17 @@ impl<'a> DartData<'a> {
     }
 }
 
-/// Receivers count an incast once, when a message of it starts: later it would come too late to be one.
+/// Receivers count an incast once, when a message of it starts; a list in a later packet would be useless.
 fn only_at_start(listed: bool, start: bool) -> Result<(), WireError> {
     require(!listed || start, DATA, "list", listed, "0 where no message starts")
 }
 
-/// An incast and the hosts that will send in it.
+/// An incast and its senders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderList<'a> {
     /// Number of the incast, the same in all its messages.
     pub incast: u32,
-    /// Who will send; at most 65,535.
+    /// The senders; at most 65,535.
     pub senders: Senders<'a>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> SenderList<'a> {
         Self::HEADER_LEN + Self::ENTRY_LEN * self.senders.len()
     }
 
-    /// Writes the list to the front of `buffer` and gives its length.
+    /// Writes the list to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for more senders than 65,535.
@@ -174,7 +174,7 @@ impl<'a> SenderList<'a> {
         Ok(len)
     }
 
-    /// Reads the list from the front of `bytes`; also gives the bytes after it.
+    /// Reads the list from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`], also where the count is larger than the number of senders that follow.
@@ -204,7 +204,7 @@ impl<'a> Senders<'a> {
         Self(Ids::Numbers(ids))
     }
 
-    /// How many.
+    /// Number of senders.
     pub const fn len(&self) -> usize {
         match self.0 {
             Ids::Numbers(ids) => ids.len(),
@@ -217,7 +217,7 @@ impl<'a> Senders<'a> {
         self.len() == 0
     }
 
-    /// One after another.
+    /// Iterates over the senders.
     pub fn iter(&self) -> impl Iterator<Item = u16> + Clone + 'a {
         let (numbers, bytes) = match self.0 {
             Ids::Numbers(ids) => (ids, &[][..]),
@@ -241,12 +241,13 @@ impl fmt::Debug for Senders<'_> {
     }
 }
 
-/// What Dart adds to an ACK: the sender's share of the line (Dart III-A; as a fraction, so that it also says weights).
+/// Dart's header in an ACK: the sender's share of the line (Dart III-A; as a fraction, so that it also expresses
+/// weights).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DartAck {
-    /// Parts that are the sender's; at most `of`, and 0 only where that is.
+    /// Numerator of the share; at most `of`, and 0 only if that is.
     pub parts: u16,
-    /// Parts that the line has; 0 where nothing is said.
+    /// Denominator of the share; 0 for no share.
     pub of: u16,
 }
 
@@ -254,10 +255,10 @@ impl DartAck {
     /// Bytes of the header.
     pub const LEN: usize = 4;
 
-    /// Says nothing.
+    /// Without a share.
     pub const NOTHING: Self = Self { parts: 0, of: 0 };
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for parts that are no share.
@@ -267,7 +268,7 @@ impl DartAck {
         put(ACK, buffer, [p0, p1, o0, o1])
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it.
+    /// Reads the header from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for parts that are no share.

@@ -1,26 +1,25 @@
-//! What can be wrong with bytes, and the two ways that headers get at them.
+//! Errors in bytes, and helpers to take headers from and put them into buffers.
 
 use core::fmt;
 
-/// Why bytes are not the header or packet they should be, or why one cannot be written. Its display says what would be
-/// right.
+/// Why bytes are not the expected header or packet, or why one cannot be written. Its message includes the correction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WireError {
     /// The input ends inside this header.
     Truncated {
-        /// The header that is cut.
+        /// The truncated header.
         header: &'static str,
-        /// How many of its bytes are not there.
+        /// Number of missing bytes.
         missing: usize,
     },
     /// The output buffer ends inside this header.
     NoRoom {
         /// The header that does not fit.
         header: &'static str,
-        /// How many bytes longer the buffer should be.
+        /// Number of bytes by which the buffer is too short.
         missing: usize,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an impossible value.
     Field {
         /// The header it belongs to.
         header: &'static str,
@@ -28,16 +27,16 @@ pub enum WireError {
         field: &'static str,
         /// Its value.
         found: u64,
-        /// What would be right.
+        /// The correction.
         expected: &'static str,
     },
-    /// A checksum is not that of the bytes it covers.
+    /// A checksum does not match the bytes that it covers.
     Checksum {
-        /// Which one.
+        /// Its name.
         header: &'static str,
-        /// As it is in the input.
+        /// The value in the input.
         found: u32,
-        /// As the bytes have it.
+        /// The value computed from the bytes.
         computed: u32,
     },
 }
@@ -75,14 +74,14 @@ pub(crate) fn take_slice<'a>(
     bytes.split_at_checked(len).ok_or(WireError::Truncated { header, missing: len.saturating_sub(bytes.len()) })
 }
 
-/// Writes a header to the front of the buffer and says how long it is.
+/// Writes a header to the front of the buffer and returns its length.
 pub(crate) fn put<const N: usize>(header: &'static str, buffer: &mut [u8], bytes: [u8; N]) -> Result<usize, WireError> {
     let missing = N.saturating_sub(buffer.len());
     *buffer.first_chunk_mut().ok_or(WireError::NoRoom { header, missing })? = bytes;
     Ok(N)
 }
 
-/// The error of a field that cannot have this value.
+/// The error of a field with an impossible value.
 pub(crate) fn wrong(
     header: &'static str,
     field: &'static str,

@@ -29,9 +29,9 @@ pub mod ethertype {
 /// | 12-13 | type of what follows |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ethernet {
-    /// Who it is for.
+    /// Destination address.
     pub destination: Mac,
-    /// Who sent it.
+    /// Source address.
     pub source: Mac,
     /// One of [`ethertype`], or any other.
     pub ethertype: u16,
@@ -41,7 +41,7 @@ impl Ethernet {
     /// Bytes of the header; the FCS is not part of it.
     pub const LEN: usize = 14;
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`].
@@ -52,7 +52,7 @@ impl Ethernet {
         put("Ethernet", buffer, [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1])
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it.
+    /// Reads the header from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`].

@@ -1,8 +1,8 @@
-//! HPCC's in-network telemetry (HPCC 4.1, Fig. 7): what switches write into data packets, and ACKs carry back.
+//! HPCC's in-network telemetry (HPCC 4.1, Fig. 7), which switches write into data packets and ACKs carry back.
 //!
-//! [`IntHeader`] stands between the UDP header and the BTH, on data packets and on their ACKs. The figure draws the
-//! fields in order and names their bits; here the first one is in the highest bits of the first byte, as in all headers
-//! of the network:
+//! [`IntHeader`] is between the UDP header and the BTH, on data packets and on their ACKs. The figure draws the fields
+//! in order and names their bits; here the first one is in the highest bits of the first byte, as in all network
+//! headers:
 //!
 //! | byte | field |
 //! |---|---|
@@ -19,14 +19,14 @@
 //! | 35-16 | txBytes: sent from the egress port so far, units of 128 B modulo 2^20 |
 //! | 15-0 | qLen: of the egress port, units of 80 B, 2^16 - 1 for that and more |
 //!
-//! A sender starts with two bytes of 0, and the header grows by a record per switch, up to 42 bytes with five. A sixth
-//! switch and those after it find no room: they count and leave their number in pathID. nHop stops at 15. (Simulations
-//! count 42 bytes from the first link on, as HPCC 5.1 does.)
+//! A sender starts with two bytes of 0, and the header grows by a record per switch, up to 42 bytes with five. Further
+//! switches have no room for a record, but increment nHop and add their number to pathID. nHop saturates at 15.
+//! (Simulations count 42 bytes from the first link on, as HPCC 5.1 does.)
 //!
-//! Switches write it on the way, so a checksum that is to hold from end to end (ICRC) cannot cover it.
+//! Switches modify it, so an end-to-end checksum (ICRC) cannot cover it.
 //!
-//! Nothing in the figure tells a packet with telemetry from one without, so [`Packet`](crate::Packet) does not guess:
-//! who reads must know from elsewhere (a DSCP, a UDP port) that the header is there.
+//! Nothing in the figure distinguishes a packet with telemetry from one without, so [`Packet`](crate::Packet) does not
+//! guess: a reader must know from elsewhere (a DSCP, a UDP port) that the header is present.
 
 use crate::error::{WireError, put, require, take};
 
@@ -49,7 +49,7 @@ impl IntRecord {
     /// Bytes of a record.
     pub const LEN: usize = 8;
 
-    /// Writes the record to the front of `buffer` and gives its length.
+    /// Writes the record to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a speed, time or count out of range.
@@ -61,7 +61,7 @@ impl IntRecord {
         put(INT, buffer, bits.to_be_bytes())
     }
 
-    /// Reads the record from the front of `bytes`; also gives the bytes after it.
+    /// Reads the record from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`].
@@ -103,7 +103,7 @@ impl IntHeader {
         self.path ^= switch & 0xFFF;
     }
 
-    /// nHop: switches on the way, as far as 4 bits say.
+    /// nHop: number of switches on the path, in 4 bits.
     pub fn hops(&self) -> u8 {
         self.hops
     }
@@ -123,7 +123,7 @@ impl IntHeader {
         Self::HEAD_LEN + self.records().len() * IntRecord::LEN
     }
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a record that does not fit.
@@ -138,7 +138,7 @@ impl IntHeader {
         Ok(at)
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it.
+    /// Reads the header from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`].

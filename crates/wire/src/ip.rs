@@ -73,7 +73,7 @@ impl Ipv4 {
     /// Bytes of the header.
     pub const LEN: usize = 20;
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a DSCP of 64 or more and a total length below 20.
@@ -92,7 +92,7 @@ impl Ipv4 {
         put("IPv4", buffer, bytes)
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it, which may be more or fewer than the
+    /// Reads the header from the front of `bytes`; also returns the bytes after it, which may be more or fewer than the
     /// total length announces. The reserved bit is ignored.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Udp {
     /// Bytes of the header.
     pub const LEN: usize = 8;
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a length below 8.
@@ -187,7 +187,7 @@ impl Udp {
         put("UDP", buffer, [s0, s1, d0, d1, l0, l1, 0, 0])
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it, which may be more or fewer than the
+    /// Reads the header from the front of `bytes`; also returns the bytes after it, which may be more or fewer than the
     /// length announces.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub enum Packet<'a> {
     DartData(DartSend<'a>),
     /// An ACK under Dart.
     DartAck {
-        /// What every ACK says.
+        /// The header of every ACK.
         ack: Response,
         /// The sender's share.
         dart: DartAck,
@@ -41,7 +41,7 @@ pub enum Packet<'a> {
     Pfc {
         /// Address of the port that sends it.
         source: Mac,
-        /// Which classes, and how long.
+        /// The classes and their pause times.
         pfc: Pfc,
     },
 }
@@ -57,7 +57,7 @@ pub struct Envelope {
     pub source_ip: [u8; 4],
     /// Destination IPv4 address.
     pub destination_ip: [u8; 4],
-    /// UDP source port, by which ECMP tells flows apart.
+    /// UDP source port, which ECMP hashes.
     pub source_port: u16,
     /// Class of the packet; below 64.
     pub dscp: u8,
@@ -82,7 +82,7 @@ pub struct Data<'a> {
     pub end: bool,
     /// Whether the receiver should acknowledge it.
     pub ack_request: bool,
-    /// What it carries, without padding; at most 65,488 B (IPv4 counts 65,535 B with headers).
+    /// Payload without padding; at most 65,488 B (IPv4 counts 65,535 B with headers).
     pub payload: &'a [u8],
 }
 
@@ -98,9 +98,9 @@ pub struct DartSend<'a> {
     pub psn: u32,
     /// Whether the receiver should acknowledge it.
     pub ack_request: bool,
-    /// What Dart adds, with the list of senders if there is one.
+    /// Dart's header, with the list of senders if there is one.
     pub dart: DartData<'a>,
-    /// What it carries, without padding; with the list at most 65,476 B.
+    /// Payload without padding; with the list at most 65,476 B.
     pub payload: &'a [u8],
 }
 
@@ -143,7 +143,7 @@ impl<'a> Packet<'a> {
         usize::try_from(bytes.get()).unwrap_or(usize::MAX)
     }
 
-    /// Writes the whole frame, with padding and all checksums, to the front of `buffer` and gives its length. After an
+    /// Writes the whole frame, with padding and all checksums, to the front of `buffer` and returns its length. After an
     /// error the buffer holds nothing of use.
     ///
     /// RoCEv2 packets go out unfragmentable with identification 0, UDP checksum 0, in the default partition.
@@ -176,7 +176,7 @@ impl<'a> Packet<'a> {
         Ok(len)
     }
 
-    /// Reads a whole frame from the front of `bytes`; also gives the bytes after it.
+    /// Reads a whole frame from the front of `bytes`; also returns the bytes after it.
     ///
     /// Checks run from the first header to the last, then ICRC and FCS, so an error names the first header that is
     /// known to be wrong. Ignored: reserved bits of the standards, contents of padding, identification and

@@ -11,7 +11,7 @@ pub const PFC_ADDRESS: Mac = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
 /// MAC control opcode of priority flow control (0x0001 is the older PAUSE of the whole link).
 const OPCODE: u16 = 0x0101;
 
-/// What a priority flow control frame says, after its Ethernet header.
+/// A priority flow control frame after its Ethernet header.
 ///
 /// | byte | field |
 /// |---|---|
@@ -28,10 +28,10 @@ impl Pfc {
     /// Bytes of opcode, vector and quanta.
     pub const LEN: usize = 20;
 
-    /// One quantum of pause is the time of 512 bits: what the link takes for this many bytes.
+    /// One quantum of pause is the time of 512 bits, that is, of this many bytes.
     pub const QUANTUM: Bytes = Bytes(64);
 
-    /// Writes opcode, vector and quanta to the front of `buffer` and gives their length. Quanta of classes that are not
+    /// Writes opcode, vector and quanta to the front of `buffer` and returns their length. Quanta of classes that are not
     /// enabled are 0.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Pfc {
         put("PFC", buffer, bytes)
     }
 
-    /// Reads opcode, vector and quanta from the front of `bytes`; also gives the bytes after them. The high byte of the
+    /// Reads opcode, vector and quanta from the front of `bytes`; also returns the bytes after them. The high byte of the
     /// vector and the quanta of classes that are not enabled are ignored.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ pub const CNP_RESERVED: usize = 16;
 /// The partition that every port belongs to.
 pub const DEFAULT_PARTITION: u16 = 0xFFFF;
 
-/// What a BTH is the start of. Reliable connection unless stated.
+/// Opcodes of a BTH. Reliable connection unless stated.
 pub mod opcode {
     /// First packet of a message of several.
     pub const SEND_FIRST: u8 = 0x00;
@@ -76,7 +76,7 @@ impl Bth {
     /// Bytes of the header.
     pub const LEN: usize = 12;
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for a pad count, queue pair or PSN out of range.
@@ -93,7 +93,7 @@ impl Bth {
         put("BTH", buffer, [self.opcode, flags, k0, k1, congestion, q0, q1, q2, request, p0, p1, p2])
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it.
+    /// Reads the header from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for a version other than 0.
@@ -116,17 +116,17 @@ impl Bth {
     }
 }
 
-/// What an AETH says. (Section 9.7.5. "Receiver not ready" and the reserved kind are not supported.)
+/// The syndrome of an AETH. (Section 9.7.5. "Receiver not ready" and the reserved kind are not supported.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Syndrome {
-    /// All is well up to the PSN.
+    /// Everything up to the PSN was received.
     Ack {
         /// Coded count of receive buffers; 31 when the receiver does not count them. Below 32.
         credits: u8,
     },
-    /// Something is wrong at the PSN.
+    /// An error at the PSN.
     Nack {
-        /// Why; 0 for a gap in the sequence numbers. Below 32.
+        /// The code; 0 for a gap in the sequence numbers. Below 32.
         code: u8,
     },
 }
@@ -146,7 +146,7 @@ impl Syndrome {
 /// | 1-3 | message sequence number (MSN) |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Aeth {
-    /// Good or bad news.
+    /// ACK or NACK.
     pub syndrome: Syndrome,
     /// Messages completed so far, modulo 2^24; below 2^24.
     pub msn: u32,
@@ -156,7 +156,7 @@ impl Aeth {
     /// Bytes of the header.
     pub const LEN: usize = 4;
 
-    /// Writes the header to the front of `buffer` and gives its length.
+    /// Writes the header to the front of `buffer` and returns its length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] for credits, a code or an MSN out of range.
@@ -171,7 +171,7 @@ impl Aeth {
         put("AETH", buffer, [kind << 5 | value, m0, m1, m2])
     }
 
-    /// Reads the header from the front of `bytes`; also gives the bytes after it.
+    /// Reads the header from the front of `bytes`; also returns the bytes after it.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for a kind that is neither ACK nor NACK.
@@ -185,7 +185,7 @@ impl Aeth {
     }
 }
 
-/// Offsets, from the start of the IPv4 header, of what may change on the way, so that the ICRC must not depend on it:
+/// Offsets, from the start of the IPv4 header, of bytes that may change on the path and are not covered by the ICRC:
 /// DSCP and ECN, time to live, IPv4 checksum, UDP checksum, and the byte of the BTH with FECN and BECN.
 const VARIANT: [usize; 7] = [1, 8, 10, 11, 26, 27, 32];
 
@@ -193,7 +193,7 @@ const VARIANT: [usize; 7] = [1, 8, 10, 11, 26, 27, 32];
 /// without its last four bytes, where the ICRC goes with its low byte first.
 ///
 /// It is the CRC-32 of Ethernet over eight bytes of ones (in place of InfiniBand's own link header) and the datagram,
-/// with ones in all bytes that may change on the way.
+/// with ones in all bytes that may change on the path.
 pub fn icrc(datagram: &[u8]) -> u32 {
     let mut crc = Crc32::new();
     [0xFF; 8].iter().for_each(|ones| crc.add(*ones));

@@ -7,7 +7,7 @@ use crate::ip::ones_complement;
 /// IPv4 protocol number of TCP.
 pub const PROTOCOL_TCP: u8 = 6;
 
-/// Most runs that a segment has room to report: 40 B of options hold four.
+/// Most SACK blocks in a segment: 40 B of options hold four.
 const MOST_RUNS: usize = 4;
 
 /// Kinds of options.
@@ -36,8 +36,8 @@ mod kind {
 /// | 18-19 | urgent pointer, 0 |
 /// | 20- | options, padded to a multiple of 4 bytes |
 ///
-/// Options go out in this order: maximum segment size; timestamps or SACK permitted; window scale; SACK. Each is
-/// aligned by options that say nothing, as RFC 7323 appendix A has it.
+/// Options are written in this order: maximum segment size; timestamps or SACK permitted; window scale; SACK. Each is
+/// aligned by no-operation options, as in RFC 7323 appendix A.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tcp {
     /// Source port.
@@ -60,11 +60,11 @@ pub struct Tcp {
     pub sack_permitted: bool,
     /// Timestamp and timestamp echo.
     pub timestamps: Option<(u32, u32)>,
-    /// Runs that arrived out of order, as first number and number behind the last.
+    /// SACK blocks, as first number and number after the last.
     pub runs: Runs,
 }
 
-/// Runs that arrived out of order: at most four, three beside timestamps.
+/// SACK blocks: at most four, or three with timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
     runs: [(u32, u32); MOST_RUNS],
@@ -82,7 +82,7 @@ impl Runs {
         all
     }
 
-    /// They.
+    /// The blocks.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.runs[..self.count as usize]
     }
@@ -105,7 +105,7 @@ impl Tcp {
     }
 
     /// Writes header and options to the front of `buffer`, with the checksum of the segment that `payload` makes of
-    /// them between these addresses, and gives their length.
+    /// them between these addresses, and returns their length.
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Field`] where there is no room for all options in 60 B.
@@ -141,7 +141,7 @@ impl Tcp {
             let [m0, m1] = mss.to_be_bytes();
             at += put("TCP", &mut bytes[at..], [kind::MSS, 4, m0, m1])?;
         }
-        // What permits SACK fits where timestamps would be aligned.
+        // SACK permitted fits where timestamps would be aligned.
         let fill = if self.sack_permitted { [kind::SACK_PERMITTED, 2] } else { [kind::NOTHING; 2] };
         if let Some((stamp, echo)) = self.timestamps {
             at += put("TCP", &mut bytes[at..], [fill[0], fill[1], kind::TIMESTAMPS, 10])?;
@@ -165,7 +165,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Reads header and options from the front of `bytes`; also gives the bytes after them. The checksum is not looked
+    /// Reads header and options from the front of `bytes`; also returns the bytes after them. The checksum is not looked
     /// at, since it needs addresses and payload: see [`checksum`]. Ignored: reserved bits, the urgent pointer, options
     /// of other kinds.
     ///

@@ -1,4 +1,4 @@
-//! Breaks specs: their text, and what they say.
+//! Mutates specs: their text and their values.
 
 use super::corpus::corpus;
 use crate::Mutator;
@@ -78,7 +78,7 @@ pub fn text(mutator: &mut Mutator) -> String {
     let corpus = corpus();
     let of = |mutator: &mut Mutator| mutator.below(corpus.len());
     let base = &corpus[of(mutator)];
-    // A few are broken as text only: as files that somebody edits badly.
+    // A few are mutated as text only, like files edited by mistake.
     if mutator.one_in(8) {
         let seeds: Vec<Vec<u8>> = corpus.iter().map(|(text, _)| text.clone().into_bytes()).collect();
         return String::from_utf8_lossy(&mutator.input_of(base.0.as_bytes(), &seeds)).into_owned();
@@ -98,7 +98,7 @@ pub fn text(mutator: &mut Mutator) -> String {
     written
 }
 
-/// A way into a document.
+/// A path in a document.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Key(String),
@@ -169,7 +169,7 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
             }
         }
         3 | 10..=13 => {
-            // What another spec says under the same key, wherever that is.
+            // The value of another spec under the same key, anywhere in it.
             let mut theirs = Vec::new();
             let mut other = other.clone();
             paths(&other, &mut Vec::new(), &mut theirs);

@@ -1,11 +1,11 @@
-//! Good specs to begin with: those of the tree, shortened, and small ones with every topology, pattern and marking.
+//! Valid specs to mutate: those of the tree, shortened, and small ones with every topology, pattern and marking.
 
 use fanin_experiment::Spec;
 use std::path::Path;
 use std::sync::OnceLock;
 use toml::{Table, Value};
 
-/// Files that specs may name, beside them.
+/// Files that specs may name.
 pub fn files() -> &'static [(&'static str, &'static str)] {
     &[
         ("flows.csv", "src,dst,bytes,start_us,group\n0,1,8000,0,\n1,h2,5000,2.5,3\nh2,0,100,2.5,3\n"),
@@ -106,7 +106,7 @@ const SCHEMES: &[&str] = &[
     "{ id = \"dart\", deflect = \"two-hop\", threshold = \"10 KB\" }",
 ];
 
-/// What is left of times that a spec of the tree measures, so that its run is short.
+/// Shortened times of the specs of the tree.
 const SHORT: &[(&str, &str)] = &[("warm_up", "10 us"), ("window", "200 us"), ("drain_limit", "200 us")];
 
 fn small() -> Vec<String> {
@@ -164,14 +164,14 @@ fn shortened(text: &str) -> String {
     toml::to_string(&table).unwrap_or_else(|_| text.to_string())
 }
 
-/// Whether it can run: not every pattern goes with every network and scheme.
+/// Whether it can run: not every pattern is possible with every network and scheme.
 fn is_good(text: &str) -> bool {
     let Ok(folder) = super::Folder::new() else { return false };
     let written = files().iter().all(|(name, text)| std::fs::write(folder.path().join(name), text).is_ok());
     written && Spec::from_toml(text, "good.toml", folder.path()).is_ok_and(|spec| spec.check().is_ok())
 }
 
-/// All good specs, each as text and as what it says.
+/// All valid specs, each as text and as a document.
 pub fn corpus() -> &'static [(String, Table)] {
     static CORPUS: OnceLock<Vec<(String, Table)>> = OnceLock::new();
     CORPUS.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! Broken specs, all the way: read, checked, estimated, built, run for a moment, summed up and put into tables. Each
-//! ends in a result or in problems of one line each; none panics, hangs, or takes memory without end.
+//! Broken specs: read, checked, estimated, built, run for a moment, summarised and converted to tables. Each ends in a
+//! result or in problems of one line each; none panics, hangs, or uses unlimited memory.
 
 mod breaks;
 mod corpus;
@@ -12,13 +12,13 @@ use fanin_record::{SizeRange, summarise, tables};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Real time that one spec may take, all steps together.
+/// Largest real time of one spec, all steps together.
 pub const LONGEST: Duration = Duration::from_secs(2);
-/// Memory that one spec may take.
+/// Largest memory of one spec.
 pub const MOST_MEMORY: usize = 1_000_000_000;
-/// Real time of set-up by the estimate above which a spec is not run here, though people may.
+/// Estimated set-up time above which a spec is not run here.
 const LONGEST_SETUP: f64 = 0.5;
-/// A run is stopped after this time; it looks ten times a second.
+/// Time limit of a run; it is checked ten times a second.
 const RUN: Duration = Duration::from_millis(30);
 /// A speed for estimates, in packet-hops per second.
 const SPEED: f64 = 5e6;
@@ -30,7 +30,7 @@ const LONGEST_LINE: usize = 4000;
 pub struct Case {
     /// The text of the spec.
     pub text: String,
-    /// Files beside it.
+    /// Its files.
     pub files: Vec<(&'static str, Vec<u8>)>,
 }
 
@@ -48,7 +48,7 @@ impl Case {
     }
 }
 
-/// How a case ended, where nothing was wrong with how it did.
+/// Outcome of a case without a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Problems of one line each.
@@ -77,7 +77,7 @@ impl Folder {
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -89,10 +89,10 @@ impl Drop for Folder {
     }
 }
 
-/// Runs one case; how it ended.
+/// Runs one case and returns its outcome.
 ///
 /// # Errors
-/// What was wrong: a panic, too much time or memory, a problem that names nothing.
+/// The bug: a panic, too much time or memory, a problem without a place.
 pub fn run(case: &Case, folder: &Folder) -> Result<End, String> {
     for (name, bytes) in &case.files {
         std::fs::write(folder.0.join(name), bytes).map_err(|error| error.to_string())?;
@@ -103,7 +103,7 @@ pub fn run(case: &Case, folder: &Folder) -> Result<End, String> {
         Ok::<_, String>((end?, peak, began.elapsed()))
     };
     let (end, peak, mut took) = timed()?;
-    // A machine that is busy with other things makes any spec slow, but hardly three times.
+    // A busy machine makes any spec slow, but hardly three times.
     for _ in 0..2 {
         if took > LONGEST {
             took = took.min(timed()?.2);
@@ -118,7 +118,7 @@ pub fn run(case: &Case, folder: &Folder) -> Result<End, String> {
     Ok(end)
 }
 
-/// Reads, checks and estimates only; whether it was refused.
+/// Reads, checks and estimates only; returns whether it was refused.
 ///
 /// # Errors
 /// As [`run`].
@@ -166,7 +166,7 @@ fn go(text: &str, folder: &Path) -> Result<End, String> {
     Ok(End::Ran)
 }
 
-/// Whether each problem is one line that says where it is.
+/// Whether each problem is one line with a place.
 fn one_line_each(problems: &Problems) -> Result<(), String> {
     for problem in problems.iter() {
         let line = problem.to_string();
