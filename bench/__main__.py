@@ -111,7 +111,7 @@ def speed_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where speed.json goes.")] = HERE / "results",
     doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
 ) -> None:
-    """Packet-hops per second of each case of the benchmark, on one thread and on many in turn."""
+    """Packet-hops per second of each case of the benchmark, alternately on one thread and on many."""
     if doc and case:
         raise RunError("--doc is about all cases; leave --case out")
     to_stderr = Console(stderr=True, soft_wrap=True)
@@ -171,7 +171,7 @@ def budget_command(
 
 @app.command("profile")
 def profile_command() -> None:
-    """Make the compiler's profile anew, which the next build uses: of the cases of `fanin bench` and a little of every
+    """Renew the compiler's profile, for the next build: with the cases of `fanin bench` and short runs of every
     scheme."""
     to_stderr = Console(stderr=True, soft_wrap=True)
     made = profile.make(lambda text: to_stderr.print(text, highlight=False, markup=False))
@@ -180,18 +180,18 @@ def profile_command() -> None:
 
 @app.command("doc")
 def doc_command() -> None:
-    """Write docs/performance.md and its pictures anew from what was measured last."""
+    """Renew docs/performance.md and its pictures from the latest measurements."""
     report.write()
 
 
 def on_one_core() -> None:
-    """Keeps this process, and all that it starts, on one core: none has more, and none moves while it is timed."""
+    """Binds this process, and all that it starts, to one core, so that none uses more or migrates while it is timed."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def main() -> None:
-    """Runs a command; what a person can cause is one line."""
+    """Runs a command; errors of the user are one line."""
     try:
         app(prog_name="python -m bench")
     except (RunError, SpecError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Fanin's side: the spec of a case, and what running it takes."""
+"""Fanin's side: the spec of a case, and the cost of running it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fanin.run_folder import RunError
 HEADER, ACK, TELEMETRY = 48, 60, 42
 """Bytes of headers, of an ACK, and of the telemetry that HPCC's simulator adds to both."""
 ENDLESS_WINDOW_PS = 2_000_000_000
-"""What is simulated of flows that never end, at scale 1."""
+"""The simulated time of endless flows, at scale 1."""
 STEPS_PER_RTT_BPS = 50e6
 """HPCC's additive increase is this rate times the base round-trip time."""
 
@@ -37,7 +37,7 @@ def spec(case: Case, inputs: Inputs, scale: float) -> dict[str, object]:
 
 
 def network(case: Case) -> dict[str, object]:
-    """The fat tree, and how its switches buffer and mark."""
+    """The fat tree, and the buffers and marking of its switches."""
     k = case.workload.k
     tree = {"kind": "fat-tree", "k": k, "link": "100 Gbps", "delay": "1 us"}
     topology = {"kind": "hpcc-fat-tree"} if k is None else tree

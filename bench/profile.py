@@ -1,4 +1,4 @@
-"""The compiler's profile: how often each part of the program runs, so that what runs often is laid out to run fast."""
+"""The compiler's profile: execution counts by which it optimises the code that runs often."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fanin.run_folder import RunError
 
 ROOT = Path(__file__).resolve().parent.parent
 PROFILE = Path("crates", "fanin.profdata")
-"""Where a tree has it. The Makefile names it, too."""
+"""Its path in a tree, as in the Makefile."""
 
 CRATES = ("units", "engine", "cc", "endpoint", "fabric", "ns3")
-"""Those of which something runs for each packet. Only their functions are kept: all together would be 4 MB."""
+"""Crates with code that runs for each packet. Only their functions are kept; a profile of all has 4 MB."""
 
 RECORD = Path("crates", "fanin.profdata.json")
 """The functions of these crates when the profile was made: for each file their hashes."""
@@ -34,14 +34,14 @@ MOST_CHANGED = 0.25
 
 
 def flags(root: Path) -> str:
-    """What rustc is told in a tree, in `RUSTFLAGS`: nothing where that has no profile."""
+    """Options of rustc for a tree, in `RUSTFLAGS`; none without a profile."""
     if not (root / PROFILE).exists():
         return ""
     return f"-Cprofile-use={root.resolve() / PROFILE} -Cllvm-args=-no-pgo-warn-mismatch"
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Builds the native module so that it counts, runs what people run, and leaves what was counted in the tree."""
+    """Builds an instrumented native module, runs the training cases, and writes their counts into the tree."""
     merge = tool()
     work = ROOT / "bench" / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -103,14 +103,14 @@ def record(code: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def changed(now: Mapping[str, Mapping[str, int]], recorded: str) -> float:
-    """The share of the lines of code that are in functions that are not as they were."""
+    """The share of the lines of code that are in changed functions."""
     then = {path: set(hashes.split()) for path, hashes in json.loads(recorded).items()}
     every = [(count, hashed in then.get(path, ())) for path, hashes in now.items() for hashed, count in hashes.items()]
     return sum(count for count, same in every if not same) / sum(count for count, _ in every)
 
 
 def run(command: Sequence[str], more: Mapping[str, str]) -> str:
-    """Runs a program in the tree and returns what it said; raises `RunError` with its words if it fails."""
+    """Runs a program in the tree and returns its output; raises `RunError` with its errors if it fails."""
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **more}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{' '.join(command)} failed: {done.stderr.strip()[-2000:]}")
@@ -118,7 +118,7 @@ def run(command: Sequence[str], more: Mapping[str, str]) -> str:
 
 
 def tool() -> Path:
-    """The program that adds counts up, of the compiler that is pinned."""
+    """The program that merges counts, of the pinned compiler."""
     path = Path(run(["rustc", "--print", "target-libdir"], {}).strip()).parent / "bin" / "llvm-profdata"
     if not path.exists():
         raise RunError(f"{path} is missing: rustup component add llvm-tools")

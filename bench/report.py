@@ -1,5 +1,4 @@
-"""docs/performance.md: sections made from what `bench/results` holds, between marks in the page; prose around them is
-by hand."""
+"""docs/performance.md: sections made from `bench/results`, between marks in the page."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ LEAST_NS = 10
 
 
 def write() -> None:
-    """Renews all sections of the page whose results are there, and their pictures."""
+    """Renews all sections of the page that have results, and their pictures."""
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     picture(side_by_side.load(RESULTS / SIDE_BY_SIDE)["rows"], PAGE.with_name(PICTURE))
 
@@ -86,8 +85,8 @@ def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]
 
 
 def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
-    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. What was measured earlier is
-    hatched, and left out where the same simulator was measured now."""
+    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. Earlier measurements are
+    hatched, and left out if the same simulator has a present one."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -130,7 +129,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
 
 
 def _label(case: str) -> str:
-    """`s1-hpcc-4000` as it stands below bars, in three lines."""
+    """`s1-hpcc-4000` as a label below bars, in three lines."""
     work, scheme, payload = case.split("-")
     return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
 

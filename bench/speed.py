@@ -1,5 +1,5 @@
-"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same
-machine, and with a control before and after each, which tells whether others had it at the same time."""
+"""Packet-hops per second of the benchmark's cases on one thread and on many, run alternately, with a control before and
+after each that detects other load on the machine."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Pair(TypedDict):
     many_s: float
     """The same on many."""
     control_s: float
-    """Seconds of the slowest of the three looks at the machine, before, between, and after them."""
+    """Seconds of the slowest of the three controls, before, between, and after them."""
 
 
 class Case(TypedDict):
-    """What the runs of a case gave."""
+    """The measurements of a case."""
 
     case: str
     about: str
@@ -50,7 +50,7 @@ class Speeds(TypedDict):
     repeat: int
     """Pairs that count, for each case."""
     control_s: float
-    """Least seconds that the control ever took."""
+    """The least time of the control, in seconds."""
     cases: list[Case]
 
 
@@ -96,7 +96,7 @@ def measure(
 
 
 def _pair(case: Case, threads: int, scale: float, control: Control) -> Pair:
-    """Runs a case on one thread and on many, and notes in it what it simulates."""
+    """Runs a case on one thread and on many, and stores its size in it."""
 
     def run(count: int) -> float:
         record = next(iter(bench.measure([case["case"]], threads=count, scale=scale)))
@@ -105,11 +105,11 @@ def _pair(case: Case, threads: int, scale: float, control: Control) -> Pair:
         case["event_hash"], case["packet_hops"] = record["event_hash"], record["packet_hops"]
         return record["seconds"]
 
-    before = control.look()
+    before = control.measure()
     one = run(1)
-    between = control.look()
+    between = control.measure()
     many = run(threads)
-    return {"one_s": one, "many_s": many, "control_s": max(before, between, control.look())}
+    return {"one_s": one, "many_s": many, "control_s": max(before, between, control.measure())}
 
 
 def _so_far(case: Case, least: float) -> str:
@@ -117,12 +117,12 @@ def _so_far(case: Case, least: float) -> str:
 
 
 def undisturbed(case: Case, least: float) -> int:
-    """Pairs with which the control took hardly more than the least that it ever took."""
+    """Pairs for which the control took hardly more than its least time."""
     return sum(pair["control_s"] <= LIMIT * least for pair in case["pairs"])
 
 
 def quietest(case: Case, count: int) -> list[Pair]:
-    """The pairs with which the control took least: no time of ours has a part in the choice."""
+    """The pairs for which the control took the least time; our own times do not influence the choice."""
     return sorted(case["pairs"], key=lambda pair: pair["control_s"])[:count]
 
 
@@ -132,7 +132,7 @@ def speed(case: Case, pairs: Sequence[Pair]) -> float:
 
 
 def ratio(pairs: Sequence[Pair]) -> float:
-    """How many times as fast many threads are, by the medians."""
+    """The speed-up of many threads, by the medians."""
     return median(pair["one_s"] for pair in pairs) / median(pair["many_s"] for pair in pairs)
 
 
@@ -142,7 +142,7 @@ def load(path: Path) -> Speeds:
 
 
 def section(path: Path) -> str:
-    """Speeds as Markdown, beside what they were before the hot path was worked on."""
+    """Speeds as Markdown, beside those before the hot path was optimised."""
     speeds = load(path)
     before = cast("dict[str, float]", json.loads(path.with_name("before.json").read_text(encoding="utf-8")))
     repeat, least = speeds["repeat"], speeds["control_s"]

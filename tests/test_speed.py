@@ -21,7 +21,7 @@ class Looks(quiet.Control):
         super().__init__(1)
         self._looks = list(looks)
 
-    def look(self) -> float:
+    def measure(self) -> float:
         """The next of them."""
         seconds = self._looks.pop(0) if self._looks else 1.0
         self.least = min(self.least, seconds)
@@ -88,10 +88,10 @@ def test_runs_that_differ_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_control_is_the_slowest_core_and_leaves_this_thread_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    assert quiet.Control(2).look() > 0
+    assert quiet.Control(2).measure() > 0
     assert before is None or os.sched_getaffinity(0) == before
     # Begins and ends: the work takes 2 s, and 5 s the next time.
     clock = iter([0.0, 2.0, 10.0, 15.0])
     monkeypatch.setattr("bench.quiet.time.perf_counter", lambda: next(clock))
     control = quiet.Control(1)
-    assert (control.look(), control.look(), control.least) == (2, 5, 2)
+    assert (control.measure(), control.measure(), control.least) == (2, 5, 2)

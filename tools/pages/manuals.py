@@ -32,7 +32,7 @@ MADE = "<!-- made by `make docs` from the comments in crates/cc/src/schemes; cha
 
 
 def keys(presets: list[str]) -> str:
-    """The parameters as a spec names them, and what each preset sets."""
+    """The parameters as a spec names them, and the values of each preset."""
     writer = spec.Reference()
     first, *others = presets
     parameters = spec.parameters(first)

@@ -1,7 +1,7 @@
-"""What a run leaves, from the code: columns of tables, and the keys of the JSON documents.
+"""The results of a run, from the code: columns of tables, and the keys of the JSON documents.
 
-The types of keys are those of `fanin.run_folder`; what they mean stands in the comments of the Rust structures that are
-written.
+The types of keys are those of `fanin.run_folder`; their meanings are the comments of the Rust structures that are
+serialised.
 """
 
 from __future__ import annotations
