@@ -171,7 +171,7 @@ def rust_graph(sources: Mapping[str, str]) -> Graph:
 
 
 class _Crate:
-    """Finds what a path names."""
+    """Resolves paths to files."""
 
     def __init__(self, modules: dict[Path_, Module]) -> None:
         self.modules = modules
@@ -181,7 +181,7 @@ class _Crate:
         return set() if home is None else {home}
 
     def home(self, module: Module, path: Path_) -> str | None:
-        """The file of what a path in a module names, or None where it is of another crate."""
+        """The file of the item that a path in a module names, or None if it is of another crate."""
         return self._find(module, path, frozenset())
 
     def module(self, module: Module, path: Path_) -> Module | None:
@@ -282,7 +282,7 @@ class _Parser:
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
 
     def block(self, module: Module, *, items: bool, impl: Impl | None = None) -> None:
-        """Reads until the brace that closes a block; `items` says whether its items are those of the module."""
+        """Reads until the brace that closes a block; with `items`, its items are those of the module."""
         while self.at < len(self.tokens):
             token = self.peek()
             self.at += 1
@@ -334,7 +334,7 @@ class _Parser:
             module.paths.add(tuple(path))
 
     def attribute(self) -> None:
-        """Reads an attribute, and what it is of if that is of tests alone."""
+        """Reads an attribute, and its item if that is for tests only."""
         if self.peek() == "!":
             self.at += 1
         begin = self.at

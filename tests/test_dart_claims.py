@@ -1,4 +1,4 @@
-"""Dart's experiments at scale, in their short versions: what must hold whatever the numbers are."""
+"""Dart's experiments at scale, in short versions: properties that hold for any numbers."""
 
 from pathlib import Path
 

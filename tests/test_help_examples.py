@@ -1,4 +1,4 @@
-"""Every example that a help text shows runs as it stands, on small stand-ins for the files that it names."""
+"""Every example of a help text runs unchanged, on small stand-ins for the files that it names."""
 
 import os
 import re
@@ -152,7 +152,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
         return
     here = shutil.copytree(folder, tmp_path / "here")
     if words[0] in ("new", "gen"):
-        (here / words[-1]).unlink(missing_ok=True)  # what it is to make
+        (here / words[-1]).unlink(missing_ok=True)  # the file to be made
     done = run(here, line)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert "Traceback" not in done.stderr

@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_what_there_was(star: Path, scheme: list[str]) -> None:
     assert "cancelled at " in out
     kept = fanin.load(star / "kept")
     assert kept.cancelled
-    # What had finished is in the file, whole; what had not is in the table.
+    # Finished flows are in the file, complete; the others are in the table.
     flows = hpcc.read_fct(star / "kept" / "fct.txt")
     assert (flows["dst"].to_list(), flows["bytes"].to_list()) == ([16] * 15, [1000] * 15)
     assert kept.flows().filter(pl.col("bytes") == 4_000_000_000)["completion_ps"].null_count() == 15
@@ -276,7 +276,7 @@ def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     changes = {tuple(change["between"]): (change["error_rate"], change["down"]) for change in network["links"]}
     assert changes[("h3", "s1")] == (0.001, [])
     assert changes[("h2", "s0")] == (0.002, [])
-    # Time begins at the whole millisecond before the first flow: 2.001 s, one before the link goes down.
+    # Time starts at the whole millisecond before the first flow: 2.001 s, one before the link goes down.
     assert changes[("s1", "s0")] == (0.002, [["1 ms", "800000.001 s"]])
     assert traffic[0]["pattern"]["from"] == "2.001 s"
     assert result.flows()["start_ps"].to_list() == [500_000_000, 500_000_000]

@@ -126,7 +126,7 @@ def test_changes_are_seen_both_ways() -> None:
     assert len(changes(was, {**was, "c_calls": 0.08})) == 1
 
 
-# As callgrind writes: positions and names are shortened, a line after `calls=` is what the call took with all below it.
+# As callgrind writes: positions and names are shortened, a line after `calls=` is the inclusive cost of the call.
 PROFILE = """events: Ir Dr I1mr D1mr Bcm
 ob=(1) program
 fl=(1) sim.rs

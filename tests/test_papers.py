@@ -55,7 +55,7 @@ IDS = (
 
 
 def rows(measures: Measures) -> list[Row]:
-    """One row that tells how many runs there were."""
+    """One row with the number of runs."""
     return [Row("claim", "runs", "3", str(len(measures)), "3", strict(len(measures) == 3))]
 
 
@@ -247,7 +247,7 @@ def test_a_tooth_begins_in_the_middle_of_its_rise() -> None:
 
 
 def test_ripples_that_stay_above_the_lower_third_are_no_teeth() -> None:
-    # Once per tooth the queue falls from 60 to 45 on its way up, through the middle at 50.
+    # Once per tooth the queue falls from 60 to 45 while it rises, through the middle at 50.
     rise = np.concatenate([np.linspace(20, 60, 81), np.linspace(60, 45, 31), np.linspace(45, 80, 71)])
     begins, tops, bottoms = sawtooth(np.tile(rise, 5))
     assert np.diff(begins).tolist() == [rise.size] * 4

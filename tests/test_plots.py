@@ -268,7 +268,7 @@ def test_time_paused_is_that_of_the_ports(seen: fanin.Result) -> None:
     table = over_time.pauses_over_time(seen)
     watched = pl.col("port").is_in(["h1>leaf0", "h5>leaf1"])
     whole_us = float(seen.ports().filter(watched)["paused_ps"].to_numpy().sum()) / 1e6
-    # All but what came after the last sample, 5 us before the end of the window and the draining.
+    # Without arrivals after the last sample, 5 us before the end of the window, and while draining.
     within = float((table["paused"] * (table["end_us"] - table["begin_us"])).sum())
     after = (seen.simulated_ms * 1e3 - 395) * 2
     assert 0 < within <= whole_us * (1 + 1e-9) <= within + after
@@ -385,7 +385,7 @@ def seeds(folder: None) -> list[fanin.Result]:  # noqa: ARG001
 
 @pytest.mark.parametrize("kind", list(plot.KINDS))
 def test_every_picture_is_of_all_seeds(seeds: list[fanin.Result], kind: str) -> None:
-    """The last of the seeds changes what is drawn."""
+    """The last of the seeds changes the curves."""
     two, three = plot.KINDS[kind](seeds[:2]), plot.KINDS[kind](seeds)
     assert "3 seeds" in three.get_suptitle()
 

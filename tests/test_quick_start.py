@@ -1,4 +1,4 @@
-"""The quick start runs as it stands: its blocks, one after another, in one folder."""
+"""The quick start runs unchanged: its blocks, one after another, in one folder."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The HTML report: what it says, and that it works in a browser that has no network."""
+"""The HTML report: its content, and that it works in a browser without network."""
 
 import base64
 import hashlib
@@ -453,7 +453,7 @@ def test_charts_say_when_they_are_thinned(watched: fanin.Comparison, monkeypatch
 
 @dataclass
 class Opened:
-    """A page in Chromium, and what it complained of or asked for."""
+    """A page in Chromium, with its errors and its requests."""
 
     page: Page
     trouble: list[str] = field(default_factory=list)

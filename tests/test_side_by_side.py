@@ -1,4 +1,4 @@
-"""`python -m bench side-by-side`: ours measured, others run on the same files, and what fails said in a line."""
+"""`python -m bench side-by-side`: ours measured, others run on the same files, and failures reported in a line."""
 
 import json
 import subprocess
@@ -56,7 +56,7 @@ for line in text[2:]:
 
 
 def program(path: Path, text: str) -> Path:
-    """A program that does what a peer would."""
+    """A program that behaves like a peer."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!{sys.executable} -I\n{text}")
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""`python -m bench speed`: which pairs of runs count is for the control to say, never for the times of ours."""
+"""`python -m bench speed`: the control decides which pairs of runs count, never our own times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fanin.run_folder import RunError
 
 
 class Looks(quiet.Control):
-    """A control that sees what it is told to, and then a quiet machine."""
+    """A control with the given times, and then those of a quiet machine."""
 
     def __init__(self, *looks: float) -> None:
         super().__init__(1)
@@ -75,7 +75,7 @@ def test_with_patience_the_undisturbed_pairs_count_however_slow_they_were(
 def test_a_busy_machine_ends_the_wait_when_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr("bench.speed.time.monotonic", lambda: next(clock))
-    # Quiet once, and never again.
+    # Quiet only once.
     (case,) = measured(monkeypatch, Looks(1, *[2] * 90), patience=8)["cases"]
     assert 3 < len(case["pairs"]) < 12
     assert speed.undisturbed(case, 1) == 0

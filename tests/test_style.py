@@ -36,7 +36,7 @@ def test_members_of_a_family_share_a_hue_and_differ_in_shade_and_the_first_is_so
     members = [style_of(scheme) for scheme in ("dcqcn", "dcqcn-win", "dcqcn-priq", "dcqcn-vendor")]
     assert [hue(one.colour) for one in members] == pytest.approx([hue(FAMILIES["dcqcn"])] * 4, abs=0.01)
     assert len({one.colour for one in members}) == len({one.marker for one in members}) == 4
-    # Dots and bars have no dash to tell them apart.
+    # Dots and bars have no dash, only colours.
     assert style_of("dctcp").colour != style_of("dctcp-rate").colour
     assert style_of("none").colour != style_of("fixed-window").colour
     assert style_of("dart").dash == style_of("dcqcn").dash == style_of("hpcc").dash == "solid"

@@ -1,4 +1,4 @@
-"""Grids of runs: their order, what is kept when they are stopped or killed, and where they run."""
+"""Grids of runs: their order, their results when they are stopped or killed, and their executors."""
 
 import json
 import multiprocessing
@@ -25,7 +25,7 @@ from fanin import SpecError, SweepState
 from fanin.sweeps import display, grid, means, pools
 
 BUSY = "measure.window=200 ms"
-"""A run of some tenths of a second, so that it can be caught while it is under way."""
+"""A run of some tenths of a second, so that it can be interrupted."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def log(folder: Path) -> list[tuple[str, str]]:
 
 
 def parts(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """The finished runs: when each was written, and what."""
+    """The finished runs: the time and the text of each."""
     found = (folder / "parts").glob("*.json")
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in found}
 
@@ -66,7 +66,7 @@ def test_the_grid_is_the_product_with_seeds_fastest(tiny: Path, tmp_path: Path, 
     assert table["fct_p50_us"].null_count() == 0
     assert (table["fct_p99_us"].is_null() == (table["reported"] < 100)).all(), "too few messages for a p99"
     assert table["load"].dtype == pl.Float64
-    # Each row is the run that it says it is.
+    # Each row has the numbers of its run.
     alone = fanin.run(
         tiny,
         scheme="none",
@@ -108,7 +108,7 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     assert [text.get_text() for text in axes.get_xticklabels()] == ["20 %", "40 %"]
     assert "mean over 2 seeds, bars: 95 % intervals" in figure.get_suptitle()
     table = swept.table().filter(scheme="dcqcn").filter(pl.col("measure.window") == "2 ms")
-    # A little aside of one another, so that intervals are told apart.
+    # Slightly shifted, so that intervals are distinct.
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.2, 0.4], abs=0.01)
     assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p50_us"].mean())
     by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
@@ -219,7 +219,7 @@ def test_another_grid_adds_and_runs_only_what_is_new(tiny: Path, tmp_path: Path,
     both = fanin.sweep(tiny, ["none"], seeds=2, vary=vary, out=out, executor=threads, progress=False)
     assert Counter(event for event, _ in log(out)) == {"begun": 4, "done": 4}
     assert {name: kept for name, kept in parts(out).items() if name in there} == there
-    # 4 ms is what the spec says: the runs of the first grid are those of the second.
+    # 4 ms is the value of the spec: the runs of the first grid are those of the second.
     assert both.table().select("measure.window", "seed").rows() == [
         ("4 ms", 1),
         ("4 ms", 2),
@@ -442,7 +442,7 @@ def test_killed_in_the_middle_it_goes_on_with_nothing_lost_or_twice(
     events = log(out)
     everything = {f"{scheme} seed={seed}" for scheme in ("dcqcn", "none") for seed in range(1, 6)}
     landed = {json.loads(content)["label"] for _, content in there.values()}
-    # What had landed never begins again, all else begins exactly once.
+    # Finished runs are never repeated, all others start exactly once.
     assert Counter(label for event, label in events[killed_at:] if event == "begun") == Counter(everything - landed)
     assert max(Counter(label for event, label in events if event == "done").values()) == 1
     assert fanin.load_sweep(out).complete

@@ -133,7 +133,7 @@ def test_lost_packets_and_those_sent_again_are_told_apart(tmp_path: Path) -> Non
     assert sum(one.lost for one in known) > 0
     for one in known:
         assert one.total_ps == one.completion_ps
-        # What still came when the message was complete is no part of it.
+        # Packets after the completion of the message are no part of it.
         assert all(part.ps >= 0 and part.what != "after" for part in one.parts)
         assert ("retransmission" in {part.what for part in one.parts}) == bool(one.resent)
         # What was lost was lost at the one full queue.

@@ -87,7 +87,7 @@ def test_two_messages_of_one_nic_take_turns(tmp_path: Path) -> None:
 
 
 def test_a_message_is_held_up_by_the_acks_that_its_nic_sends(tmp_path: Path) -> None:
-    # h1 acknowledges what h2 sends it, and an ACK goes first: 4 ns for each of the ACKs that leave meanwhile.
+    # h1 acknowledges data of h2, and an ACK has priority: 4 ns for each of the ACKs that leave meanwhile.
     run = star(tmp_path, [(1, 0, 100, 1), (2, 1, 100, 1)])
     departures = hop_delays(run, "load:0").filter(hop=0)["begin_ps"]
     assert host_parts(run, "load:0")["nic"] % ACK == 0
@@ -116,11 +116,11 @@ def test_a_rate_below_that_of_the_nic_is_pacing(tmp_path: Path) -> None:
 
 
 def test_where_causes_hold_at_once_the_first_of_the_list_counts(tmp_path: Path) -> None:
-    # The window is full for longer than the pacer holds the packet back.
+    # The window is full for longer than the pacer delays the packet.
     run = star(tmp_path, [(1, 0, 40, 1)], SLOW, scheme=window(1))
     rtt = RTT + 3 * TX + 3 * ACK
     assert host_parts(run) == {"window": 39 * (rtt - TX), "send": 40 * TX}
-    # Others leave while it waits for its rate. Only what they delay it beyond that is theirs.
+    # Others leave while it waits for its rate. Only delay beyond that is attributed to them.
     many = star(tmp_path, [(1, 0, 40, 1), (1, 2, 40, 1)], SLOW, scheme=window(1000))
     paced = host_parts(many, "load:0")
     assert paced["pacing"] == 39 * 3 * TX
@@ -155,7 +155,7 @@ def test_a_pause_counts_before_a_full_window(tmp_path: Path) -> None:
     left = run.hops().filter((pl.col("port") == "h1>sw0") & (pl.col("message") == "load:0"))["time_ps"].to_list()
     assert len(pauses) > 3
     assert max(pauses) < left[-1] - 100 * TX
-    # All the time of pauses but for what was on the wire as they began, although the window was full for some of it.
+    # The time of all pauses except for the packets on the wire as they began, although the window was full in between.
     sending = sum(max(0, max(time for time in left if time <= pause) + TX - pause) for pause in pauses)
     parts = host_parts(run)
     assert parts["pfc"] == run.ports().filter(port="h1>sw0")["paused_ps"][0] - sending
@@ -215,7 +215,7 @@ def test_an_answer_has_its_own_packets_on_the_connection_of_its_request(tmp_path
             assert known.packets == flow["packets_sent"] == flow["bytes"] // 1000
             assert known.total_ps == flow["completion_ps"]
             assert known.host == f"h{flow['src']}"
-            # What is answered came over the same connection, so that it is open.
+            # The request came over the same connection, so it is open.
             assert ("handshake" in {part.what for part in known.parts}) <= flow["request"]
 
 
@@ -235,7 +235,7 @@ def test_a_lost_packet_costs_its_timeout(tmp_path: Path) -> None:
     run = star(tmp_path, [(1, 0, 1, 1), (2, 0, 1, 1), (3, 0, 1, 1)], *changes)
     lost = [name for name in traced(run) if breakdown(run, name).resent]
     assert len(lost) == 1
-    # From when it left for the first time; sending it again is the last of it.
+    # From its first departure to the end of its retransmission.
     assert host_parts(run, lost[0]) == {"send": TX, "retransmission": 20_000_000}
     known = breakdown(run, lost[0])
     assert (known.packets, known.resent, known.lost) == (2, 1, 1)
@@ -251,7 +251,7 @@ def test_what_waits_for_its_window_before_a_timeout_is_retransmission(tmp_path: 
 
 
 def test_the_rate_of_dart_is_pacing(tmp_path: Path) -> None:
-    # Three messages into one host: each is told a third of its line.
+    # Three messages into one host: each gets a third of its line.
     run = star(tmp_path, [(1, 0, 400, 1), (2, 0, 400, 1), (3, 0, 400, 1)], "measure.window='1 ms'", scheme="dart")
     for name in traced(run):
         parts = host_parts(run, name)
