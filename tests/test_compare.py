@@ -154,7 +154,7 @@ def test_schemes_over_tcp_beside_rdma_carry_a_warning(tiny: Path) -> None:
     (warning,) = fanin.compare(tiny, ["dctcp", "dcqcn", "none"], set=short, progress=False).warnings
     assert warning.startswith("dctcp runs over TCP ")
     assert "dcqcn and none over RDMA" in warning
-    assert warning.endswith("differences are of the transports too; dctcp-rate is DCTCP's law over RDMA")
+    assert warning.endswith("the transports differ too; dctcp-rate is DCTCP's law over RDMA")
     assert fanin.compare(tiny, ["dctcp-rate", "dcqcn"], set=short, progress=False).warnings == []
     assert fanin.compare(tiny, ["dctcp", "newreno"], set=short, progress=False).warnings == []
     (other,) = fanin.compare(tiny, ["newreno", "dcqcn"], set=short, progress=False).warnings

@@ -171,7 +171,7 @@ def test_what_is_wrong_is_told_with_file_and_line(
         (["c.txt", "--set", "network.buffer.pool=1 MB"], "need a --scheme"),
         (["c.txt", "c.txt"], "runs one configuration"),
         (["c.txt", "--scheme", "nonesuch"], '--scheme nonesuch: there is no scheme "nonesuch"'),
-        (["c.txt", "--scheme", "dcqcn", "--trace"], "leave one of both out"),
+        (["c.txt", "--scheme", "dcqcn", "--trace"], "leave one of them out"),
         (["c.txt", "--scheme", "dcqcn", "--set", "network.bufer.pool=1 MB"], "bufer"),
         (["c.txt", "--htsim"], "files are of one simulator"),
     ],

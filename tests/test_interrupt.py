@@ -106,7 +106,7 @@ def test_a_pool_of_processes_stops_and_goes_on_later(tiny: Path, tmp_path: Path,
             process.kill()
     assert process.returncode == CODES[number], err
     assert "Traceback" not in err
-    assert "the same command goes on" in err
+    assert "the same command continues" in err
     assert [run.status for run in fanin.load_sweep(tmp_path / "out").runs] == ["done", "waiting"]
 
 

@@ -445,7 +445,7 @@ def test_many_schemes_have_a_panel_each_over_time(seen: fanin.Result) -> None:
         panels = [axes.get_title(loc="left") for axes in figure.axes]
         assert panels == ["none", "dcqcn", "hpcc", "dctcp-rate"]
         assert len({axes.get_ylim() for axes in figure.axes}) == 1
-        assert figure.get_suptitle().split("\n")[1].startswith(("Longest", "Queues held"))
+        assert figure.get_suptitle().split("\n")[1].startswith(("Longest", "Queues paused"))
 
 
 def overprinted(figure: Figure) -> list[str]:
@@ -564,7 +564,7 @@ def test_pauses_beyond_those_kept_are_told(blind: fanin.Result) -> None:
     last_us = int(cast("int", blind.events().filter(pl.col("kind") == "pause")["time_ps"].max())) / 1e6
     counts = over_time.pause_counts(short)
     assert counts["end_us"][-1] == pytest.approx(last_us)
-    assert "5 later pauses were not kept" in texts(plot.pauses(short).axes[0])
+    assert "5 later pauses were not recorded" in texts(plot.pauses(short).axes[0])
 
 
 def texts(axes: Axes) -> str:

@@ -198,7 +198,7 @@ def test_marks_are_those_of_the_terminal(tiny: Path, tmp_path: Path) -> None:
     assert any(place is not None for place in best.values())
     for (name, *_), (_, *classes) in zip(page.tables["numbers"][1:], page.classes["numbers"][1:], strict=True):
         assert [mark == "best" for mark in classes] == [place == best[name] for place in range(2)], name
-    assert "its 95 % interval is apart from those of all others" in page.text
+    assert "its 95 % interval does not overlap with any other" in page.text
 
 
 def test_charts_are_of_all_seeds(seeds: fanin.Comparison) -> None:

@@ -118,7 +118,7 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
         match=r"nonesuch: not a column with several values; those of this grid are: load, measure\.window",
     ):
         swept.plot("nonesuch")
-    with pytest.raises(fanin.RunError, match="no number of a sweep"):
+    with pytest.raises(fanin.RunError, match="not a number of a sweep"):
         swept.plot(y="event_hash")
     with pytest.raises(fanin.RunError, match=r"did you mean fct_p99_us\?"):
         swept.plot(y="fct_p9_us")
@@ -267,11 +267,11 @@ def test_a_run_above_its_limits_is_a_row_and_runs_again(
         ({"schemes": ["none", "nonesuch"]}, "nonesuch"),
         ({"schemes": []}, "scheme: an empty list"),
         ({"vary": {"measure.window": []}}, r"measure\.window: an empty list"),
-        ({"schemes": ["none", "none"]}, "none is there twice"),
+        ({"schemes": ["none", "none"]}, "none occurs twice"),
         ({"loads": [0.0]}, "0.0 is no load"),
         ({"loads": [0.3], "vary": {"traffic.queries.load.share": [0.1]}}, "--loads sets it too"),
         ({"vary": {"seed": [1, 2]}}, "write --seeds instead"),
-        ({"seeds": 0}, "from 1"),
+        ({"seeds": 0}, "give 1 or more"),
         ({"vary": {"measure.window": [object()]}}, "not a value of a spec"),
     ],
 )
@@ -324,7 +324,7 @@ def test_two_sweeps_do_not_work_in_one_folder(tiny: Path, tmp_path: Path, thread
         return True
 
     assert fanin.sweep(tiny, ["none"], out=out, executor=threads, progress=again).complete
-    assert "another sweep works in it" in met[0]
+    assert "another sweep is using it" in met[0]
     assert str(os.getpid()) in met[0]
 
 
@@ -376,7 +376,7 @@ def test_a_worker_that_is_killed_is_known_by_its_run(tiny: Path, tmp_path: Path)
 
     swept = fanin.sweep(tiny, ["none"], seeds=3, out=out, set=[BUSY], jobs=1, progress=shoot)
     assert [run.status for run in swept.runs] == ["done", "failed", "done"]
-    assert "killed, twice" in swept.errors[0]
+    assert "killed twice" in swept.errors[0]
     assert Counter(log(out))["killed", "none seed=1"] == 1
     assert multiprocessing.active_children() == []
 
@@ -464,7 +464,7 @@ def test_ctrl_c_keeps_what_has_finished_and_no_worker_outlives_it(tiny: Path, tm
         if signal_number == signal.SIGINT:
             assert process.returncode == 130, err
             assert "Traceback" not in err
-            assert "the same command goes on" in err
+            assert "the same command continues" in err
             assert [line.split()[:4] for line in told.splitlines() if "waiting" in line] == [["dcqcn", "100", "s", "1"]]
             assert pl.read_parquet(out / "sweep.parquet")["status"].to_list() == ["done", "waiting"]
         deadline = time.monotonic() + 20

@@ -66,5 +66,5 @@ a sweep `along`."""
 
 
 def about(kind: str) -> str:
-    """A description of a kind of picture: the first line of its docstring."""
-    return (KINDS[kind].__doc__ or "").split("\n")[0]
+    """A description of a kind of picture: the first paragraph of its docstring."""
+    return " ".join((KINDS[kind].__doc__ or "").split("\n\n")[0].split())
