@@ -1,4 +1,4 @@
-"""The rooms of ARCHITECTURE.md: who may know whom, and which of them are pure."""
+"""The crates of ARCHITECTURE.md: which may depend on which, and which of them are pure."""
 
 import json
 import re

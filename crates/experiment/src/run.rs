@@ -1,6 +1,6 @@
 //! From a built experiment to a [`Run`]: the loop that samples, measures, drains and can be stopped.
 
-use crate::built::{Built, Measure, Sampled, Series};
+use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::explain::{bytes_of_a_part, bytes_text};
 use crate::unmeasured;
@@ -11,7 +11,7 @@ use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
 };
-use fanin_units::{NodeId, PortId, Time};
+use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -57,8 +57,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const DRAIN_STEP: Time = Time::from_us(100);
 /// Memory for the tables of all partitions but two, which bounds their number: 65,536 hosts take some 300 MB each.
 const BYTES_FOR_PARTS: f64 = 1e9;
-/// Samples of queues kept over all series, and as many other values; histograms still count all.
-pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -590,23 +588,6 @@ fn histogram(sampler: &Sampler) -> Option<Histogram> {
         })
         .collect();
     Some(Histogram { what: "queue".into(), place: sampler.series.place.clone(), bins })
-}
-
-/// The ports of a place in a spec: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch with hosts
-/// to another switch) or the name of one port.
-pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
-    let levels = graph.levels();
-    let wanted = |from: NodeId, to: NodeId| match place {
-        "switch-ports" => levels[from.ix()] > 0,
-        "last-hop" => levels[from.ix()] > 0 && levels[to.ix()] == 0,
-        "tor-uplinks" => levels[from.ix()] == 1 && levels[to.ix()] > 0,
-        _ => false,
-    };
-    if matches!(place, "switch-ports" | "last-hop" | "tor-uplinks") {
-        let ends = graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
-        return Some(ends.enumerate().filter(|(_, (a, b))| wanted(*a, *b)).map(|(i, _)| PortId(i as u32)).collect());
-    }
-    port_names(graph).iter().position(|name| name == place).map(|i| vec![PortId(i as u32)])
 }
 
 #[cfg(test)]

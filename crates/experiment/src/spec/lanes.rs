@@ -1,6 +1,6 @@
 //! Requirements of the schemes on the network: lanes of classes, and header bytes in packets.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::Document;
 use fanin_cc::{EscapeEntry, Lanes};
 use fanin_fabric::deadlock::prove;

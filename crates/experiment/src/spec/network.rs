@@ -1,6 +1,6 @@
 //! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::{
     self, Buffer, Class, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort, Policy, Pool, Release,
     Topology,

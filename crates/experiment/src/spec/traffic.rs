@@ -1,7 +1,7 @@
 //! The traffics of a spec: validates them, fills in defaults, and converts them to configurations of the fabric and the
 //! workload.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Rdma, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
 };
@@ -9,7 +9,7 @@ use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
-use crate::hpcc::ordinary;
+use crate::hpcc::convert;
 use crate::htsim;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
@@ -489,7 +489,7 @@ impl One<'_, '_> {
             }
             Pattern::Hpcc { file, dport, from } => {
                 let (text, path) = self.read_flows(file)?;
-                match ordinary::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
+                match convert::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
                     Ok(list) => workload::Pattern::List(list),
                     Err(problem) => {
                         self.checker.problems.push(problem);

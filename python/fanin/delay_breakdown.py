@@ -1,4 +1,4 @@
-"""Where the time of one message went: every packet's wait at every hop, and what of them its FCT is made of."""
+"""Breaks down the FCT of one message: the delay of each of its packets at each hop, and their parts of the FCT."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from fanin.measures import size_text
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
     from fanin.result import Result
@@ -28,13 +28,13 @@ STEPS = {
     "propagation_ps": pl.Int64,
     "end_ps": pl.Int64,
 }
-"""The columns of `waits`."""
+"""The columns of `hop_delays`."""
 
 
 PIECES = {"packet": pl.Int64, "what": pl.String, "begin_ps": pl.Int64, "end_ps": pl.Int64}
 """The columns of `at_host`."""
 
-SAID = {
+LABELS = {
     "overhead": "overhead of {where}",
     "handshake": "handshake",
     "earlier": "earlier messages of its connection",
@@ -51,10 +51,10 @@ SAID = {
     "wire": "on the way",
     "after": "after the last arrival",
 }
-"""What a part of an FCT is called in pictures and tables, in the order in which parts are shown: see `Part.what`."""
+"""The label of each part of an FCT in pictures and tables, in the order in which parts are shown: see `Part.what`."""
 
-AT_HOST = tuple(SAID)[:11]
-"""The parts that a packet waits for at its host."""
+HOST_CAUSES = tuple(LABELS)[:11]
+"""The causes of waiting at the sending host."""
 
 
 class Link(NamedTuple):
@@ -71,7 +71,7 @@ class Link(NamedTuple):
 
 @dataclass
 class Step:
-    """One packet at one node, until it is at the next."""
+    """One packet at one node, until it arrives at the next."""
 
     packet: int
     seq: int
@@ -89,7 +89,7 @@ class Step:
 
     @property
     def soonest(self) -> int:
-        """When it is at the next node if it waits no longer than is known."""
+        """Its earliest arrival at the next node: after the wait that is known."""
         return self.begin + (self.wait or 0) + self.tx + self.delay
 
     def row(self) -> tuple[object, ...]:
@@ -99,7 +99,7 @@ class Step:
 
 
 def traced(result: Result) -> list[str]:
-    """The messages whose packets the run wrote down, as the spec names them."""
+    """The messages whose packets were traced, as the spec names them."""
     return sorted(result.hops()["message"].cast(pl.String).unique().to_list())
 
 
@@ -128,16 +128,19 @@ def flow_row(result: Result, message: str) -> dict[str, object]:
     return result.flows().row(int(of), named=True)
 
 
-def waits(result: Result, message: str | None = None) -> pl.DataFrame:
-    """Every packet of a traced message at every node that it left, in the order in which packets left their host.
+def hop_delays(result: Result, message: str | None = None) -> pl.DataFrame:
+    """The delays of every packet of a traced message at every node that it left, in the order in which packets left
+    their host.
 
-    Columns: `packet` (0 left first), `seq_bytes` (its offset), `attempt`, `copy` (how often the same bytes had been sent
-    before), `hop` (0 is the host), `node`, `port`, `wire_bytes`, and picoseconds: `begin_ps` when it was there, `wait_ps` until
-    its first bit left, `serialisation_ps` until its last bit had left, `propagation_ps` along the link, `end_ps` when it was at
-    the next node. At a switch it is there with its last bit. At its host it waits from when the message was posted, or from when
-    the message's packet before had left, so that all this is the host's: `at_host` takes it apart.
+    Columns: `packet` (0 left first), `seq_bytes` (its offset), `attempt`, `copy` (how often the same bytes had been
+    sent before), `hop` (0 is the host), `node`, `port`, `wire_bytes`, and in picoseconds: `begin_ps`, its arrival at
+    the node; `wait_ps` until its first bit left; `serialisation_ps` until its last bit had left; `propagation_ps` along
+    the link; `end_ps`, its arrival at the next node. A packet has arrived at a switch with its last bit. At its host
+    its wait begins when the message was posted, or when the previous packet of the message had left; `at_host` breaks
+    this wait down by cause.
 
-    `wait_ps` (at switches) and `end_ps` are null where a packet was lost, or under way as the run stopped. Raises `RunError` where the message was not traced.
+    `wait_ps` (at switches) and `end_ps` are null where a packet was lost, or in flight when the run stopped. Raises
+    `RunError` if the message was not traced.
     """
     name = pick(result, message)
     hops = result.hops()
@@ -152,10 +155,10 @@ def waits(result: Result, message: str | None = None) -> pl.DataFrame:
 
 
 def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[Step]:
-    """Makes chains of the rows of one message: what was at one node is, with the same bytes, next at the other end of its port.
+    """Joins the rows of one message: a packet that left by a port is the next one with the same bytes at the other end.
 
-    Of two copies of the same bytes that might both have come, the one that left last is taken: an earlier one that had
-    not come by then was most often lost.
+    Of two copies of the same bytes that could both have arrived, the one that left last is taken, since the earlier one
+    was most probably lost.
     """
     steps: list[Step] = []
     under_way: dict[tuple[int, int, str], list[Step]] = {}
@@ -175,7 +178,7 @@ def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[S
         link = links[port]
         tx = link.tx_ps(wire)
         if before is None:
-            # TCP may cut the same bytes anew, so that a packet begins where none did before.
+            # TCP may segment the same bytes differently, so that a packet begins at a new offset.
             copy = max(copies.get(seq, 0), int(seq < furthest))
             copies[seq], furthest = copy + 1, max(furthest, seq)
             begin = min(free, time)
@@ -190,10 +193,11 @@ def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[S
 
 
 def at_host(result: Result, message: str, steps: pl.DataFrame) -> pl.DataFrame:
-    """What each packet of a traced message waited for at its host: its wait in `steps`, in pieces that add up to it.
+    """The causes for which each packet of a traced message waited at its host, in intervals that add up to its wait in
+    `steps`.
 
-    Columns: `packet`, `what` (as in `Part`), `begin_ps`, `end_ps`. Whatever a packet waits for whose bytes had been sent before
-    is "retransmission". Where the table of waits says nothing, in the folder of an earlier version, it is "host".
+    Columns: `packet`, `what` (the cause, as in `Part`), `begin_ps`, `end_ps`. The cause is "retransmission" for all
+    packets whose bytes had been sent before, and "host" where an earlier version recorded no causes.
     """
     table = result.host_waits().filter(pl.col("message").cast(pl.String) == message)
     known = table.select(pl.col("cause").cast(pl.String), "begin_ps", "end_ps").rows()
@@ -221,9 +225,10 @@ def at_host(result: Result, message: str, steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_cause(pieces: pl.DataFrame) -> pl.DataFrame:
-    """The waits of a message's packets at their host by what they waited for, in the order of `SAID`.
+    """The waits of a message's packets at their host by cause, in the order of `LABELS`.
 
-    Columns: `what`, `packets` (that waited for it), `mean_wait_us`, `max_wait_us`, `total_wait_us` over these.
+    Columns: `what` (the cause), `packets` (that waited for it), `mean_wait_us`, `max_wait_us`, `total_wait_us` over
+    these.
     """
     took = (pl.col("end_ps") - pl.col("begin_ps")).sum() / 1e6
     waited = pieces.group_by("packet", "what").agg(took.alias("wait"))
@@ -233,13 +238,14 @@ def by_cause(pieces: pl.DataFrame) -> pl.DataFrame:
         pl.col("wait").max().alias("max_wait_us"),
         pl.col("wait").sum().alias("total_wait_us"),
     )
-    return grouped.sort(pl.col("what").replace_strict({what: number for number, what in enumerate(SAID)}))
+    return grouped.sort(pl.col("what").replace_strict({what: number for number, what in enumerate(LABELS)}))
 
 
 def by_port(steps: pl.DataFrame) -> pl.DataFrame:
-    """The waits of a message's packets by the port that they waited for, in the order of their way.
+    """The waits of a message's packets by port, in the order of their path.
 
-    Columns: `node`, `port`, `hop` (the first at which a packet was there), `packets`, `mean_wait_us`, `max_wait_us`, `total_wait_us`.
+    Columns: `node`, `port`, `hop` (the lowest of a packet there), `packets`, `mean_wait_us`, `max_wait_us`,
+    `total_wait_us`.
     """
     wait = pl.col("wait_ps") / 1e6
     grouped = steps.group_by("node", "port", maintain_order=True).agg(
@@ -257,25 +263,26 @@ class Part:
     """A piece of an FCT."""
 
     what: str
-    """At its host, where several hold at once the first of: "overhead" (of the host, as the spec has it for TCP), "handshake"
-    (the TCP connection was not open yet), "earlier" (messages of its connection), "link" (it was down), "pfc" (the port was
-    paused), "window" (it was full: that of the congestion control, or the receiver's), "pacing" (the rate of its scheme), "nic"
-    (the port sent other packets). "retransmission" is all that bytes took there which had been sent before: waiting for a NACK
-    or a timeout, waiting like any other, and sending them again; "send" is to send each byte once.
+    """At its host, where several causes hold at once the first of: "overhead" (of the host, as the spec has it for
+    TCP), "handshake" (the TCP connection was not open yet), "earlier" (messages of its connection), "link" (it was
+    down), "pfc" (the port was paused), "window" (it was full: that of the congestion control, or the receiver's),
+    "pacing" (the rate of its scheme), "nic" (the port sent other packets). "retransmission" is the whole delay there of
+    bytes that had been sent before: waiting for a NACK or a timeout, waiting for any other cause, and sending them
+    again; "send" is sending each byte once.
 
-    Then "wait" (at a switch), "wire" (serialisation and propagation on the way), "after" (between the last arrival and the
-    completion). "host" is what the folder of an earlier version does not take apart."""
+    Then "wait" (at a switch), "wire" (serialisation and propagation on the path), "after" (between the last arrival and
+    the completion). "host" is waiting at the host for which an earlier version recorded no cause."""
     where: str
-    """The host, or the port of a switch; empty where it is of the whole way."""
+    """The host, or the port of a switch; empty for a part of the whole path."""
     ps: int
 
 
 @dataclass(frozen=True)
-class Account:
-    """What the FCT of a traced message is made of: its parts add up to it exactly.
+class Breakdown:
+    """The parts of the FCT of a traced message; they add up to it exactly.
 
-    They are those of the message's packets at their host, one after the other, up to the one that arrived as the message was
-    complete, and then those of this last packet on its way.
+    They are the delays of the message's packets at their host, one after the other, up to the packet whose arrival
+    completed the message, and then the delays of this last packet on its path.
     """
 
     message: str
@@ -284,41 +291,43 @@ class Account:
     host: str
     """The host that sends it."""
     last: int
-    """The last packet, by its number in `waits`."""
+    """The last packet, by its number in `hop_delays`."""
     packets: int
     resent: int
     """Packets whose bytes had been sent before."""
     lost: int
     """Packets that arrived nowhere."""
     completion_ps: int | None
-    """None if it had not arrived; the parts then add up to the last arrival that there was."""
+    """None if the message was not complete; the parts then add up to its last arrival."""
     ideal_ps: int | None
-    """What its slowdown is a multiple of."""
+    """The ideal FCT, of which its slowdown is a multiple."""
     parts: list[Part]
     pieces: pl.DataFrame
-    """What its packets waited for at their host: see `at_host`."""
+    """The causes for which its packets waited at their host: see `at_host`."""
 
     @property
     def total_ps(self) -> int:
-        """What the parts add up to."""
+        """The sum of the parts."""
         return sum(part.ps for part in self.parts)
 
     def worst(self) -> Part | None:
-        """Where most time was lost: the longest part that is none of sending and travelling."""
+        """The longest part except sending and propagation."""
         return max((part for part in self.parts if part.what not in ("send", "wire")), key=lambda p: p.ps, default=None)
 
 
-def account(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Account:
-    """Takes the FCT of a traced message apart. `steps` is what `waits` said of it, if that is known already."""
+def breakdown(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Breakdown:
+    """Breaks down the FCT of a traced message. `steps` is the result of `hop_delays` for it, if that is known
+    already."""
     name = pick(result, message)
-    table = waits(result, name) if steps is None else steps
+    table = hop_delays(result, name) if steps is None else steps
     flow = flow_row(result, name)
     start = int(str(flow["start_ps"]))
     took = flow["completion_ps"]
     completion = None if took is None else int(str(took))
     slowdown = flow["slowdown"]
     ideal = round(completion / float(str(slowdown))) if completion is not None and slowdown is not None else None
-    # At its host if its last known step ended there: only the host that a message is for is no node with a further step.
+    # At its host if its last known step ended there: only the host that a message is for is no node with a further
+    # step.
     ends = table.group_by("packet", maintain_order=True).agg(pl.col("end_ps").last(), pl.col("copy").first())
     arrived = ends.drop_nulls("end_ps")
     if completion is not None:
@@ -329,18 +338,18 @@ def account(result: Result, message: str | None = None, steps: pl.DataFrame | No
     host = str(table["node"][0])
     pieces = at_host(result, name, table)
     if arrived.is_empty():
-        return Account(name, flow, host, -1, *counts, [], pieces)
+        return Breakdown(name, flow, host, -1, *counts, [], pieces)
     last = arrived.row(int(arrived["end_ps"].arg_max() or 0), named=True)
     parts = parts_of(table, pieces, last, completion)
-    return Account(name, flow, host, int(last["packet"]), *counts, parts, pieces)
+    return Breakdown(name, flow, host, int(last["packet"]), *counts, parts, pieces)
 
 
 def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], completion: int | None) -> list[Part]:
-    """See `Account`."""
+    """See `Breakdown`."""
     left = table.filter((pl.col("hop") == 0) & (pl.col("packet") <= last["packet"]))
     host = str(left["node"][0])
     way = table.filter(pl.col("packet") == last["packet"])
-    took = dict.fromkeys((*AT_HOST, "send"), 0)
+    took = dict.fromkeys((*HOST_CAUSES, "send"), 0)
     for what, begin, end in (
         pieces.filter(pl.col("packet") <= last["packet"]).select("what", "begin_ps", "end_ps").rows()
     ):
@@ -356,8 +365,8 @@ def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], co
     return [part for part in parts if part.ps != 0 or part.what in ("send", "wait", "wire")]
 
 
-def headline(run: Result, parts: Account) -> str:
-    """Two lines: which message, and how long it took and where most of it went."""
+def headline(run: Result, parts: Breakdown) -> str:
+    """Two lines: the message, and its FCT with the largest cause of delay."""
     from fanin.table import time
 
     flow = parts.flow
@@ -377,8 +386,8 @@ def headline(run: Result, parts: Account) -> str:
     return f"{run.name}: {names} in {sent}\n{took}. {verdict(parts)}"
 
 
-def verdict(parts: Account) -> str:
-    """Where most time was lost, as a sentence."""
+def verdict(parts: Breakdown) -> str:
+    """The largest cause of delay, as a sentence."""
     from fanin.table import time
 
     if not parts.parts:

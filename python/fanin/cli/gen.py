@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fanin import _core
+from fanin.cli.common import warn
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
@@ -30,7 +31,7 @@ app.add_typer(topology, name="topology")
 Out = Annotated[
     Path, typer.Option("-o", "--out", metavar="FILE", help="The file; - is standard output.", show_default=False)
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 LinkRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of each link.")]
 Delay = Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay of each link.")]
 HostCount = Annotated[
@@ -41,8 +42,8 @@ OfTopology = Annotated[
     typer.Option("--topology", metavar="FILE", help="The hosts of a topology, instead.", show_default=False),
 ]
 Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of each flow.")]
-Start = Annotated[str, typer.Option("--start", metavar="TIME", help="When it begins; by convention there 2 s.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="What the draws depend on.")]
+Start = Annotated[str, typer.Option("--start", metavar="TIME", help="Start of the first flow.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random draws.")]
 
 
 @topology.command("fat-tree")
@@ -85,7 +86,7 @@ def poisson(
         typer.Option(
             "--cdf",
             metavar="FILE|NAME",
-            help='Sizes: a file with "bytes percent" in each line, or WebSearch, FB_Hadoop, AliStorage, in capitals or not.',
+            help='Sizes: a file with "bytes percent" in each line, or WebSearch, FB_Hadoop, AliStorage, in any case.',
             show_default=False,
         ),
     ],
@@ -108,15 +109,13 @@ def poisson(
 ) -> None:
     """Background traffic as that simulator's traffic_gen.py makes it: Poisson arrivals at each host, to any other host.
 
-    Gaps of a host are exponential, with a mean such that payload alone (without headers) takes the load. Three faults of
-    the script are not there: a count that keeps digits of a longer estimate, the last flow of each host that is lost, and
-    draws without a seed. Port 100, priority group 3.
+    Gaps of a host are exponential, with a mean such that payload alone (without headers) takes the load. Three faults
+    of the script are mended: a count that keeps digits of a longer estimate, the loss of the last flow of each host,
+    and draws without a seed. Port 100, priority group 3.
     """
     text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
     write(out, text, force=force)
     if load > 1:
-        from fanin.cli.common import warn
-
         warn(f"--load {load:g} is {load * 100:.0f} % of the hosts' links: queues grow without end; 0.3 is 30 %")
 
 
@@ -130,7 +129,7 @@ def permutation(
     seed: Seed = 1,
     force: Force = False,
 ) -> None:
-    """Flows of a permutation: each host sends one and receives one, in one random circle, all at once."""
+    """Flows of a permutation: each host sends one and receives one, in one random cycle, all at once."""
     write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), force=force)
 
 
@@ -175,19 +174,19 @@ def config(
 ) -> None:
     """A configuration as that simulator's run.py writes it for the rate of the hosts' links.
 
-    Only keys that have an effect stand in it. Both files are read, so that it is one that runs; their paths stand in it as
-    they are given here, and count from the folder in which it is run.
+    It has only keys that have an effect. Both files are read, so that mistakes in them are found here; their paths are
+    written as they are given, and are relative to the folder in which the configuration runs.
     """
     write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), force=force)
 
 
 def path(file: Path | None) -> str | None:
-    """What the native module takes for a file."""
+    """A path as the native module takes it."""
     return None if file is None else str(file)
 
 
 def write(out: Path, text: str, *, force: bool) -> None:
-    """Writes a file whole or not at all; raises `FileExistsError` for one that is there and may not be replaced."""
+    """Writes a file atomically; raises `FileExistsError` for an existing one without `force`."""
     if str(out) == "-":
         sys.stdout.write(text)
         return

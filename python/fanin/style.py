@@ -1,7 +1,7 @@
-"""How a scheme looks: one colour, dash and marker for each, the same in every picture.
+"""The style of a scheme: one colour, dash and marker for each, the same in every picture.
 
-A family of schemes shares a hue of the palette of Okabe and Ito, which is told apart under every common colour
-blindness. Its members differ by shade, dash and marker.
+A family of schemes shares a hue of the palette of Okabe and Ito, which can be told apart under every common form
+of colour blindness. Its members differ by shade, dash and marker.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FAMILIES = {
     "none": BLACK,
     "fixed": BLACK,
 }
-"""By the first word of a scheme's name. A family that is not here gets a colour by its name."""
+"""By the first word of a scheme's name. Other families have a colour by the hash of their name."""
 
 MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
 """For curves beyond those that the palette has colours for."""
@@ -51,8 +51,8 @@ MARKERS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
 
 
 @dataclass(frozen=True)
-class Look:
-    """How the curve of a scheme is drawn."""
+class Style:
+    """The style of a scheme's curve."""
 
     colour: str
     """`#rrggbb`."""
@@ -80,26 +80,26 @@ _LINESTYLES: dict[str, str | tuple[int, tuple[float, ...]]] = {
 }
 
 
-def look(scheme: str) -> Look:
-    """The look of a scheme, or of several joined by `+` that share a network."""
-    known = _looks()
+def style_of(scheme: str) -> Style:
+    """The style of a scheme, or of several joined by `+` that share a network."""
+    known = _styles()
     if scheme in known:
         return known[scheme]
     dashes = DASHES[1:]  # solid is for the first of a family
-    return Look(_colour(scheme), dashes[zlib.crc32(scheme.encode()) % len(dashes)], MARKERS[-1])
+    return Style(_colour(scheme), dashes[zlib.crc32(scheme.encode()) % len(dashes)], MARKERS[-1])
 
 
-def among(names: Sequence[str]) -> dict[str, Look]:
-    """The looks of curves that are drawn together.
+def styles_of(names: Sequence[str]) -> dict[str, Style]:
+    """The styles of curves that are drawn together.
 
-    A name is that of a scheme, or a scheme with what else tells it apart, such as "dart (load=20 %)". Where a scheme has
-    several curves, its first one looks as the scheme does, and each of the others has a colour of its own.
+    A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". Where a scheme has
+    several curves, the first has the style of the scheme, and each of the others a colour of its own.
     """
     schemes = [name.split(" (")[0] for name in names]
-    firsts = {scheme: look(scheme) for scheme in schemes}
+    firsts = {scheme: style_of(scheme) for scheme in schemes}
     taken = {one.colour for one in firsts.values()}
     left = [colour for colour in (*COLOURS, *MORE_COLOURS) if colour not in taken]
-    found: dict[str, Look] = {}
+    found: dict[str, Style] = {}
     others = 0
     for name, scheme in zip(names, schemes, strict=True):
         if name in found:
@@ -111,28 +111,29 @@ def among(names: Sequence[str]) -> dict[str, Look]:
         colour = left[place] if left else COLOURS[others % len(COLOURS)]
         used = Counter([one.marker for one in (*found.values(), *firsts.values())])
         marker = min(MARKERS, key=lambda marker: used[marker])
-        found[name] = Look(colour, DASHES[turn % len(DASHES)], marker)
+        found[name] = Style(colour, DASHES[turn % len(DASHES)], marker)
         others += 1
     return found
 
 
 def colours(names: Sequence[str]) -> list[str]:
     """A colour for each name: that of the scheme if it is the id of one, in any case, and else the next one left."""
-    looks = _looks()
-    known = [looks[name.lower()].colour if name.lower() in looks else None for name in names]
+    styles = _styles()
+    known = [styles[name.lower()].colour if name.lower() in styles else None for name in names]
     left = cycle([colour for colour in COLOURS if colour not in known] or COLOURS)
     return [colour or next(left) for colour in known]
 
 
 SHADES = (0.0, -0.4, 0.45, -0.65)
-"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are greys."""
+"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are
+greys."""
 
 
 @cache
-def _looks() -> dict[str, Look]:
+def _styles() -> dict[str, Style]:
     """Of every preset. Members of a family take shades, dashes and markers in the order of the registry."""
     used: dict[str, int] = {}
-    looks: dict[str, Look] = {}
+    styles: dict[str, Style] = {}
     for row in _core.schemes():
         colour = _colour(row["id"])
         place = used.get(colour, 0)
@@ -140,8 +141,8 @@ def _looks() -> dict[str, Look]:
         shade = SHADES[place % len(SHADES)]
         shown = _shaded(colour, abs(shade) if colour == BLACK else shade)
         marker = MARKERS[(COLOURS.index(colour) + place) % len(MARKERS)]
-        looks[row["id"]] = Look(shown, DASHES[place % len(DASHES)], marker)
-    return looks
+        styles[row["id"]] = Style(shown, DASHES[place % len(DASHES)], marker)
+    return styles
 
 
 def _shaded(colour: str, by: float) -> str:
