@@ -298,7 +298,7 @@ class _Parser:
                 self.at += 2
                 if self.peek(-1) == "{":
                     self.module((*module.path, name))
-            elif token == "use":
+            elif token == "use" and self.peek() != "<":
                 public = (
                     self.tokens[self.at - 2] in ("pub", ")") and "pub" in self.tokens[max(0, self.at - 7) : self.at]
                 )
@@ -367,7 +367,7 @@ class _Parser:
             token = self.peek()
             self.at += 1
             if token == "{":
-                while self.peek() != "}":
+                while self.peek() not in ("}", ""):
                     found += self.use(path)
                     if self.peek() == ",":
                         self.at += 1

@@ -6,11 +6,12 @@
 //! has a copy of what is here.
 //!
 //! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (what goes back), `receive.rs` and `sender.rs`
-//! (packets arrive), `stream.rs` and `connection.rs` (the same over TCP), `post.rs` (messages begin).
+//! (packets arrive), `stream.rs` and `connection.rs` (the same over TCP), `post.rs` (messages begin), `events.rs` (all of it from outside).
 
 mod ack;
 mod config;
 mod connection;
+mod events;
 mod inspect;
 mod io;
 mod nic;

@@ -7,27 +7,9 @@ use fanin_cc::{AckFields, Data, FlowInfo, Header, Incast, Kind, MessageStart, Re
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
-    /// A packet for a host reached it.
-    #[inline(never)]
-    pub fn on_packet<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
-        let head = io.header(packet);
-        if head.has(flags::TCP) {
-            self.on_tcp_packet(io, host, packet);
-        } else if head.kind == Kind::Data {
-            self.on_data(io, host, packet);
-        } else {
-            self.on_control(io, packet);
-        }
-    }
-
-    /// Bytes of a packet have entered a host, whoever it is for.
+    /// Data of RDMA arrived.
     #[inline(always)]
-    pub fn count_received(&mut self, host: u32, wire: u16) {
-        self.hosts[host as usize].received += wire as u64;
-    }
-
-    #[inline(always)]
-    fn on_data<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+    pub(super) fn on_data<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
         let now = io.now();
         let head = *io.header(packet);
         let deflected = io.deflections(packet);

@@ -1,22 +1,14 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
-use super::{Carrier, Hosts, Io, NO_SLOT, Timer};
+use super::{Carrier, Hosts, Io, NO_SLOT};
 use alloc::vec::Vec;
 use fanin_cc::{Ack, Kind, Loss, Notice, flags};
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
-    /// A timer that was set with [`Io::set_timer`] is due.
-    pub fn on_timer<I: Io<Path = P>>(&mut self, io: &mut I, timer: Timer) {
-        match timer {
-            Timer::Sender { number, slot } => self.sender_timer(io, number, slot),
-            Timer::Host { host } => self.host_timer(io, host),
-            Timer::Receiver { host, scheme } => self.receiver_timer(io, host, scheme),
-        }
-    }
-
+    /// The scheme's timer of a sender, or one of its connection.
     #[inline(never)]
-    fn sender_timer<I: Io<Path = P>>(&mut self, io: &mut I, number: u32, slot: u32) {
+    pub(super) fn sender_timer<I: Io<Path = P>>(&mut self, io: &mut I, number: u32, slot: u32) {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
         if sender.id == MessageId::NONE || sender.timer_number() != number || sender.timer_event != now {
@@ -42,7 +34,7 @@ impl<P: Copy> Hosts<P> {
     /// Looks at the retransmission timers of a host's queue pairs. One event serves all of them, because progress only ever
     /// moves a timer back.
     #[inline(never)]
-    fn host_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
+    pub(super) fn host_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
         let now = io.now();
         if self.hosts[host as usize].timer_event != now {
             return;
