@@ -2,7 +2,6 @@
 
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
-use crate::explain::{bytes_of_a_part, bytes_text};
 use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
@@ -55,8 +54,6 @@ const EVENTS_PER_TAKE: u64 = 5_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
-/// Memory for the tables of all partitions but two, which bounds their number: 65,536 hosts take some 300 MB each.
-const BYTES_FOR_PARTS: f64 = 1e9;
 
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -80,27 +77,15 @@ fn network(built: &mut Built) -> (ParallelSimulation, Vec<(String, String)>, Opt
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
     let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
-    // Each partition has tables of the whole network.
-    let bytes_of_each = bytes_of_a_part(&network, traffics.len());
-    let most_parts = 2 + (BYTES_FOR_PARTS / bytes_of_each) as usize;
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
         None if seen => Err("captures, traces and timelines need one order of all events"),
-        None => plan(&network, &traffics, built.threads.min(most_parts)),
+        None => plan(&network, &traffics, built.threads),
     };
     let (sim, reason) = match planned {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
-            let reason = if count < most_parts {
-                format!("the network is partitioned by racks, and has {count}")
-            } else {
-                format!(
-                    "each thread has tables of the whole network, here {}, and those beyond the first two may take {} \
-                     together",
-                    bytes_text(bytes_of_each),
-                    bytes_text(BYTES_FOR_PARTS)
-                )
-            };
+            let reason = format!("the network is partitioned by racks, and has {count}");
             (ParallelSimulation::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),

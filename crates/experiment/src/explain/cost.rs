@@ -10,7 +10,7 @@ use super::paths::Paths;
 use crate::CheckedSpec;
 use crate::built::{MOST_SAMPLES, Sampled, Series};
 use fanin_engine::mix;
-use fanin_fabric::{BufferPolicy, FlowRecord, Hop, NetworkConfig};
+use fanin_fabric::{BufferPolicy, FlowRecord, Hop};
 use fanin_record::{Part, Sample, Seen, Watched};
 use serde::Serialize;
 use std::mem::size_of;
@@ -153,16 +153,6 @@ fn rates(endless: &[Endless], paths: &Paths, busy: &[f64]) -> Vec<(f64, u32)> {
 
 /// Most endless messages whose paths are found individually.
 const MOST_ENDLESS: usize = 4096;
-
-/// Bytes of the tables of each partition of a network, without packets and messages.
-pub fn bytes_of_a_part(network: &NetworkConfig, traffics: usize) -> f64 {
-    let (ports, nodes) = (2.0 * network.graph.links.len() as f64, network.graph.names.len() as f64);
-    let classes = network.classes.len() as f64 + 1.0;
-    nodes * PER_NODE
-        + ports * (PER_PORT + classes * PER_PORT_AND_CLASS)
-        + fanin_fabric::route_bytes(&network.graph) as f64
-        + f64::from(network.graph.hosts) * traffics as f64 * PER_HOST_AND_SCHEME
-}
 
 /// The estimated cost of a run, from the load of its traffics.
 pub fn cost(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>, offers: &Offers, speed: f64) -> Cost {

@@ -11,7 +11,6 @@ mod paths;
 mod rules;
 mod trial;
 
-pub(crate) use cost::bytes_of_a_part;
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
 pub use hpcc::estimate_hpcc;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
