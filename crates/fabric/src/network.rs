@@ -8,7 +8,7 @@ use crate::cyclic::CycleSearch;
 use crate::egress::Egress;
 use crate::layout::{Layout, Share};
 use crate::links::LinkStates;
-use crate::packet::{Packet, PacketIx};
+use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
 use crate::port::{Port, PortIx};
 use crate::probes::Probes;
@@ -143,7 +143,7 @@ impl<Q: EventQueue> Network<Q> {
         Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
-                packets: Default::default(),
+                packets: Slab::with_capacity(on_links(&ports)),
                 probes: Probes::new(telemetry, layout.is_cut()),
                 outbox: Outbox::new(plan.layout.clone(), share.number),
             },
@@ -190,6 +190,12 @@ impl<Q: EventQueue> Network<Q> {
         let next = self.routes.routed(far_end.first_port, packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);
     }
+}
+
+/// Packets that are on busy links at once, about.
+fn on_links(ports: &[Port]) -> usize {
+    let of = |port: &Port| (port.rate.bytes_in(port.delay) / 1024).min(64) + 2;
+    ports.iter().map(of).sum::<u64>() as usize
 }
 
 /// The ports of a partition, two for each of its links.

@@ -100,6 +100,7 @@ impl Letters {
 
     fn collect(&mut self, packets: &mut Slab) {
         debug_assert!(self.packets.is_empty(), "packets that were not sent");
+        self.packets.reserve(self.arrivals.len());
         for (i, event) in self.arrivals.iter().enumerate() {
             if let Some(later) = self.arrivals.get(i + PREFETCH_AHEAD) {
                 prefetch(&packets[later.arg]);
