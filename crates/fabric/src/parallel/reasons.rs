@@ -48,7 +48,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
     let wire = u64::from(config.packet.payload) + u64::from(config.packet.header);
     let packets = config.graph.links.iter().map(|link| 2 * link.rate.bytes_in(window) / wire).sum::<u64>();
     if packets < WORTH {
-        return Err("its parts have too little to do between two looks at each other");
+        return Err("too few events per synchronisation window");
     }
     why_not_cut(config, traffics).map_or(Ok(of), Err)
 }
