@@ -12,8 +12,9 @@ APT_PACKAGES := valgrind tshark chromium
 # The compiler whose instructions the tests count.
 TOOLCHAIN := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 
-# How often each part of the program runs, which the compiler lays it out by: `make profile` counts it anew.
-PROFILED := RUSTFLAGS=-Cprofile-use=$(abspath crates/fanin.profdata)
+# The compiler optimises by counts of how often each part of the program runs; `make profile` renews them. Functions that
+# have changed since are compiled without, which tests/test_profile.py limits, so that the compiler need not warn of each.
+PROFILED := RUSTFLAGS="-Cprofile-use=$(abspath crates/fanin.profdata) -Cllvm-args=-no-pgo-warn-mismatch"
 
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
 PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc')
@@ -21,13 +22,16 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup demo test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs speed scale budget profile
+.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs \
+	speed scale budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
-setup: $(BIN)/.native ## virtual environment, dependencies, native module in release mode
+setup: $(BIN)/.native ## what running needs: virtual environment, dependencies, native module in release mode
+
+setup-dev: setup $(BIN)/.packages-dev ## besides that, what tests and documentation need
 	@for program in $(APT_PACKAGES); do command -v $$program >/dev/null || missing=1; done; \
 	if [ -n "$$missing" ]; then echo "optional programs are missing: sudo apt-get install -y $(APT_PACKAGES)"; fi
 
@@ -44,11 +48,15 @@ $(BIN)/.packages: requirements.lock $(BIN)/.python
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
+$(BIN)/.packages-dev: requirements-dev.lock $(BIN)/.packages
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
 $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
-	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal --component clippy --component rustfmt
+	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
-	$(PROFILED) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
+	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
 # Cargo's folder is that of the native module, so this links and packs, and compiles nothing twice.
@@ -57,33 +65,40 @@ $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	$(PROFILED) $(BIN)/maturin build --quiet --release --out dist
 	@touch $@
 
+# The next target that needs `setup` builds in release mode again.
+dev: $(BIN)/.packages ## the native module for development, after a change in Rust: built in seconds, a little slower
+	@rm -f $(BIN)/.native
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
+
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
 
 profile: setup ## count anew how often each part of the program runs, for the next build: after changes of what runs for each packet
 	$(BIN)/python -m bench profile
 
-docs: setup ## renew the pages of docs that are made from the code
+docs: setup-dev ## renew the pages of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare examples/incast.toml
 
-test: setup lint test-rust test-python ## the whole test suite
+test: setup-dev lint test-rust test-python ## the whole test suite
 
-lint: setup
+lint: setup-dev
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python tests tools bench
 	$(BIN)/ruff check python tests tools bench
 	$(BIN)/mypy
+	$(BIN)/python tools/widths.py
 
 test-rust: setup
 	FANIN_CASES=$(CASES_TEST) cargo test --locked --workspace --quiet
 
-test-python: setup wheel
+test-python: setup-dev wheel
 	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest
 
-soak: setup ## the property tests with many more random cases
+soak: setup-dev ## the property tests with many more random cases
 	FANIN_CASES=$(CASES_SOAK) cargo test --locked --workspace --quiet
 	FANIN_CASES=$(CASES_SOAK) $(BIN)/pytest
 
@@ -92,7 +107,7 @@ fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-
 	cargo run --locked --quiet --profile test -p fanin-fuzz -- specs $(CASES_SOAK)
 	cargo run --locked --quiet --profile test -p fanin-fuzz -- $(SECONDS)
 
-fmt: $(BIN)/.packages ## format Rust and Python
+fmt: $(BIN)/.packages-dev ## format Rust and Python
 	cargo fmt --all
 	$(BIN)/ruff format python tests tools bench
 	$(BIN)/ruff check --fix python tests tools bench

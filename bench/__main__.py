@@ -15,7 +15,7 @@ from bench import budget, callgrind, peers, profile, report, side_by_side, speed
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 HERE = Path(__file__).parent
 app = typer.Typer(
@@ -29,7 +29,8 @@ def side_by_side_command(
         Path | None,
         typer.Option(
             metavar="PROGRAM",
-            help="The built ns-3 HPCC simulator: what its users start with a configuration. Its libraries must be found (LD_LIBRARY_PATH).",
+            help="The built ns-3 HPCC simulator: the program that takes a configuration. Its libraries must be found "
+            "(LD_LIBRARY_PATH).",
         ),
     ] = None,
     htsim: Annotated[
@@ -57,7 +58,8 @@ def side_by_side_command(
         bool, typer.Option("--list", help="Only say which cases there are, and which files they read.")
     ] = False,
 ) -> None:
-    """Fanin and other packet simulators on the same networks and flows: user CPU of the event loop for each packet-hop."""
+    """Fanin and other packet simulators on the same networks and flows: user CPU of the event loop for each
+    packet-hop."""
     if listed:
         for one in CASES.values():
             print(f"{one.id}: {one.workload.about}; {one.workload.topology}, {one.workload.flows}")
@@ -102,14 +104,14 @@ def speed_command(
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="Where others have the machine, too, go on with a case for so long until as many pairs were undisturbed.",
+            help="On a shared machine, repeat a case for at most so long until as many pairs were undisturbed.",
         ),
     ] = 0,
     scale: Annotated[float, typer.Option(min=1e-6, help="Makes all shorter or longer.")] = 0.5,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where speed.json goes.")] = HERE / "results",
     doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
 ) -> None:
-    """Packet-hops per second of each case of the benchmark, on one thread and on many in turn."""
+    """Packet-hops per second of each case of the benchmark, alternately on one thread and on many."""
     if doc and case:
         raise RunError("--doc is about all cases; leave --case out")
     to_stderr = Console(stderr=True, soft_wrap=True)
@@ -169,7 +171,8 @@ def budget_command(
 
 @app.command("profile")
 def profile_command() -> None:
-    """Make the compiler's profile anew, which the next build uses: of the cases of `fanin bench` and a little of every scheme."""
+    """Renew the compiler's profile, for the next build: with the cases of `fanin bench` and short runs of every
+    scheme."""
     to_stderr = Console(stderr=True, soft_wrap=True)
     made = profile.make(lambda text: to_stderr.print(text, highlight=False, markup=False))
     print(f"{made}: {made.stat().st_size / 1e3:,.0f} kB; `make setup` builds with it")
@@ -177,18 +180,18 @@ def profile_command() -> None:
 
 @app.command("doc")
 def doc_command() -> None:
-    """Write docs/performance.md and its pictures anew from what was measured last."""
+    """Renew docs/performance.md and its pictures from the latest measurements."""
     report.write()
 
 
 def on_one_core() -> None:
-    """Keeps this process, and all that it starts, on one core: none has more, and none moves while it is timed."""
+    """Binds this process, and all that it starts, to one core, so that none uses more or migrates while it is timed."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def main() -> None:
-    """Runs a command; what a person can cause is one line."""
+    """Runs a command; errors of the user are one line."""
     try:
         app(prog_name="python -m bench")
     except (RunError, SpecError, OSError) as error:

@@ -1,8 +1,8 @@
-"""Runs a spec in a process that holds nothing else: `python _ours_run.py MODULE SPEC.json TIMES`.
+"""Runs a spec in a process of its own: `python _ours_run.py MODULE SPEC.json TIMES`.
 
-MODULE is the file of the native module, so that the package and its dependencies stay out of this process's memory. Prints what was
-measured as JSON. The user CPU of the event loop is that from the call to the loop's end, less the same of a run whose window is over
-at once, which is its set-up.
+MODULE is the file of the native module, and the package and its dependencies are not loaded. Prints the measurements as
+JSON. The user CPU of the event loop is that from the call to the loop's end, less that of a run with an empty window,
+which is the set-up.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Runs:
         self.text = spec.read_text(encoding="utf-8")
         self.loop_ended_s = 0.0
 
-    def look(self, _: Progress) -> bool:
-        """Called now and then, and last as the event loop ends, before any table is made."""
+    def watch(self, _: Progress) -> bool:
+        """Called periodically, the last time as the event loop ends, before any table is made."""
         self.loop_ended_s = user_s()
         return True
 
     def one(self, *changes: str) -> tuple[RunResult, float]:
-        """What a run left, and its user CPU in seconds from the call to the end of its event loop."""
+        """The result of a run, and its user CPU in seconds from the call to the end of its event loop."""
         began_s = user_s()
         folder = str(self.spec.parent)
-        result = self.core.run(self.text, str(self.spec), "json", folder, list(changes), None, None, None, self.look)
+        result = self.core.run(self.text, str(self.spec), "json", folder, list(changes), None, None, None, self.watch)
         return result, self.loop_ended_s - began_s
 
 
@@ -50,8 +50,8 @@ def user_s() -> float:
 
 
 def peak_rss_bytes() -> int:
-    """Most memory this process ever held."""
-    # Linux hands the ru_maxrss of the parent down to the program that it starts; VmHWM is of this program alone.
+    """Peak memory of this process."""
+    # On Linux a program inherits ru_maxrss from its parent; VmHWM is its own.
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text(encoding="ascii").splitlines():
@@ -62,7 +62,7 @@ def peak_rss_bytes() -> int:
 
 
 def completions_us(result: RunResult) -> list[float]:
-    """Microseconds from the start of each message to when its sender knew that all had arrived; of finished ones."""
+    """Microseconds from the start of each finished message to its last ACK."""
     import polars as pl
 
     acked = pl.DataFrame(result.flows())["acked_ps"].drop_nulls()
@@ -78,7 +78,7 @@ def main() -> None:
         pairs = [runs.one() for _ in range(times)]
     except ValueError as error:
         sys.exit(str(error))
-    # The system tells user CPU in ticks, so it is a mean that says how long something short takes.
+    # The system counts user CPU in ticks, so short runs are averaged.
     setup_s = sum(setups) / len(setups)
     result = pairs[-1][0]
     peak = peak_rss_bytes()

@@ -1,4 +1,4 @@
-"""What a packet-hop takes by stage, before and after: instructions, cache lines, mispredicted branches."""
+"""The cost of a packet-hop by stage, before and after: instructions, cache lines, mispredicted branches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from bench import callgrind
 from bench.callgrind import Cost
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 SCALES = {
     "a": (0.06, 0.12),
@@ -26,8 +26,8 @@ SCALES = {
     "e-hpcc": (0.1, 0.3),
     "f": (0.04, 0.1),
 }
-"""A short and a longer run of each case. The short one is long enough that links and windows are full: (a)'s windows have 50
-packets, its short run 60 for each flow."""
+"""A short and a longer run of each case. The short one is long enough to fill links and windows: (a)'s windows
+have 50 packets, its short run 60 for each flow."""
 SHOWN = {
     callgrind.ALL: "instructions",
     callgrind.LINES: "lines into the first level",
@@ -72,7 +72,7 @@ def save(budget: Budget, path: Path) -> None:
 
 
 def named(cases: Sequence[str]) -> list[str]:
-    """These cases, each possibly several with commas between, or all; raises `RunError` for one that there is not."""
+    """These cases, each possibly several with commas between, or all; raises `RunError` for an unknown one."""
     asked = [case for given in cases for case in given.split(",")]
     for case in asked:
         if case not in SCALES:
@@ -90,13 +90,13 @@ def measure(program: Path, cases: Sequence[str], say: Callable[[str], None]) -> 
         rounded = {stage: {name: round(cost[name], 3) for name in SHOWN} for stage, cost in counted.stages.items()}
         return {"packet_hops": counted.packet_hops, "event_hash": counted.event_hash, "stages": rounded}
 
-    # Each has two runs at a time.
+    # Each has two simultaneous runs.
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
         return dict(zip(cases, pool.map(one, cases), strict=True))
 
 
 def measure_commit(commit: str, cases: Sequence[str], work: Path, say: Callable[[str], None]) -> dict[str, Side]:
-    """Builds another commit, by today's compiler, in folders that are removed again, and counts cases there."""
+    """Builds another commit with the present compiler in temporary folders, and counts cases there."""
     work = work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=work) as folder:

@@ -1,4 +1,5 @@
-"""Where a run's instructions go: callgrind counts them by address, and the program's line tables say which part of it each is of."""
+"""The instructions of a run by stage: callgrind counts them by address, and line tables map addresses to source
+files."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import profile
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 ROOT = Path(__file__).parents[1]
 STAGES = ("event queue", "switch pipeline", "endpoint", "scheme", "record", "other")
-"""What a packet-hop passes. The last is what serves none of them alone: messages drawn from traffic patterns."""
+"""The stages of a packet-hop. The last one is shared by all: messages drawn from traffic patterns."""
 ALL, OWN, CALLS, LINES, FAR_LINES, MISPREDICTED = MEASURES = (
     "instructions",
     "own_instructions",
@@ -27,8 +28,8 @@ ALL, OWN, CALLS, LINES, FAR_LINES, MISPREDICTED = MEASURES = (
     "far_lines",
     "mispredicted",
 )
-"""Instructions; those of the program itself, without the C library's, which are other ones on another processor; calls of the C
-library; cache lines that the first level lacked, and the second, of data and of instructions; branches guessed wrongly."""
+"""Instructions; those of the program itself, without the C library's, which depend on the processor; calls of the C
+library; misses of the first and the second level of cache, of data and of instructions; mispredicted branches."""
 EVENTS = {
     ALL: ("Ir",),
     LINES: ("I1mr", "D1mr", "D1mw"),
@@ -39,7 +40,7 @@ EVENTS = {
 CACHES = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 """The caches that callgrind models: 32 KB each for instructions and data, and a second level of 1 MB; 64 B a line."""
 EVENT_LOOP = "*Simulation*advance*"
-"""Entering it turns counting on, and leaving it off. It must not match a function that calls one that it matches."""
+"""Counting is on within it. It must not match a function that calls another match."""
 
 Cost = dict[str, float]
 """By measure."""
@@ -57,20 +58,20 @@ _OF_FABRIC = {
     **dict.fromkeys(("nic", "host", "receive", "opening", "chain", "tcp"), "endpoint"),
     **dict.fromkeys(("messages", "flows", "results", "tap", "query"), "record"),
 }
-"""Where that is not the crate's."""
+"""Exceptions from the crate's stage."""
 _OF_WHO_ASKS = {"units", "engine/random", "engine/prefetch", "experiment"}
-"""Arithmetic, random draws, hints to the cache, the memory's bookkeeping: part of what they are done for."""
+"""Arithmetic, random draws, prefetching, memory management: part of the stage of their caller."""
 _SOURCE = re.compile(r"(?:^|/)crates/(\w+)/src/(\w+)")
 _SYMBOL = re.compile(r"<?fanin_(\w+)::(\w+)")
 
 
 def stage_of(crate: str, module: str) -> str | None:
-    """The stage of a source file of ours, by its crate and its first module; None: that of the code it is inlined into, or that calls it."""
+    """The stage of a source file of ours, by its crate and its first module; None for the stage of its caller."""
     if crate in _OF_WHO_ASKS or f"{crate}/{module}" in _OF_WHO_ASKS:
         return None
     if crate == "fabric":
         return _OF_FABRIC.get(module, _OF_CRATE[crate])
-    # Crates of others have folders of such names, too.
+    # Crates of others also have folders of such names.
     return _OF_CRATE.get(crate, "other" if (ROOT / "crates" / crate).is_dir() else None)
 
 
@@ -79,9 +80,9 @@ class Profile:
     """What callgrind wrote."""
 
     costs: dict[_Function, dict[int, Cost]] = field(default_factory=lambda: defaultdict(dict))
-    """Of each instruction by itself: function, address, cost."""
+    """The own cost of each instruction: function, address, cost."""
     calls: dict[_Function, list[tuple[_Function, int, Cost]]] = field(default_factory=lambda: defaultdict(list))
-    """By function who called it: function, address, cost of what was called with all that it called."""
+    """The calls of each function: calling function, address, inclusive cost."""
 
 
 def read(text: Iterable[str], program: str) -> Profile:
@@ -102,7 +103,7 @@ def read(text: Iterable[str], program: str) -> Profile:
             at, _line, *numbers = line.split()
             address = address if at == "*" else address + int(at, 0) if at[0] in "+-" else int(at, 16)
             cost = dict.fromkeys(MEASURES, 0.0)
-            # Zeros at the end are left out.
+            # Trailing zeros are left out.
             for measure, number in zip(columns, numbers, strict=False):
                 if measure:
                     cost[measure] += int(number)
@@ -136,8 +137,8 @@ def _add(to: Cost, cost: Mapping[str, float], share: float = 1.0) -> None:
 
 
 def stages_of(program: Path, places: Mapping[_Function, Iterable[int]]) -> dict[tuple[_Function, int], str | None]:
-    """The stage of each instruction of the program: that of the innermost source line of ours that it was inlined from, else that of
-    the function it is in, else None."""
+    """The stage of each instruction of the program: that of the innermost source line of ours that it was inlined from,
+    else that of the function it is in, else None."""
     ours = sorted({address for (file, _), addresses in places.items() if file == str(program) for address in addresses})
     command = ["addr2line", "--addresses", "--inlines", "--exe", str(program)]
     asked = "\n".join(map(hex, ours))
@@ -160,8 +161,8 @@ def stages_of(program: Path, places: Mapping[_Function, Iterable[int]]) -> dict[
 
 
 def by_stage(profile: Profile, program: Path) -> dict[str, Cost]:
-    """The cost of each stage. What is of none by its lines (the standard library where it is not inlined, the C library) is shared
-    among those who called it, by what their calls cost."""
+    """The cost of each stage. Code without a stage (the standard library where it is not inlined, the C library) is
+    attributed to the stages that call it, in proportion to the cost of their calls."""
     places = {function: set(costs) for function, costs in profile.costs.items()}
     for arcs in profile.calls.values():
         for caller, address, _ in arcs:
@@ -185,7 +186,7 @@ def _shares(
     """By function and measure, the shares of the stages that called it."""
     functions = {function for function, _ in stages}
     shares = {function: {measure: {"other": 1.0} for measure in EVENTS} for function in functions}
-    for _ in range(20):  # Deeper than such calls go; the functions in between get theirs from their callers.
+    for _ in range(20):  # Deeper than such calls are nested; functions in between inherit from their callers.
         for function in functions:
             for measure in EVENTS:
                 asked: dict[str, float] = defaultdict(float)
@@ -207,8 +208,10 @@ def target(root: Path = ROOT) -> Path:
 
 
 def build(root: Path = ROOT, into: Path | None = None) -> Path:
-    """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's words."""
-    # Where its crates are compiled as the module's are, so that the profile fits; in older trees it lies elsewhere.
+    """Builds the benchmark without Python around it and returns the program. Raises `RunError` with the compiler's
+    words."""
+    # In the package whose crates are compiled like the module's, so that the profile fits; older trees have it
+    # elsewhere.
     here = (root / "crates" / "python" / "examples" / "case.rs").exists()
     package = "fanin-python" if here else "fanin-experiment"
     command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", package, "--example", "case"]
@@ -227,7 +230,7 @@ def build(root: Path = ROOT, into: Path | None = None) -> Path:
 
 
 def missing() -> str | None:
-    """What this needs and does not find, as one line."""
+    """The missing programs, as one line."""
     for tool, package in (("valgrind", "valgrind"), ("addr2line", "binutils")):
         if shutil.which(tool) is None:
             return f"{tool} is missing (sudo apt-get install -y {package}): instructions are not counted"
@@ -249,7 +252,7 @@ def count(program: Path, case: str, scale: float, folder: Path, *, caches: bool)
     options = [f"--callgrind-out-file={out}", f"--toggle-collect={EVENT_LOOP}", "--dump-instr=yes"]
     valgrind = shutil.which("valgrind") or "valgrind"
     command = [valgrind, "--tool=callgrind", *options, *(CACHES if caches else ()), str(program), case, str(scale)]
-    # Without the environment, which lies on the stack and moves what comes after it.
+    # Without the environment, whose size changes addresses on the stack.
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{' '.join(command)} failed: {done.stderr.strip().splitlines()[-1:]}")
@@ -265,17 +268,18 @@ def count(program: Path, case: str, scale: float, folder: Path, *, caches: bool)
 
 @dataclass(frozen=True)
 class PerHop:
-    """What a packet-hop takes in a case."""
+    """The cost of a packet-hop in a case."""
 
     packet_hops: int
-    """Those it was measured over."""
+    """The packet-hops over which it was measured."""
     event_hash: str
     """Of the longer run."""
     stages: dict[str, Cost]
 
 
 def per_hop(program: Path, case: str, scales: tuple[float, float], folder: Path, *, caches: bool) -> PerHop:
-    """A short and a longer run, and the difference of their costs over that of their packet-hops: set-up is left out."""
+    """A short and a longer run, and the difference of their costs over that of their packet-hops: set-up is left
+    out."""
     with ThreadPoolExecutor(2) as pool:
         short, long = pool.map(lambda scale: count(program, case, scale, folder, caches=caches), scales)
     hops = long.packet_hops - short.packet_hops

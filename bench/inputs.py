@@ -1,4 +1,4 @@
-"""The files that all simulators read, from one list of flows, so that all do the same work."""
+"""Input files for all simulators, from one list of flows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from bench.scenarios import Workload
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 SEED = 1
 ZERO_NS = 2_000_000_000
-"""Where time begins in flow files of the ns-3 HPCC simulator."""
+"""The start time in flow files of the ns-3 HPCC simulator."""
 ARRIVALS_NS = 2_000_000
-"""How long flows of a random workload start."""
+"""The interval in which flows of a random workload start."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Inputs:
 
     @property
     def endless(self) -> Path:
-        """The same, but no connection ends."""
+        """The same with endless connections."""
         return self.folder / "endless.cm"
 
     def one_packet(self) -> Inputs:
-        """The same network with one packet on it, beside this one: what a simulator needs for that is its set-up."""
+        """The same network with one packet, in a folder beside this one: its cost is the set-up of a simulator."""
         only = Inputs(self.folder / "set-up", (replace(self.flows[0], bytes=1000),), self.hosts, self.origin)
         _write(only, self.topology.read_text(encoding="utf-8"))
         return only

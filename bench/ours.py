@@ -1,4 +1,4 @@
-"""Fanin's side: the spec of a case, and what running it takes."""
+"""Fanin's side: the spec of a case, and the cost of running it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bench import process
 from bench.inputs import Inputs
 from bench.scenarios import Case
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 HEADER, ACK, TELEMETRY = 48, 60, 42
 """Bytes of headers, of an ACK, and of the telemetry that HPCC's simulator adds to both."""
 ENDLESS_WINDOW_PS = 2_000_000_000
-"""What is simulated of flows that never end, at scale 1."""
+"""The simulated time of endless flows, at scale 1."""
 STEPS_PER_RTT_BPS = 50e6
 """HPCC's additive increase is this rate times the base round-trip time."""
 
@@ -37,7 +37,7 @@ def spec(case: Case, inputs: Inputs, scale: float) -> dict[str, object]:
 
 
 def network(case: Case) -> dict[str, object]:
-    """The fat tree, and how its switches buffer and mark."""
+    """The fat tree, and the buffers and marking of its switches."""
     k = case.workload.k
     tree = {"kind": "fat-tree", "k": k, "link": "100 Gbps", "delay": "1 us"}
     topology = {"kind": "hpcc-fat-tree"} if k is None else tree
@@ -73,7 +73,8 @@ def traffic(case: Case, inputs: Inputs) -> dict[str, object]:
 
 
 def base_rtt_s(case: Case) -> float:
-    """The longest round trip without queues: six links of 1 us each way, on each of which packet and ACK are sent whole."""
+    """The longest round trip without queues: six links of 1 us each way, on each of which packet and ACK are sent
+    whole."""
     rates = [100e9] * 6 if case.workload.k is not None else [100e9] + [400e9] * 4 + [100e9]
     both = case.payload + HEADER + ACK + 2 * TELEMETRY
     return 12e-6 + sum(both * 8 / rate for rate in rates)

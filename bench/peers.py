@@ -1,4 +1,4 @@
-"""Other simulators, each a program that somebody has built, run as its users run it."""
+"""Other simulators: built programs, run as their users run them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bench import process
 from bench.inputs import Inputs
 from bench.scenarios import Case
 from fanin import _core, hpcc
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 NS3, HTSIM = "ns-3 HPCC", "htsim"
 END_S = 2.1
-"""When that simulator ends at the latest; its time begins at 2 s."""
+"""The end of that simulator's time, which begins at 2 s."""
 EARLIER = Path(__file__).with_name("peers.toml")
 
 
 class Peer(Protocol):
-    """A simulator to hold ours against."""
+    """A simulator to compare ours with."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,8 @@ class Peer(Protocol):
         """Whether it can run a case."""
 
     def run(self, case: Case, inputs: Inputs, folder: Path) -> tuple[process.Used, list[float]]:
-        """Runs a case once: what it used, and its completion times in microseconds. Raises `RunError` if it cannot be started."""
+        """Runs a case once; returns its cost, and its completion times in microseconds. Raises `RunError` if it cannot
+        be started."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def start(command: list[str | Path], folder: Path) -> process.Used:
 
 
 def options(case: Case, inputs: Inputs) -> list[str | Path]:
-    """What htsim's programs are told: one way for each flow, lossless queues that never overflow, no log."""
+    """Options of htsim's programs: one path for each flow, lossless queues that never overflow, no log."""
     told = {
         "-tm": inputs.matrix,
         "-nodes": inputs.hosts,
@@ -109,7 +110,8 @@ def options(case: Case, inputs: Inputs) -> list[str | Path]:
 
 
 def configuration(case: Case, inputs: Inputs) -> str:
-    """The configuration of a case, with all keys that scripts of that simulator's users write, and nothing monitored."""
+    """The configuration of a case, with all keys that scripts of that simulator's users write, and nothing
+    monitored."""
     rate_ai = "50Mbps" if case.ns3 == "hpcc" else None
     made = _core.hpcc_config(str(case.ns3), str(inputs.topology), str(inputs.flow_file), END_S, rate_ai, None)
     keys = dict(line.split(" ", 1) for line in made.splitlines() if " " in line)
@@ -120,7 +122,7 @@ def configuration(case: Case, inputs: Inputs) -> str:
         "ENABLE_TRACE": "0",
         "PINT_LOG_BASE": "1.01",
         "PINT_PROB": "1.0",
-        # Behind the end, so that it costs nothing.
+        # After the end, so that it costs nothing.
         "QLEN_MON_START": "5000000000",
         "QLEN_MON_END": "5000000001",
     }
@@ -128,9 +130,8 @@ def configuration(case: Case, inputs: Inputs) -> str:
 
 
 def measure(peer: Peer, case: Case, inputs: Inputs, folder: Path, *, repeat: int) -> process.Measured:
-    """Runs a case `repeat` times and returns the run of least user CPU, less what the same network with one packet takes.
-
-    Raises `RunError` if it cannot be started, fails, or leaves flows unfinished.
+    """Runs a case `repeat` times and returns the run of least user CPU, less the cost of the same network with one
+    packet. Raises `RunError` if it cannot be started, fails, or leaves flows unfinished.
     """
     folder.mkdir(parents=True, exist_ok=True)
     one = inputs.one_packet()
@@ -140,7 +141,7 @@ def measure(peer: Peer, case: Case, inputs: Inputs, folder: Path, *, repeat: int
 
 
 def _whole(peer: Peer, case: Case, inputs: Inputs, folder: Path) -> tuple[process.Used, list[float]]:
-    """Runs a case once; raises `RunError` if it did not do all of it."""
+    """Runs a case once; raises `RunError` if it is incomplete."""
     used, completions = peer.run(case, inputs, folder)
     finished = f"{len(completions):,} of {len(inputs.flows):,} flows"
     if used.failure:
@@ -157,7 +158,7 @@ def _hops(said: str) -> int | None:
 
 
 class Figure(TypedDict):
-    """What was measured of a peer once, on the same kind of machine."""
+    """An earlier measurement of a peer, on the same kind of machine."""
 
     case: str
     peer: str

@@ -1,4 +1,4 @@
-"""Running a program and knowing what it used."""
+"""Runs a program and measures its resources."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOOK_S = 0.02
-"""Time between two looks at a program's memory."""
+"""Time between two samples of a program's memory."""
 
 
 @dataclass(frozen=True)
 class Used:
-    """What a program used, and what it said."""
+    """The resources and the output of a program."""
 
     user_s: float
     """User CPU of the whole program, seconds."""
@@ -24,7 +24,7 @@ class Used:
     said: str
     """Its standard output."""
     failure: str | None
-    """How it failed, in a few words; None if it ended well."""
+    """A short description of its failure; None if it succeeded."""
 
 
 def run(command: Sequence[str | Path], folder: Path) -> Used:
@@ -54,12 +54,12 @@ def run(command: Sequence[str | Path], folder: Path) -> Used:
     if failure:
         last = (err.read_text(encoding="utf-8", errors="replace").strip() or said.strip()).splitlines()[-1:]
         failure += "".join(f": {line}" for line in last)
-    # Linux counts the memory of the program that starts another into ru_maxrss of the other, so it is the last resort.
+    # Linux includes the memory of the parent in ru_maxrss, so it is the last resort.
     return Used(usage.ru_utime, peak or usage.ru_maxrss * 1024, said, failure)
 
 
 def _high_water(pid: int) -> int:
-    """Most memory that a running program ever held; 0 where it is not known."""
+    """Peak memory of a running program; 0 if it is not known."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:
@@ -70,16 +70,16 @@ def _high_water(pid: int) -> int:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a simulator needed for a case."""
+    """The cost of a case for a simulator."""
 
     user_s: float
     """User CPU of its event loop, seconds."""
     setup_s: float
-    """User CPU of its set-up, seconds; not in the other."""
+    """User CPU of its set-up, seconds; not included in the above."""
     peak_rss_bytes: int
     completions_us: list[float]
-    """Of each finished flow, until its sender knew, in microseconds."""
+    """Of each finished flow, until its last ACK, in microseconds."""
     packet_hops: int | None = None
-    """Packets sent over one link each; None where it does not say."""
+    """Packets sent over one link each; None if it does not report it."""
     events: int | None = None
-    """Events taken from its queue; None where it does not say."""
+    """Events taken from its queue; None if it does not report it."""

@@ -1,33 +1,47 @@
-"""The compiler's profile: how often each part of the program runs, so that what runs often is laid out to run fast."""
+"""The compiler's profile: execution counts by which it optimises the code that runs often."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 ROOT = Path(__file__).resolve().parent.parent
 PROFILE = Path("crates", "fanin.profdata")
-"""Where a tree has it. The Makefile names it, too."""
+"""Its path in a tree, as in the Makefile."""
 
-HOT = "fanin_(units|engine|cc|endpoint|fabric|ns3)"
-"""Functions that are kept: those of crates of which something runs for each packet. All together would be 4 MB."""
+CRATES = ("units", "engine", "cc", "endpoint", "fabric", "ns3")
+"""Crates with code that runs for each packet. Only their functions are kept; a profile of all has 4 MB."""
+
+RECORD = Path("crates", "fanin.profdata.json")
+"""The functions of these crates when the profile was made: for each file their hashes."""
+
+FUNCTION = re.compile(r"(pub(\([a-z]+\))? )?(const |unsafe )*fn ")
+
+MOST_CHANGED = 0.25
+"""The share of their lines that may be in functions that have changed since."""
 
 
 def flags(root: Path) -> str:
-    """What rustc is told in a tree, in `RUSTFLAGS`: nothing where that has no profile."""
-    return f"-Cprofile-use={root.resolve() / PROFILE}" if (root / PROFILE).exists() else ""
+    """Options of rustc for a tree, in `RUSTFLAGS`; none without a profile."""
+    if not (root / PROFILE).exists():
+        return ""
+    return f"-Cprofile-use={root.resolve() / PROFILE} -Cllvm-args=-no-pgo-warn-mismatch"
 
 
 def make(say: Callable[[str], None]) -> Path:
-    """Builds the native module so that it counts, runs what people run, and leaves what was counted in the tree."""
+    """Builds an instrumented native module, runs the training cases, and writes their counts into the tree."""
     merge = tool()
     work = ROOT / "bench" / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -53,13 +67,50 @@ def make(say: Callable[[str], None]) -> Path:
         run([sys.executable, "-m", "bench.training", str(files)], {"PYTHONPATH": f"{package}{os.pathsep}{ROOT}"})
         say("adding up")
         made = folder / "all.profdata"
-        run([str(merge), "merge", "--sparse", f"--function={HOT}", "-o", str(made), str(counts)], {})
+        run(
+            [str(merge), "merge", "--sparse", f"--function=fanin_({'|'.join(CRATES)})", "-o", str(made), str(counts)],
+            {},
+        )
         shutil.copy(made, ROOT / PROFILE)
+    (ROOT / RECORD).write_text(record(functions(ROOT)), encoding="utf-8")
     return ROOT / PROFILE
 
 
+def functions(root: Path) -> dict[str, dict[str, int]]:
+    """The hash of each function of a tree and its lines of code, by file; comments, spaces and tests do not count."""
+    found = {}
+    for crate in CRATES:
+        for path in sorted((root / "crates" / crate / "src").rglob("*.rs")):
+            if "tests" in path.with_suffix("").parts:
+                continue
+            text = path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests {")[0]
+            lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("//")]
+            begins = [0, *(number for number, line in enumerate(lines) if number and FUNCTION.match(line)), len(lines)]
+            parts = [lines[begin:end] for begin, end in pairwise(begins)]
+            found[str(path.relative_to(root))] = {digest(part): len(part) for part in parts}
+    return found
+
+
+def digest(lines: Sequence[str]) -> str:
+    """A short hash of lines of code."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+
+
+def record(code: Mapping[str, Mapping[str, int]]) -> str:
+    """The text of `RECORD`: a line for each file."""
+    lines = ",\n".join(f"  {json.dumps(path)}: {json.dumps(' '.join(hashes))}" for path, hashes in code.items())
+    return f"{{\n{lines}\n}}\n"
+
+
+def changed(now: Mapping[str, Mapping[str, int]], recorded: str) -> float:
+    """The share of the lines of code that are in changed functions."""
+    then = {path: set(hashes.split()) for path, hashes in json.loads(recorded).items()}
+    every = [(count, hashed in then.get(path, ())) for path, hashes in now.items() for hashed, count in hashes.items()]
+    return sum(count for count, same in every if not same) / sum(count for count, _ in every)
+
+
 def run(command: Sequence[str], more: Mapping[str, str]) -> str:
-    """Runs a program in the tree and returns what it said; raises `RunError` with its words if it fails."""
+    """Runs a program in the tree and returns its output; raises `RunError` with its errors if it fails."""
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **more}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{' '.join(command)} failed: {done.stderr.strip()[-2000:]}")
@@ -67,7 +118,7 @@ def run(command: Sequence[str], more: Mapping[str, str]) -> str:
 
 
 def tool() -> Path:
-    """The program that adds counts up, of the compiler that is pinned."""
+    """The program that merges counts, of the pinned compiler."""
     path = Path(run(["rustc", "--print", "target-libdir"], {}).strip()).parent / "bin" / "llvm-profdata"
     if not path.exists():
         raise RunError(f"{path} is missing: rustup component add llvm-tools")

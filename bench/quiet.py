@@ -1,5 +1,5 @@
-"""Whether others have the machine at the same time: a fixed piece of work that has nothing to do with Fanin, timed on several
-cores at once."""
+"""Detects whether other programs use the machine: times a fixed piece of work, unrelated to Fanin, on several cores at
+once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import time
 import numpy as np
 
 WORDS = 1 << 20
-"""Words that are sorted, and then fetched in random order: work for a core, and for the cache that cores share."""
+"""Words that are sorted, and then read in random order, to load a core and the shared cache."""
 ROUNDS = 6
-"""How often they are fetched."""
+"""The number of these reads."""
 LIMIT = 1.15
-"""The machine is quiet while the work takes at most so many times the least time that it ever took."""
+"""The machine is quiet if the work takes at most so many times its least time."""
 
 
 class Control:
-    """The work, and the least time that it took here so far."""
+    """The work, and its least time so far."""
 
     def __init__(self, cores: int) -> None:
         """For runs that take as many cores."""
@@ -30,8 +30,8 @@ class Control:
         self.least = float("inf")
         """Seconds."""
 
-    def look(self) -> float:
-        """Seconds that the work takes now, on the slowest of the cores."""
+    def measure(self) -> float:
+        """Runs the work; returns the seconds of the slowest core."""
         took: list[float] = []
 
         def work(core: int | None) -> None:
@@ -43,7 +43,7 @@ class Control:
                 np.take(self._words, self._order)
             took.append(time.perf_counter() - start)
 
-        # Both let go of the interpreter's lock, and a thread's core is its own.
+        # Both release the interpreter lock, and each thread has a core of its own.
         threads = [threading.Thread(target=work, args=(core,)) for core in self._cores]
         for thread in threads:
             thread.start()

@@ -1,4 +1,4 @@
-"""docs/performance.md: sections made from what `bench/results` holds, between marks in the page; prose around them is by hand."""
+"""docs/performance.md: sections made from `bench/results`, between marks in the page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bench import budget, scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
-from fanin.looks import BLUE, GREEN, VERMILLION
-from fanin.result import RunError
+from fanin.run_folder import RunError
+from fanin.style import BLUE, GREEN, VERMILLION
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -28,7 +28,7 @@ LEAST_NS = 10
 
 
 def write() -> None:
-    """Renews all sections of the page whose results are there, and their pictures."""
+    """Renews all sections of the page that have results, and their pictures."""
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     picture(side_by_side.load(RESULTS / SIDE_BY_SIDE)["rows"], PAGE.with_name(PICTURE))
 
@@ -85,12 +85,12 @@ def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]
 
 
 def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
-    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. What was measured earlier is hatched,
-    and left out where the same simulator was measured now."""
+    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. Earlier measurements are
+    hatched, and left out if the same simulator has a present one."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    looks = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
+    styles = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
     shown = [case for case in CASES if any(row["case"] == case for row in rows)]
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots()
@@ -103,11 +103,12 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
             at = place + (number - (len(of_case) - 1) / 2) * WIDTH
             cost = side_by_side.ns_per_hop(row) or 0.0
             hatch = "///" if row["source"] == "earlier" else None
-            axes.bar(at, cost, WIDTH * 0.94, facecolor=looks[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
+            axes.bar(at, cost, WIDTH * 0.94, facecolor=styles[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
             label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
             axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     axes.set_yscale("log")
-    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by side.
+    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by
+    # side.
     axes.set_ylim(LEAST_NS, max(10_000, axes.get_ylim()[1] * 1.6))
     axes.set_xticks(range(len(shown)), [_label(case) for case in shown], fontsize=9)
     axes.set_ylabel("user CPU for each packet-hop, ns (log)", fontsize=11)
@@ -116,7 +117,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    patches = [Patch(facecolor=colour, label=who) for who, colour in looks.items()]
+    patches = [Patch(facecolor=colour, label=who) for who, colour in styles.items()]
     if any(row["source"] == "earlier" for row in rows):
         patches.append(
             Patch(facecolor="#999999", hatch="///", edgecolor="white", linewidth=0, label="measured earlier")
@@ -128,7 +129,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
 
 
 def _label(case: str) -> str:
-    """`s1-hpcc-4000` as it stands below bars, in three lines."""
+    """`s1-hpcc-4000` as a label below bars, in three lines."""
     work, scheme, payload = case.split("-")
     return f"{work.capitalize()}\n{'RoCE' if scheme == 'roce' else scheme.upper()}\n{int(payload):,} B"
 

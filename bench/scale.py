@@ -1,7 +1,7 @@
-"""How start, speed and memory grow with the network: `python bench/scale.py`, or `make scale`.
+"""Start, speed and memory by size of the network: `python bench/scale.py`, or `make scale`.
 
-Each size is a run of `bench/scale.toml` in a process of its own, with its table of flows written, so that the peak is that of
-a whole run. Prints a table and writes `bench/results/scale.json`.
+Each size is a run of `bench/scale.toml` in a process of its own, including its table of flows, so that the peak is that
+of a whole run. Prints a table and writes `bench/results/scale.json`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WINDOWS = {8: "4 ms", 16: "1 ms", 32: "200 us", 64: "50 us"}
 
 LIMIT_BYTES = 16_000_000_000
 LIMIT_S = 3600.0
-"""What the estimate may say at most, as `fanin run` asks it before each run."""
+"""Limits of the estimate, as for `fanin run`."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Measured:
     setup_s: float
     """Real seconds from the start of the program to the first event."""
     start_bytes: int
-    """Memory a tenth of a second into the run, or at its end if that comes first: the network with few packets."""
+    """Memory after a tenth of a second of the run, or at its end if that is earlier: the network with few packets."""
     bytes_per_host: float
-    """The same by host, without what the program takes for itself."""
+    """The same by host, without the memory of the program itself."""
     messages: int
     """Messages posted."""
     packet_hops: int
@@ -54,13 +54,13 @@ class Measured:
     packet_hops_per_s: float
     """The two above, divided."""
     peak_bytes: int
-    """Most memory the process ever held, results included."""
+    """Peak memory of the process, results included."""
     estimated_peak_bytes: float
-    """The same by the estimate that a run makes before it starts."""
+    """The same by the estimate before a run."""
 
 
 def memory_bytes() -> int:
-    """Memory that this process holds now."""
+    """Memory of this process now."""
     status = Path("/proc/self/statm")
     if not status.exists():
         return peak_rss_bytes()
@@ -78,7 +78,7 @@ def run_one(k: int, window: str) -> Measured:
     started: list[tuple[float, int]] = []
 
     def watch(state: _core.Progress) -> bool:
-        # Seconds since the run began count from its first event.
+        # Progress counts seconds from the first event.
         if not started:
             started.append((time.perf_counter() - began - state.wall_s, memory_bytes()))
         return True
@@ -138,7 +138,7 @@ def table(rows: list[Measured]) -> str:
 
 
 def main() -> None:
-    """What the command line asks for."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--k", type=int, nargs="+", default=list(WINDOWS), help="ports per switch (default: %(default)s)"
@@ -161,7 +161,7 @@ def main() -> None:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system tells."""
+    """The processor's name, if the system reports it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")

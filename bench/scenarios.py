@@ -1,4 +1,4 @@
-"""What is simulated side by side: four workloads, each under the schemes and packet sizes in which a peer has it."""
+"""The cases of the comparison: four workloads, each with the schemes and packet sizes that a peer has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Shape = Literal["permutation", "incast", "poisson"]
-"""Who sends to whom: each host to one other, many to one, or random pairs at random times."""
+"""The pattern of traffic: each host to one other, many to one, or random pairs at random times."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A network and its flows. Its files have the names that they have in a folder given as `--inputs`."""
+    """A network and its flows. Its files have the same names as in a folder of `--inputs`."""
 
     id: str
     about: str
@@ -24,7 +24,7 @@ class Workload:
     """Ports of each switch of the fat tree; None is HPCC's network of 320 hosts."""
     shape: Shape
     size: str = ""
-    """Of each flow, where all are alike."""
+    """Of each flow, if all are equal."""
 
 
 K8 = "topo_k8_128.txt"
@@ -66,15 +66,15 @@ class Case:
     id: str
     workload: Workload
     scheme: Literal["hpcc", "none", "dcqcn", "dctcp"]
-    """Ours; `none` sends at line rate and is what htsim calls RoCE."""
+    """Ours; `none` sends at line rate, as htsim's RoCE."""
     payload: int
     """Most payload of a packet, bytes."""
     ns3: str | None = None
     """The control law of the ns-3 HPCC simulator, as `fanin gen config` calls it; None where it has no such case."""
     htsim: str | None = None
-    """The program of htsim; None where it has none, or where it is known to abort."""
+    """The program of htsim; None if it has none, or if it is known to abort."""
     times: int = 1
-    """Runs of ours in one process, where one alone is too short to time."""
+    """Runs of ours in one process, if one is too short to time."""
 
     @property
     def endless(self) -> bool:
@@ -102,7 +102,7 @@ CASES = {
         _case("s1", "hpcc", 1000, ns3="hpcc"),
         _case("s1", "none", 1500, htsim="htsim_roce"),
         _case("s1", "dcqcn", 1500, ns3="dcqcn"),
-        # No program of htsim runs DCTCP flows for a fixed time as it is, so there is only what was measured earlier.
+        # No unchanged program of htsim runs DCTCP flows for a fixed time, so there are only earlier measurements.
         _case("s1", "dctcp", 1500),
         _case("s2", "hpcc", 1000, ns3="hpcc"),
         _case("s2", "hpcc", 4000, htsim="htsim_hpcc"),

@@ -1,4 +1,4 @@
-"""Ours and others on the same work: measured, in rows of one kind, and as a table."""
+"""Fanin and other simulators on the same work: measurements as rows of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench import inputs as files
 from bench import ours, peers
 from bench.process import Measured
 from bench.scenarios import CASES, Case
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.table import NONE, plain
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Source = Literal["ours", "binary", "earlier"]
 
 
 class Row(TypedDict):
-    """What one simulator needed for one case."""
+    """The cost of one case for one simulator."""
 
     case: str
     who: str
@@ -37,14 +37,14 @@ class Row(TypedDict):
     user_s: float
     """User CPU of the event loop, seconds."""
     setup_s: float | None
-    """User CPU of set-up, not in the other; None where it is not known."""
+    """User CPU of set-up, not included in the above; None if it is not known."""
     peak_rss_bytes: int
     events: int | None
     flows: int
-    """How many there were; 0 where it is not known."""
+    """The number of packet-hops; 0 if it is not known."""
     finished: int
     fct_us: list[float]
-    """Completion times, until senders knew: smallest, median, largest; empty where there are none."""
+    """Completion times until the last ACK: smallest, median, largest; empty without any."""
     note: str
 
 
@@ -55,12 +55,12 @@ class Report(TypedDict):
     """Date, UTC."""
     machine: str
     inputs: str
-    """Where the files came from."""
+    """The origin of the files."""
     scale: float
     repeat: int
     rows: list[Row]
     problems: list[str]
-    """What could not be run, and why."""
+    """Cases that failed, and why."""
 
 
 def measure(
@@ -73,9 +73,11 @@ def measure(
     repeat: int = 3,
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Runs all cases with ours and with each other simulator that has them; what fails is a problem, and the rest goes on.
+    """Runs all cases with ours and with each other simulator that has them; failures are recorded as problems, and the
+    others continue.
 
-    `work` is the folder for files, `given` one with inputs to use instead of making them. `say` is told what begins, and problems.
+    `work` is the folder for files, `given` one with inputs to use instead of making them. `say` is called with each
+    case and each problem.
     """
     rows: list[Row] = []
     problems: list[str] = []
@@ -109,7 +111,8 @@ def measure(
             except (RunError, OSError, ValueError) as error:
                 problem(error)
                 continue
-            # They print no hops by themselves. It is the same work, so they are as many as ours but for how they are queued.
+            # They print no hops by themselves. It is the same work, so they are as many as ours but for how they are
+            # queued.
             hops, by = (own.packet_hops, OURS) if theirs.packet_hops is None else (theirs.packet_hops, peer.name)
             rows.append(_row(case, peer.name, "binary", theirs, len(made.flows), hops, by))
         # Those are of the whole work.
@@ -178,7 +181,7 @@ def ns_per_hop(row: Row) -> float | None:
 
 
 def ratio(row: Row, rows: Sequence[Row]) -> float | None:
-    """How many times as much user CPU a packet-hop takes as with ours; None where one of both is not known."""
+    """The ratio of the user CPU of a packet-hop to ours; None if one of them is not known."""
     own = next(
         (ns_per_hop(other) for other in rows if other["case"] == row["case"] and other["source"] == "ours"), None
     )
@@ -226,7 +229,7 @@ def table(report: Report) -> Table:
 
 
 def load(path: Path) -> Report:
-    """What an earlier measurement left; raises `OSError` if there is none."""
+    """Reads an earlier measurement; raises `OSError` if there is none."""
     report: Report = json.loads(path.read_text(encoding="utf-8"))
     return report
 
@@ -238,7 +241,8 @@ def save(report: Report, path: Path) -> None:
 
 
 def named(names: Sequence[str]) -> list[Case]:
-    """The cases of these names, where a name also means all that begin with it and "-"; raises `RunError` for an unknown one."""
+    """The cases of these names, where a name also means all that begin with it and "-"; raises `RunError` for an
+    unknown one."""
     found = []
     for name in names:
         fitting = [case for case in CASES.values() if case.id == name or case.id.startswith(f"{name}-")]

@@ -1,5 +1,5 @@
-"""Packet-hops per second of the benchmark's cases on one thread and on many, run in turn so that both see the same machine, and
-with a control before and after each, which tells whether others had it at the same time."""
+"""Packet-hops per second of the benchmark's cases on one thread and on many, run alternately, with a control before and
+after each that detects other load on the machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TypedDict, cast
 from bench.quiet import LIMIT, Control
 from bench.scale import processor
 from fanin import bench
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 
 class Pair(TypedDict):
@@ -25,11 +25,11 @@ class Pair(TypedDict):
     many_s: float
     """The same on many."""
     control_s: float
-    """Seconds of the slowest of the three looks at the machine, before, between, and after them."""
+    """Seconds of the slowest of the three controls, before, between, and after them."""
 
 
 class Case(TypedDict):
-    """What the runs of a case gave."""
+    """The measurements of a case."""
 
     case: str
     about: str
@@ -50,7 +50,7 @@ class Speeds(TypedDict):
     repeat: int
     """Pairs that count, for each case."""
     control_s: float
-    """Least seconds that the control ever took."""
+    """The least time of the control, in seconds."""
     cases: list[Case]
 
 
@@ -64,9 +64,9 @@ def measure(
     say: Callable[[str], None],
     control: Control | None = None,
 ) -> Speeds:
-    """Runs each case on one thread and on `threads` in turn: `repeat` such pairs, and where others have the machine more of
-    them, for up to `patience` seconds a case, until as many were undisturbed. Raises `RunError` where two runs of a case differ
-    in what they simulated."""
+    """Runs each case on one thread and on `threads` in turn: `repeat` such pairs, and where others have the machine
+    more of them, for up to `patience` seconds a case, until as many were undisturbed. Raises `RunError` where two runs
+    of a case differ in what they simulated."""
     control = control or Control(threads)
     cases: list[Case] = []
     for name in names:
@@ -79,8 +79,8 @@ def measure(
                 say(f"{_so_far(case, control.least)} of {repeat} wanted, {left:.0f} s left")
         chosen = quietest(case, repeat)
         say(
-            f"{_so_far(case, control.least)}: {speed(case, chosen):.2f} M packet-hops/s on one thread, {ratio(chosen):.2f} times as "
-            f"many on {threads}"
+            f"{_so_far(case, control.least)}: {speed(case, chosen):.2f} M packet-hops/s on one thread, "
+            f"{ratio(chosen):.2f} times as many on {threads}"
         )
         cases.append(case)
     return {
@@ -96,7 +96,7 @@ def measure(
 
 
 def _pair(case: Case, threads: int, scale: float, control: Control) -> Pair:
-    """Runs a case on one thread and on many, and notes in it what it simulates."""
+    """Runs a case on one thread and on many, and stores its size in it."""
 
     def run(count: int) -> float:
         record = next(iter(bench.measure([case["case"]], threads=count, scale=scale)))
@@ -105,11 +105,11 @@ def _pair(case: Case, threads: int, scale: float, control: Control) -> Pair:
         case["event_hash"], case["packet_hops"] = record["event_hash"], record["packet_hops"]
         return record["seconds"]
 
-    before = control.look()
+    before = control.measure()
     one = run(1)
-    between = control.look()
+    between = control.measure()
     many = run(threads)
-    return {"one_s": one, "many_s": many, "control_s": max(before, between, control.look())}
+    return {"one_s": one, "many_s": many, "control_s": max(before, between, control.measure())}
 
 
 def _so_far(case: Case, least: float) -> str:
@@ -117,12 +117,12 @@ def _so_far(case: Case, least: float) -> str:
 
 
 def undisturbed(case: Case, least: float) -> int:
-    """Pairs with which the control took hardly more than the least that it ever took."""
+    """Pairs for which the control took hardly more than its least time."""
     return sum(pair["control_s"] <= LIMIT * least for pair in case["pairs"])
 
 
 def quietest(case: Case, count: int) -> list[Pair]:
-    """The pairs with which the control took least: no time of ours has a part in the choice."""
+    """The pairs for which the control took the least time; our own times do not influence the choice."""
     return sorted(case["pairs"], key=lambda pair: pair["control_s"])[:count]
 
 
@@ -132,7 +132,7 @@ def speed(case: Case, pairs: Sequence[Pair]) -> float:
 
 
 def ratio(pairs: Sequence[Pair]) -> float:
-    """How many times as fast many threads are, by the medians."""
+    """The speed-up of many threads, by the medians."""
     return median(pair["one_s"] for pair in pairs) / median(pair["many_s"] for pair in pairs)
 
 
@@ -142,14 +142,14 @@ def load(path: Path) -> Speeds:
 
 
 def section(path: Path) -> str:
-    """Speeds as Markdown, beside what they were before the hot path was worked on."""
+    """Speeds as Markdown, beside those before the hot path was optimised."""
     speeds = load(path)
     before = cast("dict[str, float]", json.loads(path.with_name("before.json").read_text(encoding="utf-8")))
     repeat, least = speeds["repeat"], speeds["control_s"]
     lines = [
-        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale {speeds['scale']:g}: medians of "
-        f"{repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all pairs that were run those count during which the "
-        "control took least; in brackets how many times its least time that was, at most.",
+        f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale "
+        f"{speeds['scale']:g}: medians of {repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all "
+        "pairs those count during which the control took least time; in brackets the largest ratio to its least time.",
         "",
         "| case | what | M hops/s before | M hops/s, 1 thread | best run | "
         f"M hops/s, {speeds['threads']} threads | times one thread | pairs run |",
@@ -159,7 +159,8 @@ def section(path: Path) -> str:
         hops, pairs = case["packet_hops"] / 1e6, quietest(case, repeat)
         lines.append(
             f"| {case['case']} | {case['about']} | {before[case['case']]:.2f} | {speed(case, pairs):.2f} | "
-            f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | {hops / median(pair['many_s'] for pair in pairs):.2f} | "
+            f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | "
+            f"{hops / median(pair['many_s'] for pair in pairs):.2f} | "
             f"{ratio(pairs):.2f} | {len(case['pairs'])} ({max(pair['control_s'] for pair in pairs) / least:.2f}) |"
         )
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""What the compiler's profile is made of: every case of the benchmark, and a little of every scheme.
+"""The training runs of the compiler's profile: every case of the benchmark, and a short run of every scheme.
 
-Run with the instrumented module (`bench/profile.py`): `python -m bench.training FOLDER`, with a folder for its files. It takes as long as it
-takes; what counts is how often each part of the code runs beside the others, so that nothing that people run is taken for code
-that never runs.
+Run with the instrumented module (`bench/profile.py`): `python -m bench.training FOLDER`, with a folder for its files.
+Times do not matter, only execution counts: no code that users run must have a count of zero.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import fanin
 from fanin import _core, bench
 
 SCALES = {"a": 0.15, "b": 0.08, "b-hpcc": 0.05, "c": 0.12, "d": 0.5, "e": 0.3, "e-hpcc": 0.15, "f": 0.08}
-"""Less than a second each. Those with many packets under way or many messages also run on two threads."""
+"""Less than a second each. Cases with many packets in flight or many messages also run on two threads."""
 ROOT = Path(__file__).resolve().parent.parent
 
 

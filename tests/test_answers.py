@@ -1,4 +1,5 @@
-"""Pages that answer questions: their commands run one after another, and every fragment of a spec in their text is one."""
+"""Pages that answer questions: their commands run one after another, and every fragment of a spec in their text is
+one."""
 
 import re
 import shlex
@@ -79,7 +80,7 @@ def test_a_fragment_of_a_spec_fits(fragment: str, tmp_path: Path) -> None:
 
 
 def as_change(fragment: str) -> str:
-    """A fragment as `--set` has it; keys of a traffic, and `topology`, stand alone in the text."""
+    """A fragment as for `--set`; keys of a traffic, and `topology`, are without their path in the text."""
     if fragment.startswith("--set"):
         return shlex.split(fragment)[1]
     if fragment.startswith("{"):

@@ -26,7 +26,7 @@ def test_every_case_gives_its_record(command: Command) -> None:
         assert set(record) >= FIELDS
         assert record["packet_hops"] > 0
         assert record["threads"] == 1
-        # The process holds the native module and the case, and neither NumPy nor Polars.
+        # The process has loaded the native module, and neither NumPy nor Polars.
         assert 2e6 < record["peak_rss_bytes"] < 4e9
 
 

@@ -1,4 +1,4 @@
-"""The command line: help, what it prints, what it says when something is wrong."""
+"""The command line: help, output, errors."""
 
 import json
 import os
@@ -216,7 +216,7 @@ def test_a_folder_with_other_things_is_never_replaced(command: Command, tiny: Pa
 
 
 def test_a_drop_in_a_lossless_class_fails_the_run_unless_allowed(command: Command, tiny: Path) -> None:
-    # With no room for what is under way after a PAUSE, PFC cannot protect an incast at line rate.
+    # Without headroom for packets in flight after a PAUSE, PFC cannot protect an incast at line rate.
     starved = ("--set", 'network.buffer.headroom="0 B"', "--set", 'network.buffer.per_port="6 KB"')
     failed = command("run", tiny, "--scheme", "none", *starved)
     assert failed.returncode == 1

@@ -15,7 +15,7 @@ import fanin
 from conftest import Command
 from fanin import table
 from fanin.comparison import Row, numbers
-from fanin.looks import look
+from fanin.style import style_of
 
 LINES = (
     "messages started",
@@ -154,7 +154,7 @@ def test_schemes_over_tcp_beside_rdma_carry_a_warning(tiny: Path) -> None:
     (warning,) = fanin.compare(tiny, ["dctcp", "dcqcn", "none"], set=short, progress=False).warnings
     assert warning.startswith("dctcp runs over TCP ")
     assert "dcqcn and none over RDMA" in warning
-    assert warning.endswith("differences are of the transports too; dctcp-rate is DCTCP's law over RDMA")
+    assert warning.endswith("the transports differ too; dctcp-rate is DCTCP's law over RDMA")
     assert fanin.compare(tiny, ["dctcp-rate", "dcqcn"], set=short, progress=False).warnings == []
     assert fanin.compare(tiny, ["dctcp", "newreno"], set=short, progress=False).warnings == []
     (other,) = fanin.compare(tiny, ["newreno", "dcqcn"], set=short, progress=False).warnings
@@ -242,7 +242,7 @@ def test_the_command_leaves_a_picture_and_a_folder_per_run(command: Command, tin
         tuple(colour) for colour in np.unique((picture[..., :3] * 255).round().astype(int).reshape(-1, 3), axis=0)
     }
     for scheme in ("dcqcn", "none"):
-        assert tuple(bytes.fromhex(look(scheme).colour[1:])) in colours, "a curve per scheme"
+        assert tuple(bytes.fromhex(style_of(scheme).colour[1:])) in colours, "a curve per scheme"
     again = command("show", folder)
     assert again.stdout in done.stdout
 

@@ -1,25 +1,26 @@
-"""Dart's experiments at scale, in their short versions: what must hold whatever the numbers are."""
+"""Dart's experiments at scale, in short versions: properties that hold for any numbers."""
 
 from pathlib import Path
 
 import pytest
 
 from fanin import papers
-from fanin.papers import Study, dart
+from fanin.papers import dart
+from fanin.papers.experiment import Study, run_experiment
 
 
 @pytest.fixture(scope="module")
 def typical(root: Path) -> Study:
     """The typical mix for 2 ms."""
-    study = papers.study(papers.experiments()["dart-fig11a"], root / "papers", quick=True, workers=2, progress=False)
+    study = run_experiment(papers.EXPERIMENTS["dart-fig11a"], root / "papers", quick=True, workers=2, progress=False)
     assert study.complete
     return study
 
 
 def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
     """DCQCN's row of Table I: fewer marks when senders are apart, a picture, and no verdict."""
-    experiment = papers.experiments()["dart-table1-calibration"]
-    study = papers.study(experiment, root / "papers", quick=True, workers=2, progress=False)
+    experiment = papers.EXPERIMENTS["dart-table1-calibration"]
+    study = run_experiment(experiment, root / "papers", quick=True, workers=2, progress=False)
     assert {row.verdict for row in study.rows()} == {"calibrated"}
     for percent in dart.LOADS:
         together, apart = (
@@ -71,8 +72,8 @@ def test_every_claim_has_a_row_for_each_dart(typical: Study) -> None:
 
 def test_what_the_headline_depends_on_is_a_row_each(root: Path) -> None:
     """One thing changed at a time."""
-    study = papers.study(
-        papers.experiments()["dart-fig11a-causes"], root / "papers", quick=True, workers=2, progress=False
+    study = run_experiment(
+        papers.EXPERIMENTS["dart-fig11a-causes"], root / "papers", quick=True, workers=2, progress=False
     )
     assert study.complete
     ratios = [row for row in study.rows() if row.claim.startswith("dart-fig11a-rdma79")]

@@ -1,4 +1,5 @@
-"""Messages that share sender and receiver under Dart, in a leaf-spine with WebSearch sizes: `pytest -s` prints the numbers."""
+"""Messages that share sender and receiver under Dart, in a leaf-spine with WebSearch sizes: `pytest -s` prints the
+numbers."""
 
 import polars as pl
 
@@ -35,7 +36,8 @@ SPEC: dict[str, object] = {
 
 
 def by_pair(scheme: str) -> dict[bool, float]:
-    """99th percentile of the slowdowns of messages posted while their pair had another one open (True), and of all others."""
+    """99th percentile of the slowdowns of messages posted while their pair had another one open (True), and of all
+    others."""
     run = fanin.run(SPEC, scheme=scheme, progress=False)
     flows = run.flows().filter(pl.col("measured")).sort("start_ps")
     end = (pl.col("start_ps") + pl.col("completion_ps")).shift(1).cum_max().over("src", "dst")
@@ -48,6 +50,7 @@ def by_pair(scheme: str) -> dict[bool, float]:
 
 
 def test_who_shares_a_pair_is_no_slower_than_others_by_much() -> None:
-    """Before messages of a pair took turns, those that met another one had 25 times the slowdown of all others under Dart."""
+    """Before messages of a pair took turns, those that met another one had 25 times the slowdown of all others under
+    Dart."""
     p99 = {scheme: by_pair(scheme) for scheme in ("dart", "dcqcn", "hpcc")}
     assert p99["dart"][True] < 2 * p99["dart"][False]

@@ -1,4 +1,4 @@
-"""The pictures of Dart's mechanisms: what their short versions find, and what they draw."""
+"""The pictures of Dart's mechanisms: numbers and curves of their short versions."""
 
 import warnings
 from pathlib import Path
@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import Study, dart_micro
+from fanin.papers import dart_micro
+from fanin.papers.experiment import Study, run_experiment
 
 
 @pytest.fixture(scope="module")
 def incast(root: Path) -> Study:
-    return papers.study(papers.experiments()["dart-fig3"], root / "papers", quick=True, progress=False)
+    return run_experiment(papers.EXPERIMENTS["dart-fig3"], root / "papers", quick=True, progress=False)
 
 
 @pytest.fixture(scope="module")
 def around(root: Path) -> Study:
-    return papers.study(papers.experiments()["dart-fig6"], root / "papers", quick=True, progress=False)
+    return run_experiment(papers.EXPERIMENTS["dart-fig6"], root / "papers", quick=True, progress=False)
 
 
 def verdicts(study: Study, claim: str) -> list[str]:
@@ -33,7 +34,7 @@ def test_n_counts_the_incast_and_the_long_flow(incast: Study) -> None:
 
 def test_the_long_flow_is_held_as_long_as_the_incast_lasts(incast: Study) -> None:
     rows = [row for row in incast.rows() if row.claim == "dart-fig3-shortlived"]
-    # Of the claim's schemes all hold; with two lanes the long flow shares the line with the incast and is held longer.
+    # The claim holds for all its schemes; with two lanes the long flow shares the line with the incast for longer.
     assert [row.verdict for row in rows if not row.what.startswith("dart:")] == ["holds"] * 6
     assert [row.verdict for row in rows if row.what.startswith("dart:")] == ["close"] * 2
 
@@ -56,7 +57,7 @@ def test_a_picture_of_an_incast_has_all_its_messages(incast: Study) -> None:
         assert min(run["start_us"]) == 0
         # The jitter of the spec.
         assert max(run["start_us"]) <= 1.2
-        # All of their payload is in the bins of what arrives.
+        # All of their payload is in the bins of arrivals.
         bits = sum(run["arriving_gbps"]) * dart_micro.BIN_US * 1e3
         assert bits == pytest.approx(16 * 8000 * 8)
         assert max(run["arriving_gbps"]) <= dart_micro.GOODPUT_GBPS * 1.1

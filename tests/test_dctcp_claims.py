@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import Row, Study
+from fanin.papers.experiment import Row, Study, run_experiment
 
 
 def studied(root: Path, name: str, *, quick: bool = False) -> Study:
     """Runs one experiment."""
-    study = papers.study(papers.experiments()[name], root / "papers", quick=quick, workers=2, progress=False)
+    study = run_experiment(papers.EXPERIMENTS[name], root / "papers", quick=quick, workers=2, progress=False)
     assert study.complete
     return study
 
@@ -49,7 +49,7 @@ def test_dctcp_eq5_period(sawtooth: Study) -> None:
     # A round trip without growth, which the analysis leaves out, weighs little where periods are long ...
     for what in ("10 Gb/s, 100 us, N = 1, RTTs", "10 Gb/s, 100 us, N = 2, RTTs", "10 Gb/s, 500 us, N = 4, RTTs"):
         assert rows[what].verdict == "holds", rows[what]
-    # ... and without it the equation holds further.
+    # ... and without it the equation holds for longer.
     for flows in (1, 2, 4, 8):
         row = rows[f"10 Gb/s, 100 us, growing when marked, N = {flows}, RTTs"]
         assert row.verdict == "holds", row
@@ -77,7 +77,8 @@ def test_dctcp_fig14_queue(root: Path) -> None:
 def test_dctcp_fig18_multihop(root: Path) -> None:
     study = studied(root, "dctcp-fig18", quick=True)
     assert sum(study.measures[("dctcp", 0, 1)]["timeouts"]) == 0
-    # Rates are not settled in the short version, so only what must hold then: both bottlenecks are full, to 1,460 B of
+    # Rates have not converged in the short version, so only these properties hold: both bottlenecks are full, to 1,460
+    # B of
     # 1,538 on the wire, and who crosses both gets less than who crosses one.
     s1, s2, s3 = (study.measures[("dctcp", 0, 1)][group][0] for group in ("s1", "s2", "s3"))
     assert 10 * s1 + 10 * s3 == pytest.approx(1_000 * 1460 / 1538, rel=0.005)
@@ -90,7 +91,7 @@ def test_dctcp_fig20_dynamic(root: Path) -> None:
     assert rows[0].verdict == "holds", rows
 
 
-@pytest.mark.parametrize("name", list(papers.experiments()))
+@pytest.mark.parametrize("name", list(papers.EXPERIMENTS))
 def test_each_experiment_draws_and_writes(name: str, root: Path, tmp_path: Path) -> None:
     study = studied(root, name, quick=True)
     picture, table = study.save(tmp_path)

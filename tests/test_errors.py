@@ -1,4 +1,4 @@
-"""What is wrong is told in the words that were typed, with what would be right; never by the words of a library."""
+"""Errors quote the option as it was typed, with a remedy; never the message of a library."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import fanin
 from conftest import Command
 
 RAW = ("Traceback", "[Errno", "(os error", "Error(", "Input should be", "Expecting", "list indices", "argument ")
-"""What Python, Rust and their libraries say."""
+"""Messages of Python, Rust and their libraries."""
 
 
 def told(command: Command, *arguments: str | Path, code: int = 2) -> str:
@@ -176,7 +176,7 @@ def test_names_of_distributions_are_found_in_any_case(command: Command, here: Pa
     for name in ("WebSearch", "websearch", "WEBSEARCH", "web-search", "Web_Search"):
         assert cdf(name) == "{'cdf': 'WebSearch'}"
     assert cdf("fb_hadoop") == cdf("FbHadoop") == "{'cdf': 'FB_Hadoop'}"
-    # A file of that name goes before it.
+    # A file of that name has priority.
     (here / "websearch").write_text("1000 0\n2000 100\n")
     assert "cdf_points" in cdf("websearch")
     assert cdf("WebSearch") == "{'cdf': 'WebSearch'}"

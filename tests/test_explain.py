@@ -73,7 +73,7 @@ def test_other_threads_go_on_meanwhile() -> None:
 
     thread = threading.Thread(target=tick)
     thread.start()
-    # A million messages to look at, without the interpreter's lock.
+    # A million messages to count, without the interpreter's lock.
     explain(INCAST, set=["measure.window=200 ms"])
     done.set()
     thread.join()

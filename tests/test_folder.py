@@ -13,7 +13,7 @@ import pytest
 
 import fanin
 from fanin import _core
-from fanin.result import TABLES
+from fanin.run_folder import TABLES
 
 
 @pytest.mark.parametrize("parquet", [False, True])

@@ -1,4 +1,4 @@
-"""`fanin gen`: files in the format of the ns-3 HPCC simulator, and what is said of wishes that cannot be."""
+"""`fanin gen`: files in the format of the ns-3 HPCC simulator, and errors for impossible options."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from conftest import Command
 
 
 def made(command: Command, *arguments: str | Path) -> str:
-    """What a command that goes well writes to standard output."""
+    """The standard output of a command that succeeds."""
     done = command("gen", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -103,7 +103,7 @@ def test_configurations_are_those_of_its_script(command: Command, law: str) -> N
     assert (keys["TOPOLOGY_FILE"], keys["FLOW_FILE"], keys["BUFFER_SIZE"]) == ("topo.txt", "flow.txt", "32")
     kmin = "300 400000000000 1200" if law == "dctcp" else "400 400000000000 1600"
     assert keys["KMIN_MAP"] == f"2 100000000000 {kmin}"
-    # Nothing stands in it that has no effect, so no run warns.
+    # It has no key without effect, so no run warns.
     assert not {"PINT_PROB", "DATA_RATE", "USE_DYNAMIC_PFC_THRESHOLD"} & keys.keys()
 
 

@@ -1,4 +1,4 @@
-"""Every example that a help text shows runs as it stands, on small stand-ins for the files that it names."""
+"""Every example of a help text runs unchanged, on small stand-ins for the files that it names."""
 
 import os
 import re
@@ -152,7 +152,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
         return
     here = shutil.copytree(folder, tmp_path / "here")
     if words[0] in ("new", "gen"):
-        (here / words[-1]).unlink(missing_ok=True)  # what it is to make
+        (here / words[-1]).unlink(missing_ok=True)  # the file to be made
     done = run(here, line)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert "Traceback" not in done.stderr
@@ -161,7 +161,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
 def test_what_is_only_parsed_names_what_there_is() -> None:
     ids = [line.split()[2] for line in NOT_RUN if line.startswith("fanin paper") and "all" not in line]
     assert ids
-    assert set(ids) <= set(papers.experiments())
+    assert set(ids) <= set(papers.EXPERIMENTS)
     cases = [case for line in NOT_RUN for case in re.findall(r"--case (\S+)", line)]
     assert set(cases) <= {name for name, _ in _core.bench_cases()}
 

@@ -171,7 +171,7 @@ def test_what_is_wrong_is_told_with_file_and_line(
         (["c.txt", "--set", "network.buffer.pool=1 MB"], "need a --scheme"),
         (["c.txt", "c.txt"], "runs one configuration"),
         (["c.txt", "--scheme", "nonesuch"], '--scheme nonesuch: there is no scheme "nonesuch"'),
-        (["c.txt", "--scheme", "dcqcn", "--trace"], "leave one of both out"),
+        (["c.txt", "--scheme", "dcqcn", "--trace"], "leave one of them out"),
         (["c.txt", "--scheme", "dcqcn", "--set", "network.bufer.pool=1 MB"], "bufer"),
         (["c.txt", "--htsim"], "files are of one simulator"),
     ],
@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_what_there_was(star: Path, scheme: list[str]) -> None:
     assert "cancelled at " in out
     kept = fanin.load(star / "kept")
     assert kept.cancelled
-    # What had finished is in the file, whole; what had not is in the table.
+    # Finished flows are in the file, complete; the others are in the table.
     flows = hpcc.read_fct(star / "kept" / "fct.txt")
     assert (flows["dst"].to_list(), flows["bytes"].to_list()) == ([16] * 15, [1000] * 15)
     assert kept.flows().filter(pl.col("bytes") == 4_000_000_000)["completion_ps"].null_count() == 15
@@ -252,7 +252,8 @@ def test_another_scheme_runs_beside_it(command: Command, star: Path, scheme: str
 
 def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     (star / "topo.txt").write_text(
-        "5 2 5\n0 1\n2 0 100Gbps 1us 0\n3 1 25Gbps 2us 0.001\n4 1 100Gbps 1us 0\n0 1 400Gbps 500ns 0\n1 0 100Gbps 3us 0\n"
+        "5 2 5\n0 1\n2 0 100Gbps 1us 0\n3 1 25Gbps 2us 0.001\n4 1 100Gbps 1us 0\n0 1 400Gbps 500ns 0\n"
+        "1 0 100Gbps 3us 0\n"
     )
     write_flows(star / "flow.txt", [(2, 3, 10_000, 2.0015), (2, 4, 10_000, 2.0015)])
     text = config(star, "dcqcn").read_text().replace("LINK_DOWN 0 0 0", "LINK_DOWN 2000 0 1")
@@ -275,7 +276,7 @@ def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     changes = {tuple(change["between"]): (change["error_rate"], change["down"]) for change in network["links"]}
     assert changes[("h3", "s1")] == (0.001, [])
     assert changes[("h2", "s0")] == (0.002, [])
-    # Time begins at the whole millisecond before the first flow: 2.001 s, one before the link goes down.
+    # Time starts at the whole millisecond before the first flow: 2.001 s, one before the link goes down.
     assert changes[("s1", "s0")] == (0.002, [["1 ms", "800000.001 s"]])
     assert traffic[0]["pattern"]["from"] == "2.001 s"
     assert result.flows()["start_ps"].to_list() == [500_000_000, 500_000_000]

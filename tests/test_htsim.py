@@ -1,4 +1,4 @@
-"""htsim's files from the command line: what runs, what is left, and what is said of files that cannot run."""
+"""htsim's files from the command line: their runs, results, and errors for files that cannot run."""
 
 import os
 import re

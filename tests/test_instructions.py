@@ -1,8 +1,8 @@
 """Instructions per packet-hop, by stage: a measure of speed that does not depend on how busy the machine is.
 
-Callgrind counts the same number each time, so the bounds are there for changes of the code alone; both a rise and a fall must be
-recorded: `UPDATE=1 pytest tests/test_instructions.py`. Counts are those of one compiler and target. The C library's are left out,
-since it picks its functions by the processor; how often it is called is checked instead.
+Callgrind counts the same number each time, so the bounds are there for changes of the code alone; both a rise and a
+fall must be recorded: `UPDATE=1 pytest tests/test_instructions.py`. Counts are those of one compiler and target. The C
+library's are left out, since it picks its functions by the processor; how often it is called is checked instead.
 """
 
 import json
@@ -20,10 +20,11 @@ SCALES = {"a": (0.05, 0.08), "c": (0.01, 0.03), "e": (0.05, 0.1), "e-hpcc": (0.0
 """A short and a longer run per case, both long enough that links and windows are full."""
 TOLERANCE = 0.03
 STAGE_INSTRUCTIONS = 5.0
-"""A stage may change by as many where that is more than the tolerance: the compiler moves a few instructions between neighbours when it
-inlines otherwise, and 3 % of the record's four instructions would be less than one."""
+"""A stage may change by as many where that is more than the tolerance: the compiler moves a few instructions between
+neighbours when it inlines otherwise, and 3 % of the record's four instructions would be less than one."""
 C_CALLS = 0.02
-"""Calls of the C library in a packet-hop that may come or go: one per fifty. An allocation per packet is some twenty times that."""
+"""Calls of the C library in a packet-hop that may come or go: one per fifty. An allocation per packet is some twenty
+times that."""
 
 
 class Counts(TypedDict):
@@ -125,7 +126,7 @@ def test_changes_are_seen_both_ways() -> None:
     assert len(changes(was, {**was, "c_calls": 0.08})) == 1
 
 
-# As callgrind writes: positions and names are shortened, a line after `calls=` is what the call took with all below it.
+# As callgrind writes: positions and names are shortened, a line after `calls=` is the inclusive cost of the call.
 PROFILE = """events: Ir Dr I1mr D1mr Bcm
 ob=(1) program
 fl=(1) sim.rs
@@ -155,11 +156,15 @@ fn=(3)
 
 def test_costs_go_to_the_stage_that_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = callgrind.read(PROFILE.splitlines(keepends=True), "program")
-    lines = "0x0000000000000104\n/rustc/x/library/core/src/cmp.rs:1\n/x/crates/units/src/lib.rs:5\n/x/crates/engine/src/calendar.rs:7\n"
+    lines = (
+        "0x0000000000000104\n/rustc/x/library/core/src/cmp.rs:1\n/x/crates/units/src/lib.rs:5\n"
+        "/x/crates/engine/src/calendar.rs:7\n"
+    )
     done = subprocess.CompletedProcess(["addr2line"], 0, stdout=lines)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     stages = callgrind.by_stage(profile, Path("program"))
-    # The line table knows one address; the function's name says the rest; three quarters of the sort were asked for by the event queue.
+    # The line table knows one address; the function's name says the rest; three quarters of the sort were asked for by
+    # the event queue.
     assert stages["event queue"][callgrind.ALL] == 20 + 60
     assert stages["switch pipeline"][callgrind.ALL] == 100 + 10 + 30
     assert stages["switch pipeline"][callgrind.OWN] == 100 + 10

@@ -1,4 +1,4 @@
-"""Stopping early keeps what there is, whether it was Ctrl-C or SIGTERM."""
+"""Runs that are stopped by Ctrl-C or SIGTERM keep their results up to there."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import fanin
 
 ENDLESS = ("--set", "measure.window=100 s")
 OF_ENDLESS = "measure.window=100s"
-"""What the names of folders say of it."""
+"""Its part of the names of folders."""
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 EITHER = pytest.mark.parametrize("number", CODES)
@@ -106,7 +106,7 @@ def test_a_pool_of_processes_stops_and_goes_on_later(tiny: Path, tmp_path: Path,
             process.kill()
     assert process.returncode == CODES[number], err
     assert "Traceback" not in err
-    assert "the same command goes on" in err
+    assert "the same command continues" in err
     assert [run.status for run in fanin.load_sweep(tmp_path / "out").runs] == ["done", "waiting"]
 
 

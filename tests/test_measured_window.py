@@ -1,4 +1,4 @@
-"""A run in which no message is posted within the measured window says so, and so does a look at its spec."""
+"""A run without a message in the measured window has a warning, and so has an explanation of its spec."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The specs that `fanin new` writes: each runs, and measures what its pictures are drawn from."""
+"""The specs that `fanin new` writes: each runs, and measures the quantities of its pictures."""
 
 from pathlib import Path
 

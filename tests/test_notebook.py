@@ -103,7 +103,7 @@ def test_an_interrupt_stops_the_run_and_keeps_the_kernel(
     interrupted_s = None
     for kind, content in messages(client, request, 120):
         shown.append((kind, content))
-        # After the second look at the run: the first may come before the main thread waits for it.
+        # After the second call of the watcher: the first may be before the main thread waits.
         if interrupted_s is None and [kind for kind, _ in shown].count("update_display_data") > 1:
             manager.interrupt_kernel()
             interrupted_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""No command replaces results unasked: what is there stays, and where new ones go says what they are."""
+"""No command replaces results without --force: new ones go to another folder, whose name describes them."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from fanin.cli import folders
 
 
 def went_to(command: Command, *arguments: str | Path) -> tuple[str, str]:
-    """Where a command says that its results are, and what it says on stderr."""
+    """The folder of results that a command prints, and its stderr."""
     done = command(*arguments)
     assert done.returncode == 0, done.stderr
     (folder,) = re.findall(r"^results: (.*)$", done.stdout, re.MULTILINE)
@@ -79,7 +79,7 @@ def test_a_long_name_is_cut_and_stays_its_own() -> None:
 
 
 def test_a_second_comparison_goes_beside_the_first(command: Command, tiny: Path, tmp_path: Path) -> None:
-    # A run of the same spec is in nobody's way, nor is a comparison in that of another run.
+    # A run and a comparison of the same spec have different folders.
     went_to(command, "run", tiny)
     first, _ = went_to(command, "compare", tiny)
     assert first == "runs/tiny-incast"
@@ -120,7 +120,7 @@ def test_a_sweep_goes_on_in_its_folder_and_not_in_that_of_another_spec(
     first, _ = went_to(command, "sweep", tiny, "--schemes", "none")
     assert first == "runs/tiny-incast-sweep"
     table = (tmp_path / first / "sweep.csv").read_text()
-    # More of the same spec goes on where it was: what has run does not run again.
+    # A larger grid of the same spec continues: finished runs are not repeated.
     went, told = went_to(command, "sweep", tiny, "--schemes", "none,dcqcn")
     assert went == first
     assert "1 are there already" in told
@@ -131,7 +131,7 @@ def test_a_sweep_goes_on_in_its_folder_and_not_in_that_of_another_spec(
     assert second == "runs/tiny-incast-sweep-2"
     assert f"{first} holds earlier results" in told
     assert contents(tmp_path / first) == before
-    # It goes on there, too.
+    # It continues there, too.
     assert went_to(command, "sweep", "other.toml", "--schemes", "dcqcn")[0] == second
     done = command("sweep", "other.toml", "--out", first)
     assert done.returncode == 2

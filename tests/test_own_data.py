@@ -69,7 +69,7 @@ def write(folder: Path, topology: str, text: str, pattern: str = PERMUTATION) ->
 
 
 def warnings(run: fanin.Result) -> list[str]:
-    """What a run says that its reader should know."""
+    """The warnings of a run."""
     return run.events().filter(pl.col("kind") == "warning")["detail"].to_list()
 
 

@@ -15,7 +15,23 @@ from conftest import Command
 from fanin import papers
 from fanin.cli import studies
 from fanin.cli.common import CommandError
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Study, band, order, strict
+from fanin.papers import experiment
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    Study,
+    band,
+    job,
+    order,
+    points,
+    pooled,
+    run_experiment,
+    strict,
+)
 from fanin.papers.sawtooth import PATHS, amplitude, period_rtts, q_max, sawtooth
 from fanin.papers.sawtooth import Path as Bottleneck
 from fanin.result import Result
@@ -39,7 +55,7 @@ IDS = (
 
 
 def rows(measures: Measures) -> list[Row]:
-    """One row that tells how many runs there were."""
+    """One row with the number of runs."""
     return [Row("claim", "runs", "3", str(len(measures)), "3", strict(len(measures) == 3))]
 
 
@@ -97,25 +113,25 @@ def test_a_quick_version_leaves_a_picture_and_rows(command: Command, root: Path,
 
 
 def test_each_run_of_each_experiment_has_a_spec_that_can_run(root: Path) -> None:
-    assert tuple(papers.experiments()) == IDS
-    for experiment in papers.experiments().values():
-        base = Job.of(root / "papers" / experiment.spec)
+    assert tuple(papers.EXPERIMENTS) == IDS
+    for one in papers.EXPERIMENTS.values():
+        base = Job.of(root / "papers" / one.spec)
         for quick in (False, True):
-            sweep = experiment.sweep(quick)
+            sweep = one.sweep(quick)
             assert sweep
             for key, change in sweep.items():
-                assert papers.job(base, key, change).resolve()["seed"] == key[-1]
+                assert job(base, key, change).resolve()["seed"] == key[-1]
 
 
 # Studies
 
 
 def test_a_study_measures_each_run_of_the_sweep(root: Path) -> None:
-    study = papers.study(SMALL, root / "tests" / "data", workers=2, progress=False)
+    study = run_experiment(SMALL, root / "tests" / "data", workers=2, progress=False)
     assert study.complete
     assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)}
     assert [row.verdict for row in study.rows()] == ["holds"]
-    quick = papers.study(SMALL, root / "tests" / "data", quick=True, progress=False)
+    quick = run_experiment(SMALL, root / "tests" / "data", quick=True, progress=False)
     assert quick.complete
     assert list(quick.measures) == [("point", 0, 1)]
 
@@ -129,8 +145,8 @@ def test_after_ctrl_c_a_study_is_not_complete(
         made = [SimpleNamespace(cancelled=at >= stopped, manifest={"seed": job.seed}) for at, job in enumerate(jobs)]
         return [take(cast("Result", result)) for result in made[:begun]]
 
-    monkeypatch.setattr(papers, "map_jobs", some)
-    study = papers.study(SMALL, root / "tests" / "data")
+    monkeypatch.setattr(experiment, "map_jobs", some)
+    study = run_experiment(SMALL, root / "tests" / "data")
     assert not study.complete
     assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)[:stopped]}
 
@@ -141,7 +157,7 @@ def test_of_a_study_that_was_stopped_nothing_is_written(
     def part(experiment: Experiment, *_: object, **__: object) -> Study:
         return Study(experiment, {}, complete=False)
 
-    monkeypatch.setattr(papers, "study", part)
+    monkeypatch.setattr(experiment, "run_experiment", part)
     with pytest.raises(CommandError, match="dctcp-eq: stopped; nothing was written") as left:
         studies.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
     assert left.value.code == 130
@@ -167,9 +183,9 @@ def test_seeds_of_a_point_are_pooled() -> None:
         ("a", 10, 1): {"x": [7.0]},
         ("a", 2, 2): {"x": [3.0]},
     }
-    assert papers.pooled(measures, ("a", 2), "x") == [1.0, 2.0, 3.0]
-    assert papers.pooled(measures, ("c", 2), "x") == []
-    assert papers.points(measures, "a") == [2, 10]
+    assert pooled(measures, ("a", 2), "x") == [1.0, 2.0, 3.0]
+    assert pooled(measures, ("c", 2), "x") == []
+    assert points(measures, "a") == [2, 10]
 
 
 # Verdicts
@@ -231,7 +247,7 @@ def test_a_tooth_begins_in_the_middle_of_its_rise() -> None:
 
 
 def test_ripples_that_stay_above_the_lower_third_are_no_teeth() -> None:
-    # Once per tooth the queue falls from 60 to 45 on its way up, through the middle at 50.
+    # Once per tooth the queue falls from 60 to 45 while it rises, through the middle at 50.
     rise = np.concatenate([np.linspace(20, 60, 81), np.linspace(60, 45, 31), np.linspace(45, 80, 71)])
     begins, tops, bottoms = sawtooth(np.tile(rise, 5))
     assert np.diff(begins).tolist() == [rise.size] * 4

@@ -19,10 +19,10 @@ from matplotlib.figure import Figure
 
 import fanin
 from fanin import measures, over_time, plot, table
-from fanin.looks import look
 from fanin.plot.axes import log_ticks, plain_number, set_axis, time_axis, time_text
 from fanin.plot.base import peaks, shades, steps
-from fanin.result import Manifest, Summary, TableName
+from fanin.run_folder import Manifest, Summary, TableName
+from fanin.style import style_of
 
 SPEC = """
 spec_version = 1
@@ -195,15 +195,19 @@ def test_queues_that_were_left_out_are_empty(seen: fanin.Result) -> None:
 
 
 def test_queues_of_a_second_series_do_not_count_in_the_first() -> None:
-    two = '{ what = "queue", where = ["leaf0>h1"], every = "10 us" }, { what = "queue", where = ["leaf0>h0"], every = "5 us" }'
-    both = run(f"series = [{two}]")
+    first, second = (
+        f'{{ what = "queue", where = ["{port}"], every = "{every}" }}'
+        for port, every in (("leaf0>h1", "10 us"), ("leaf0>h0", "5 us"))
+    )
+    both = run(f"series = [{first}, {second}]")
     assert over_time.queue_over_time(both)["time_us"].to_list() == [10.0 * k for k in range(40)]
     assert over_time.queue_over_time(both)["total_bytes"].sum() == 0
     assert int(over_time.queue_over_time(both, "leaf0>h0")["total_bytes"].sum()) > 0
 
 
 def test_goodput_of_a_lone_flow_is_the_payloads_share_of_the_line() -> None:
-    watch = 'series = [{ what = "flow", where = ["long:0"], every = "50 us" }, { what = "traffic", where = ["long"], every = "50 us" }]'
+    flow = '{ what = "flow", where = ["long:0"], every = "50 us" }'
+    watch = f'series = [{flow}, {{ what = "traffic", where = ["long"], every = "50 us" }}]'
     alone = run(watch, "traffic.queries.start='390 us'")
     table = over_time.goodput_over_time(alone)
     assert table["begin_us"].to_list() == [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0] * 2
@@ -264,7 +268,7 @@ def test_time_paused_is_that_of_the_ports(seen: fanin.Result) -> None:
     table = over_time.pauses_over_time(seen)
     watched = pl.col("port").is_in(["h1>leaf0", "h5>leaf1"])
     whole_us = float(seen.ports().filter(watched)["paused_ps"].to_numpy().sum()) / 1e6
-    # All but what came after the last sample, 5 us before the end of the window and the draining.
+    # Without arrivals after the last sample, 5 us before the end of the window, and while draining.
     within = float((table["paused"] * (table["end_us"] - table["begin_us"])).sum())
     after = (seen.simulated_ms * 1e3 - 395) * 2
     assert 0 < within <= whole_us * (1 + 1e-9) <= within + after
@@ -328,7 +332,10 @@ def test_curves_are_the_measures_in_the_colours_of_schemes(seen: fanin.Result) -
         table = over_time.queue_over_time(of)
         assert np.allclose(drawn[name][0] * 1e3, table["time_us"].to_numpy())
         assert np.allclose(drawn[name][1] * 1e3, table["longest_bytes"].to_numpy())
-    assert [line.get_color() for line in figure.axes[0].get_lines()] == [look("none").colour, look("dcqcn").colour]
+    assert [line.get_color() for line in figure.axes[0].get_lines()] == [
+        style_of("none").colour,
+        style_of("dcqcn").colour,
+    ]
 
 
 def test_slowdowns_of_each_scheme_are_drawn_over_the_same_bins() -> None:
@@ -378,7 +385,7 @@ def seeds(folder: None) -> list[fanin.Result]:  # noqa: ARG001
 
 @pytest.mark.parametrize("kind", list(plot.KINDS))
 def test_every_picture_is_of_all_seeds(seeds: list[fanin.Result], kind: str) -> None:
-    """The last of the seeds changes what is drawn."""
+    """The last of the seeds changes the curves."""
     two, three = plot.KINDS[kind](seeds[:2]), plot.KINDS[kind](seeds)
     assert "3 seeds" in three.get_suptitle()
 
@@ -438,7 +445,7 @@ def test_many_schemes_have_a_panel_each_over_time(seen: fanin.Result) -> None:
         panels = [axes.get_title(loc="left") for axes in figure.axes]
         assert panels == ["none", "dcqcn", "hpcc", "dctcp-rate"]
         assert len({axes.get_ylim() for axes in figure.axes}) == 1
-        assert figure.get_suptitle().split("\n")[1].startswith(("Longest", "Queues held"))
+        assert figure.get_suptitle().split("\n")[1].startswith(("Longest", "Queues paused"))
 
 
 def overprinted(figure: Figure) -> list[str]:
@@ -557,7 +564,7 @@ def test_pauses_beyond_those_kept_are_told(blind: fanin.Result) -> None:
     last_us = int(cast("int", blind.events().filter(pl.col("kind") == "pause")["time_ps"].max())) / 1e6
     counts = over_time.pause_counts(short)
     assert counts["end_us"][-1] == pytest.approx(last_us)
-    assert "5 later pauses were not kept" in texts(plot.pauses(short).axes[0])
+    assert "5 later pauses were not recorded" in texts(plot.pauses(short).axes[0])
 
 
 def texts(axes: Axes) -> str:
@@ -591,7 +598,8 @@ def test_the_methods_of_a_run_draw_the_same(seen: fanin.Result, tmp_path: Path) 
 
 
 def test_pictures_are_loaded_when_they_are_asked_for() -> None:
-    code = "import sys, fanin; assert 'matplotlib' not in sys.modules; fanin.plot.completion; assert 'matplotlib' in sys.modules"
+    loaded = "'matplotlib' in sys.modules"
+    code = f"import sys, fanin; assert not {loaded}; fanin.plot.completion; assert {loaded}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     with pytest.raises(AttributeError, match="nonesuch"):
         _ = fanin.nonesuch

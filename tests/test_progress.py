@@ -1,4 +1,4 @@
-"""What a person sees while runs are under way: a bar or a line per run, and one for all where there are many."""
+"""The display of running simulations: a bar or a line per run, and one for all if there are many."""
 
 import io
 import threading
@@ -28,7 +28,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class State:
-    """Stands in for what the native module tells of a run."""
+    """A stand-in for the progress that the native module reports."""
 
     simulated_s: float
     end_s: float = 0.01
@@ -50,14 +50,14 @@ def labels(count: int) -> list[str]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Time that passes only when a test says so."""
+    """A clock that is advanced by the test."""
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
     return clock
 
 
 def console(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> io.StringIO:
-    """What is shown from now on goes here."""
+    """Captures the display from now on."""
     shown = io.StringIO()
 
     def make(*, stderr: bool, highlight: bool) -> Console:

@@ -1,4 +1,4 @@
-"""The quick start runs as it stands: its blocks, one after another, in one folder."""
+"""The quick start runs unchanged: its blocks, one after another, in one folder."""
 
 import itertools
 import json
@@ -35,7 +35,8 @@ def test_it_goes_from_a_spec_to_a_picture(tmp_path: Path) -> None:
 
 
 def schemes_differ_as_said(folder: Path) -> None:
-    """The table of the page: the order of schemes in FCT and goodput is clear, and its numbers are those of the runs."""
+    """The table of the page: the order of schemes in FCT and goodput is clear, and its numbers are those of the
+    runs."""
     rows = {row["scheme"]: row for row in json.loads((folder / "compare.json").read_text())["rows"]}
     told = re.findall(r"^\| `([\w-]+)` \| (\d+) us \| (\d+) Gb/s \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert [scheme for scheme, _, _ in told] == list(rows)

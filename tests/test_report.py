@@ -1,4 +1,4 @@
-"""The HTML report: what it says, and that it works in a browser that has no network."""
+"""The HTML report: its content, and that it works in a browser without network."""
 
 import base64
 import hashlib
@@ -19,10 +19,10 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 import fanin
 from fanin import measures, over_time, table
-from fanin.looks import look
 from fanin.over_seeds import half_width
 from fanin.reporting import charts, figures, report
-from fanin.result import Drops, Summary
+from fanin.run_folder import Drops, Summary
+from fanin.style import style_of
 
 NAME = "</script><script>alert('spec')</script> & <b>%{x}</b>"
 SPEC = """
@@ -198,7 +198,7 @@ def test_marks_are_those_of_the_terminal(tiny: Path, tmp_path: Path) -> None:
     assert any(place is not None for place in best.values())
     for (name, *_), (_, *classes) in zip(page.tables["numbers"][1:], page.classes["numbers"][1:], strict=True):
         assert [mark == "best" for mark in classes] == [place == best[name] for place in range(2)], name
-    assert "its 95 % interval is apart from those of all others" in page.text
+    assert "its 95 % interval does not overlap with any other" in page.text
 
 
 def test_charts_are_of_all_seeds(seeds: fanin.Comparison) -> None:
@@ -303,7 +303,7 @@ def test_all_charts_are_there_and_plotly_takes_them(read: Reader) -> None:
         checked = Figure(made)
         assert {trace.meta["scheme"] for trace in checked.data} == set(SCHEMES) or key == "windows"
         for trace in made["data"]:
-            style = look(trace["meta"]["scheme"])
+            style = style_of(trace["meta"]["scheme"])
             assert style.colour == (trace["marker"]["color"] if trace["type"] == "bar" else trace["line"]["color"])
             assert len(trace["x"]) == len(trace["y"]) > 0, key
         for name, one in made["layout"].items():
@@ -453,7 +453,7 @@ def test_charts_say_when_they_are_thinned(watched: fanin.Comparison, monkeypatch
 
 @dataclass
 class Opened:
-    """A page in Chromium, and what it complained of or asked for."""
+    """A page in Chromium, with its errors and its requests."""
 
     page: Page
     trouble: list[str] = field(default_factory=list)

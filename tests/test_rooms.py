@@ -1,4 +1,4 @@
-"""The rooms of ARCHITECTURE.md: who may know whom, and which of them are pure."""
+"""The crates of ARCHITECTURE.md: which may depend on which, and which of them are pure."""
 
 import json
 import re
@@ -75,4 +75,25 @@ def test_no_standard_logarithm_or_power_in_the_simulator() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if pattern.search(line)
     ]
+    assert not found, found
+
+
+def test_schemes_are_named_in_their_own_room_alone() -> None:
+    # The others ask the hooks of a scheme and its roles, so that a new scheme changes crates/cc alone.
+    registry = (ROOT / "crates" / "cc" / "src" / "registry.rs").read_text()
+    listed = re.findall(r"^    (\w+)::(\w+),$", registry, re.M)
+    assert ("dart", "Dart") in listed
+    files, types = ("|".join(names) for names in zip(*listed, strict=True))
+    scheme = rf"\b(schemes::({files})|(Settings|Instance)::({types}))\b"
+    named_after = rf"\b({types.replace('None|', '')})\w*"
+    # Packet formats of papers, and files and networks of other simulators, have the same names.
+    shared = {"wire", "formats", "experiment"}
+    found = []
+    for path in (ROOT / "crates").glob("*/src/**/*.rs"):
+        room, *rest = path.relative_to(ROOT / "crates").parts
+        if room == "cc" or "tests" in rest or path.name == "tests.rs":
+            continue
+        code = re.sub(r"//.*", "", path.read_text()).partition("#[cfg(test)]\nmod tests {")[0]
+        if hit := re.search(scheme if room in shared else f"{scheme}|{named_after}", code):
+            found.append(f"{path.relative_to(ROOT)}: {hit[0]}")
     assert not found, found

@@ -1,4 +1,5 @@
-"""Networks of thousands of hosts start in a process of their own, in memory that grows with hosts and not with pairs of them."""
+"""Networks of thousands of hosts start in a process of their own, in memory that grows with hosts and not with pairs of
+them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def measured(out: Path, *arguments: str) -> list[dict[str, float]]:
 def test_each_size_is_a_row_of_the_table(tmp_path: Path) -> None:
     (row,) = measured(tmp_path / "scale.json", "--k", "8", "--window", "50 us")
     assert (row["k"], row["hosts"]) == (8, 128)
-    # 128 hosts of 100 Gb/s at 30 % offer 24,000 packets of 1,000 B in 50 us, over up to six links, and as many ACKs come back.
+    # 128 hosts of 100 Gb/s at 30 % offer 24,000 packets of 1,000 B in 50 us, over up to six links, and as many ACKs
+    # come back.
     assert 20_000 < row["packet_hops"] < 300_000
     assert row["packet_hops_per_s"] == pytest.approx(row["packet_hops"] / row["run_s"])
     assert 0 < row["setup_s"] < row["run_s"] + 60
@@ -35,6 +37,7 @@ def test_8192_hosts_start_without_memory_for_each_pair(tmp_path: Path) -> None:
     assert row["hosts"] == 8192
     assert row["messages"] > 0
     assert row["packet_hops"] > 0
-    # 49,152 ports, 1,280 switches. A byte for each pair of hosts alone would be 67 MB, a route for each switch and host 42 MB.
+    # 49,152 ports, 1,280 switches. A byte for each pair of hosts alone would be 67 MB, a route for each switch and host
+    # 42 MB.
     assert row["bytes_per_host"] < 6_000
     assert row["peak_bytes"] < 150e6

@@ -1,4 +1,4 @@
-"""`python -m bench speed`: which pairs of runs count is for the control to say, never for the times of ours."""
+"""`python -m bench speed`: the control decides which pairs of runs count, never our own times."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 
 from bench import quiet, speed
 from fanin import bench
-from fanin.result import RunError
+from fanin.run_folder import RunError
 
 
 class Looks(quiet.Control):
-    """A control that sees what it is told to, and then a quiet machine."""
+    """A control with the given times, and then those of a quiet machine."""
 
     def __init__(self, *looks: float) -> None:
         super().__init__(1)
         self._looks = list(looks)
 
-    def look(self) -> float:
+    def measure(self) -> float:
         """The next of them."""
         seconds = self._looks.pop(0) if self._looks else 1.0
         self.least = min(self.least, seconds)
@@ -75,7 +75,7 @@ def test_with_patience_the_undisturbed_pairs_count_however_slow_they_were(
 def test_a_busy_machine_ends_the_wait_when_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr("bench.speed.time.monotonic", lambda: next(clock))
-    # Quiet once, and never again.
+    # Quiet only once.
     (case,) = measured(monkeypatch, Looks(1, *[2] * 90), patience=8)["cases"]
     assert 3 < len(case["pairs"]) < 12
     assert speed.undisturbed(case, 1) == 0
@@ -88,10 +88,10 @@ def test_runs_that_differ_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_control_is_the_slowest_core_and_leaves_this_thread_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    assert quiet.Control(2).look() > 0
+    assert quiet.Control(2).measure() > 0
     assert before is None or os.sched_getaffinity(0) == before
     # Begins and ends: the work takes 2 s, and 5 s the next time.
     clock = iter([0.0, 2.0, 10.0, 15.0])
     monkeypatch.setattr("bench.quiet.time.perf_counter", lambda: next(clock))
     control = quiet.Control(1)
-    assert (control.look(), control.look(), control.least) == (2, 5, 2)
+    assert (control.measure(), control.measure(), control.least) == (2, 5, 2)

@@ -1,4 +1,4 @@
-"""The stub of the native module says what the module has: names, signatures, what can be subclassed."""
+"""The stub of the native module equals the module: names, signatures, base classes."""
 
 import subprocess
 import sys

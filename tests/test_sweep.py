@@ -1,4 +1,4 @@
-"""Grids of runs: their order, what is kept when they are stopped or killed, and where they run."""
+"""Grids of runs: their order, their results when they are stopped or killed, and their executors."""
 
 import json
 import multiprocessing
@@ -25,7 +25,7 @@ from fanin import SpecError, SweepState
 from fanin.sweeps import display, grid, means, pools
 
 BUSY = "measure.window=200 ms"
-"""A run of some tenths of a second, so that it can be caught while it is under way."""
+"""A run of some tenths of a second, so that it can be interrupted."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def log(folder: Path) -> list[tuple[str, str]]:
 
 
 def parts(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """The finished runs: when each was written, and what."""
+    """The finished runs: the time and the text of each."""
     found = (folder / "parts").glob("*.json")
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in found}
 
@@ -66,7 +66,7 @@ def test_the_grid_is_the_product_with_seeds_fastest(tiny: Path, tmp_path: Path, 
     assert table["fct_p50_us"].null_count() == 0
     assert (table["fct_p99_us"].is_null() == (table["reported"] < 100)).all(), "too few messages for a p99"
     assert table["load"].dtype == pl.Float64
-    # Each row is the run that it says it is.
+    # Each row has the numbers of its run.
     alone = fanin.run(
         tiny,
         scheme="none",
@@ -108,7 +108,7 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     assert [text.get_text() for text in axes.get_xticklabels()] == ["20 %", "40 %"]
     assert "mean over 2 seeds, bars: 95 % intervals" in figure.get_suptitle()
     table = swept.table().filter(scheme="dcqcn").filter(pl.col("measure.window") == "2 ms")
-    # A little aside of one another, so that intervals are told apart.
+    # Slightly shifted, so that intervals are distinct.
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.2, 0.4], abs=0.01)
     assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p50_us"].mean())
     by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
@@ -118,7 +118,7 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
         match=r"nonesuch: not a column with several values; those of this grid are: load, measure\.window",
     ):
         swept.plot("nonesuch")
-    with pytest.raises(fanin.RunError, match="no number of a sweep"):
+    with pytest.raises(fanin.RunError, match="not a number of a sweep"):
         swept.plot(y="event_hash")
     with pytest.raises(fanin.RunError, match=r"did you mean fct_p99_us\?"):
         swept.plot(y="fct_p9_us")
@@ -219,7 +219,7 @@ def test_another_grid_adds_and_runs_only_what_is_new(tiny: Path, tmp_path: Path,
     both = fanin.sweep(tiny, ["none"], seeds=2, vary=vary, out=out, executor=threads, progress=False)
     assert Counter(event for event, _ in log(out)) == {"begun": 4, "done": 4}
     assert {name: kept for name, kept in parts(out).items() if name in there} == there
-    # 4 ms is what the spec says: the runs of the first grid are those of the second.
+    # 4 ms is the value of the spec: the runs of the first grid are those of the second.
     assert both.table().select("measure.window", "seed").rows() == [
         ("4 ms", 1),
         ("4 ms", 2),
@@ -267,11 +267,11 @@ def test_a_run_above_its_limits_is_a_row_and_runs_again(
         ({"schemes": ["none", "nonesuch"]}, "nonesuch"),
         ({"schemes": []}, "scheme: an empty list"),
         ({"vary": {"measure.window": []}}, r"measure\.window: an empty list"),
-        ({"schemes": ["none", "none"]}, "none is there twice"),
+        ({"schemes": ["none", "none"]}, "none occurs twice"),
         ({"loads": [0.0]}, "0.0 is no load"),
         ({"loads": [0.3], "vary": {"traffic.queries.load.share": [0.1]}}, "--loads sets it too"),
         ({"vary": {"seed": [1, 2]}}, "write --seeds instead"),
-        ({"seeds": 0}, "from 1"),
+        ({"seeds": 0}, "give 1 or more"),
         ({"vary": {"measure.window": [object()]}}, "not a value of a spec"),
     ],
 )
@@ -324,7 +324,7 @@ def test_two_sweeps_do_not_work_in_one_folder(tiny: Path, tmp_path: Path, thread
         return True
 
     assert fanin.sweep(tiny, ["none"], out=out, executor=threads, progress=again).complete
-    assert "another sweep works in it" in met[0]
+    assert "another sweep is using it" in met[0]
     assert str(os.getpid()) in met[0]
 
 
@@ -376,7 +376,7 @@ def test_a_worker_that_is_killed_is_known_by_its_run(tiny: Path, tmp_path: Path)
 
     swept = fanin.sweep(tiny, ["none"], seeds=3, out=out, set=[BUSY], jobs=1, progress=shoot)
     assert [run.status for run in swept.runs] == ["done", "failed", "done"]
-    assert "killed, twice" in swept.errors[0]
+    assert "killed twice" in swept.errors[0]
     assert Counter(log(out))["killed", "none seed=1"] == 1
     assert multiprocessing.active_children() == []
 
@@ -442,7 +442,7 @@ def test_killed_in_the_middle_it_goes_on_with_nothing_lost_or_twice(
     events = log(out)
     everything = {f"{scheme} seed={seed}" for scheme in ("dcqcn", "none") for seed in range(1, 6)}
     landed = {json.loads(content)["label"] for _, content in there.values()}
-    # What had landed never begins again, all else begins exactly once.
+    # Finished runs are never repeated, all others start exactly once.
     assert Counter(label for event, label in events[killed_at:] if event == "begun") == Counter(everything - landed)
     assert max(Counter(label for event, label in events if event == "done").values()) == 1
     assert fanin.load_sweep(out).complete
@@ -464,7 +464,7 @@ def test_ctrl_c_keeps_what_has_finished_and_no_worker_outlives_it(tiny: Path, tm
         if signal_number == signal.SIGINT:
             assert process.returncode == 130, err
             assert "Traceback" not in err
-            assert "the same command goes on" in err
+            assert "the same command continues" in err
             assert [line.split()[:4] for line in told.splitlines() if "waiting" in line] == [["dcqcn", "100", "s", "1"]]
             assert pl.read_parquet(out / "sweep.parquet")["status"].to_list() == ["done", "waiting"]
         deadline = time.monotonic() + 20

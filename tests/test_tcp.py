@@ -14,7 +14,7 @@ from rich.console import Console
 import fanin
 from fanin import measures
 from fanin.measures import completion_us, nearest_rank
-from fanin.result import TABLES, Manifest, QuerySummary, Summary
+from fanin.run_folder import TABLES, Manifest, QuerySummary, Summary
 from fanin.spec import time_ps, window_ps
 
 NETWORK = """
@@ -101,14 +101,14 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> fanin.Result:
 
 
 def queries_of(result: fanin.Result, traffic: int = 0) -> QuerySummary:
-    """What the summary says of the queries of a traffic that has some."""
+    """The queries in the summary of a traffic that has some."""
     queries = result.summary()["traffics"][traffic]["queries"]
     assert queries is not None
     return queries
 
 
 def assert_agree(result: fanin.Result) -> None:
-    """The table of queries and the summary say the same."""
+    """The table of queries agrees with the summary."""
     table, summary = measures.queries(result), queries_of(result)
     times_us = completion_us(table.drop_nulls("completion_ps"))
     assert table.height == summary["started"]
@@ -323,7 +323,7 @@ def test_the_example_of_coexistence_runs(root: Path) -> None:
 
 
 def assert_typed(value: object, expected: object, place: str) -> None:
-    """A value that was read has exactly the keys of its TypedDict, and what they should hold."""
+    """A value that was read has exactly the keys of its TypedDict, with values of their types."""
     origin, arguments = get_origin(expected), get_args(expected)
     if is_typeddict(expected):
         assert isinstance(value, dict), place

@@ -1,4 +1,4 @@
-"""One run on several threads: the same tables, and a manifest that says how many there were and why."""
+"""One run on several threads: the same tables, and a manifest with their number and the reason."""
 
 import json
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_fewer_threads_than_asked_for_are_told(spec: Path, command: Command, tmp
     manifest = fanin.load(tmp_path / "run").manifest
     assert (manifest["threads"], manifest["threads_reason"]) == (2, reason)
     assert f"warning: --threads 4: it ran on 2, since {reason}\n" in done.stderr
-    # Nobody asked: the default is what there is.
+    # The default: all cores.
     assert "threads" not in command("run", spec, *TWO_RACKS).stderr
     one = command("compare", spec, "--schemes", "dcqcn,none", "--threads", "4", "--set", "measure.perfetto={}")
     assert one.stderr.count("warning: --threads 4: it ran on 1, since captures, traces and timelines") == 1

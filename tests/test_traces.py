@@ -206,7 +206,8 @@ TELEMETRY_PORT = 1021
 
 
 def telemetry(frame: bytes) -> tuple[int, int, list[tuple[int, int, int, int]], bytes]:
-    """nHop, pathID, the records (B, TS, txBytes, qLen) and the bytes behind them, of a frame with telemetry (HPCC Fig. 7)."""
+    """nHop, pathID, the records (B, TS, txBytes, qLen) and the bytes behind them, of a frame with telemetry (HPCC Fig.
+    7)."""
     assert struct.unpack_from(">H", frame, 36) == (TELEMETRY_PORT,)
     (head,) = struct.unpack_from(">H", frame, 42)
     hops = head >> 12
@@ -235,7 +236,7 @@ def test_telemetry_is_what_switches_knew_and_acks_carry_it_back(tshark: str, tmp
             assert (hops, path, rest[0]) == (WAY.index(link), paths[link], rest[0] & 3)
             if hops > 0:
                 speed, stamp, tx_bytes, queue = records[-1]
-                # 10 Gb/s; nanoseconds; what left before, in twice 128 B.
+                # 10 Gb/s; nanoseconds; bytes sent before, in units of 256 B.
                 assert (speed, stamp, tx_bytes) == (6, time // 1000 % 2**24, sent[link] // 256)
                 queued = max(queued, queue * 160)
             data[link].append(frame[42 : 44 + 8 * hops])
@@ -267,7 +268,7 @@ def test_a_full_capture_ends_at_a_packet_and_says_so(tmp_path: Path) -> None:
     run = fanin.run(spec, progress=False)
     folder = run.save(tmp_path / "run")
     capture, trace = folder / "capture.pcapng", folder / "trace.perfetto-trace"
-    # Room is kept for what is said of each link at the end.
+    # Room is reserved for the statistics of each link at the end.
     assert 35_000 < capture.stat().st_size <= 40_000
     assert 8_000 < trace.stat().st_size <= 10_000
     found = packets(capture)

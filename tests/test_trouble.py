@@ -1,4 +1,4 @@
-"""When the machine, not the spec, is in the way: an error each, never a traceback, nothing half-written."""
+"""Errors of the machine, not of the spec: a message each, never a traceback, no incomplete files."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ import pytest
 import fanin
 from conftest import Command
 from fanin import cli
-from fanin.result import check_target
+from fanin.run_folder import check_target
 
 
 def fanin_process(
@@ -143,7 +143,7 @@ def test_a_comparison_is_one_only_when_all_of_it_is_written(
 
 
 class PanicException(BaseException):
-    """Named as what the native module raises where the simulator finds itself wrong."""
+    """Named like the exception of the native module for a bug in itself."""
 
 
 @pytest.mark.parametrize(

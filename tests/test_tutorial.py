@@ -1,4 +1,4 @@
-"""The tutorial runs as it stands: its blocks, one after another, in one folder."""
+"""The tutorial runs unchanged: its blocks, one after another, in one folder."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", TUTORIAL.read_text(encoding="ut
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tutorial has run: an empty folder before, as the page says."""
+    """The folder in which the tutorial has run, empty before."""
     folder = tmp_path_factory.mktemp("tutorial")
     # `fanin` is this one, wherever it is installed.
     prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\n'

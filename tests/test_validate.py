@@ -17,7 +17,7 @@ CONFIGS = {"micro_2to1_dcqcn": "dcqcn", "FbHdp_l3_t02_hp": "hpcc"}
 
 @pytest.fixture
 def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two configurations with what our exact network made of them."""
+    """Two configurations with the results of our exact network."""
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()
 

@@ -1,4 +1,4 @@
-"""What schemes show over time, and the ways of single messages, from the spec to the tables."""
+"""Samples of schemes over time, and traces of single messages, from the spec to the tables."""
 
 import itertools
 from pathlib import Path

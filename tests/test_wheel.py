@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 SUFFIXES_OF_THE_TREE = {".so", ".pyc"}
-"""What lies in the package's folder but is made there."""
+"""Generated files in the package's folder."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of a virtual environment in which the wheel is all that was installed.
 
-    Its dependencies are seen where they lie already: to download 300 MB would test other people's packages.
+    Its dependencies are those of the present environment: downloading 300 MB would test other packages.
     """
     folder = tmp_path_factory.mktemp("bare")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
@@ -53,7 +53,7 @@ def packaged(root: Path) -> list[Path]:
 
 
 def build(root: Path, *arguments: str) -> Path:
-    """Runs maturin, which shares cargo's folder with `make setup`, and returns what it wrote into `--out`."""
+    """Runs maturin, which shares cargo's folder with `make setup`, and returns the file in `--out`."""
     env = os.environ | {"PYO3_PYTHON": os.environ.get("PYO3_PYTHON", sys.executable)}
     run(sys.executable, "-m", "maturin", *arguments, cwd=root, env=env)
     (made,) = Path(arguments[-1]).iterdir()
@@ -61,7 +61,7 @@ def build(root: Path, *arguments: str) -> Path:
 
 
 def run(*line: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Runs a program that has to end well and returns what it printed."""
+    """Runs a program that must succeed and returns its output."""
     done = subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -87,7 +87,8 @@ def test_the_declared_dependencies_are_what_it_imports(wheel: Path, root: Path) 
     imported = {name for path in packaged(root) if path.suffix == ".py" for name in imports(path)}
     owners = packages_distributions()
     third = {owners[name][0].lower() for name in imported - sys.stdlib_module_names - {"fanin"}}
-    # IPython is there wherever a notebook runs, distributed where a sweep is sent to a cluster; nothing else needs them.
+    # IPython is there wherever a notebook runs, distributed where a sweep is sent to a cluster; nothing else needs
+    # them.
     assert declared == third - {"ipython", "distributed"}
 
 
@@ -128,7 +129,7 @@ def test_the_source_archive_holds_what_a_build_needs(root: Path, tmp_path: Path)
     assert {"Cargo.lock", "pyproject.toml", "README.md", "LICENSE"} <= held
     assert {f"{member}/Cargo.toml" for member in members} <= held
     assert {str(path.relative_to(root)) for path in packaged(root)} <= held
-    # Everything that a crate's sources include at compile time lies inside that crate, so it is there too.
+    # Files that a crate includes at compile time are inside that crate, so they are there, too.
     for member in members:
         for path in (root / member / "src").rglob("*"):
             if path.is_file():

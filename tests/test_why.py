@@ -1,4 +1,5 @@
-"""Where the time of a message went: parts that add up, in networks small enough to work out by hand, and asked of old runs."""
+"""Where the time of a message went: parts that add up, in networks small enough to work out by hand, and asked of old
+runs."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rich.console import Console
 
 import fanin
 from fanin import plot
-from fanin.waits import STEPS, Link, account, by_port, follow, headline, traced, waits
+from fanin.delay_breakdown import STEPS, Link, breakdown, by_port, follow, headline, hop_delays, traced
 
 LONE = """
 spec_version = 1
@@ -53,7 +54,7 @@ def lone(tmp_path: Path, *changes: str) -> fanin.Result:
 
 def test_a_lone_packet_waits_nowhere(tmp_path: Path) -> None:
     run = lone(tmp_path)
-    table = waits(run)
+    table = hop_delays(run)
     assert table.columns == list(STEPS)
     posted = int(run.flows()["start_ps"][0])
     at_switch = posted + TX + DELAY
@@ -61,7 +62,7 @@ def test_a_lone_packet_waits_nowhere(tmp_path: Path) -> None:
         (0, 0, 0, 0, 0, "h1", 1048, posted, 0, TX, DELAY, at_switch),
         (0, 0, 0, 0, 1, "sw0", 1048, at_switch, 0, TX, DELAY, at_switch + TX + DELAY),
     ]
-    known = account(run)
+    known = breakdown(run)
     assert [(part.what, part.where, part.ps) for part in known.parts] == [
         ("send", "h1", TX),
         ("wait", "sw0>h0", 0),
@@ -82,14 +83,14 @@ def test_two_senders_at_once_make_the_later_packets_wait(tmp_path: Path) -> None
     # Six packets leave one after the other from when the first was there, so the last one has waited for three of them.
     longest = []
     for name in traced(both):
-        table = waits(both, name)
+        table = hop_delays(both, name)
         assert table.filter(pl.col("hop") == 0)["wait_ps"].to_list() == [0, 0, 0]
         longest.append(table.filter(pl.col("hop") == 1)["wait_ps"].max())
-        known = account(both, name, table)
+        known = breakdown(both, name, table)
         assert known.total_ps == known.completion_ps
         assert known.last == 2
     assert sorted(cast("list[int]", longest)) == [2 * TX, 3 * TX]
-    worst = [account(both, name).worst() for name in traced(both)]
+    worst = [breakdown(both, name).worst() for name in traced(both)]
     assert {(part.what, part.where) for part in worst if part is not None} == {("wait", "sw0>h0")}
 
 
@@ -107,8 +108,8 @@ def test_parts_add_up_to_the_completion_time_under_every_kind_of_scheme(tmp_path
     run = fanin.run(tmp_path / "lone.toml", scheme=scheme, set=changes, progress=False)
     assert traced(run) == sorted(names)
     for name in names:
-        table = waits(run, name)
-        known = account(run, name, table)
+        table = hop_delays(run, name)
+        known = breakdown(run, name, table)
         flow = run.flows().row(int(name.split(":")[1]), named=True)
         assert known.completion_ps == flow["completion_ps"] == known.total_ps
         assert all(part.ps >= 0 for part in known.parts)
@@ -125,18 +126,18 @@ def test_lost_packets_and_those_sent_again_are_told_apart(tmp_path: Path) -> Non
     small = ("network.buffer={ per_port='8 KB', policy='lossy' }", "network.marking={ kind='off' }")
     names = [f"queries:{number}" for number in range(30)]
     run = lone(tmp_path, *CROWD, *small, f"measure.trace={json.dumps(names)}")
-    known = [account(run, name) for name in names]
+    known = [breakdown(run, name) for name in names]
     flows = run.flows()
     assert [one.resent for one in known] == flows["packets_resent"].to_list()
     assert sum(one.resent for one in known) > 0
     assert sum(one.lost for one in known) > 0
     for one in known:
         assert one.total_ps == one.completion_ps
-        # What still came when the message was complete is no part of it.
+        # Packets after the completion of the message are no part of it.
         assert all(part.ps >= 0 and part.what != "after" for part in one.parts)
         assert ("retransmission" in {part.what for part in one.parts}) == bool(one.resent)
         # What was lost was lost at the one full queue.
-        table = waits(run, one.message)
+        table = hop_delays(run, one.message)
         gone = table.filter(pl.col("end_ps").is_null())
         assert set(gone["port"].to_list()) <= {"sw0>h0"}
         assert gone.height == one.lost
@@ -148,7 +149,7 @@ def test_what_hosts_take_before_they_send_is_a_part_of_its_own(tmp_path: Path) -
     changes = [*CROWD, "traffic.queries.tcp.overhead='7 us'"]
     for scheme, expected_ps in (("dctcp", 7_000_000), ("dcqcn", 0)):
         run = fanin.run(tmp_path / "lone.toml", scheme=scheme, set=changes, progress=False)
-        known = account(run)
+        known = breakdown(run)
         assert sum(part.ps for part in known.parts if part.what == "overhead") == expected_ps
         assert known.total_ps == known.completion_ps
 
@@ -175,7 +176,7 @@ def test_copies_of_the_same_bytes_are_followed_one_by_one() -> None:
 
 
 def test_waits_by_port(tmp_path: Path) -> None:
-    table = waits(lone(tmp_path, *CROWD))
+    table = hop_delays(lone(tmp_path, *CROWD))
     ports = by_port(table)
     assert ports.select("node", "port", "hop").rows() == [("h3", "h3>sw0", 0), ("sw0", "sw0>h0", 1)]
     assert ports["packets"].to_list() == [40, 40]
@@ -227,10 +228,10 @@ def test_the_slowest_message_is_found_and_run_again(tmp_path: Path) -> None:
     run = lone(tmp_path, *CROWD, "measure.trace=[]")
     answer = fanin.why(run.save(tmp_path / "run"), progress=False)
     slowest = run.flows().filter("measured").sort("slowdown", descending=True).row(0, named=True)
-    assert answer.account.flow["flow_id"] == slowest["flow_id"]
+    assert answer.breakdown.flow["flow_id"] == slowest["flow_id"]
     assert answer.repeated is True
     assert answer.run.manifest["event_hash"] == run.manifest["event_hash"]
-    assert answer.account.completion_ps == slowest["completion_ps"]
+    assert answer.breakdown.completion_ps == slowest["completion_ps"]
     rows = answer.rows()
     assert sum(row.took_us for row in rows) == pytest.approx(slowest["completion_ps"] / 1e6)
     assert sum(row.share for row in rows) == pytest.approx(1)
@@ -249,7 +250,7 @@ def test_a_message_is_named_by_its_row_or_by_its_number(tmp_path: Path) -> None:
     run = lone(tmp_path, *CROWD, "measure.trace=[]")
     for flow in (4, "4", "queries:4"):
         answer = fanin.why(run, flow, progress=False)
-        assert (answer.message, answer.account.flow["flow_id"]) == ("queries:4", 4)
+        assert (answer.message, answer.breakdown.flow["flow_id"]) == ("queries:4", 4)
     for flow, told in (
         ("400", "no flow 400; it has 30"),
         ("querys:4", "traffics: queries"),
@@ -269,7 +270,7 @@ def test_messages_that_were_never_posted_are_counted(root: Path) -> None:
     assert not behind.is_empty()
     row = behind.row(0, named=True)
     answer = fanin.why(run, row["flow_id"], progress=False)
-    assert answer.account.flow["flow_id"] == row["flow_id"]
+    assert answer.breakdown.flow["flow_id"] == row["flow_id"]
     assert answer.repeated
 
 
@@ -295,4 +296,4 @@ def test_a_cancelled_run_is_asked_up_to_where_it_stopped(tmp_path: Path) -> None
     assert answer.repeated is None
     assert answer.run.cancelled, "it stops where that one did"
     assert "cancelled" in answer.note()
-    assert answer.account.total_ps == answer.account.completion_ps
+    assert answer.breakdown.total_ps == answer.breakdown.completion_ps

@@ -11,8 +11,8 @@ import pytest
 
 import fanin
 from fanin import plot
+from fanin.delay_breakdown import HOST_CAUSES, LABELS, at_host, breakdown, hop_delays, traced
 from fanin.plot.timeline import PAINT
-from fanin.waits import AT_HOST, SAID, account, at_host, traced, waits
 
 STAR = """
 spec_version = 1
@@ -69,26 +69,27 @@ def window(packets: int) -> str:
 
 def host_parts(run: fanin.Result, message: str = "load:0") -> dict[str, int]:
     """What a message lost at its host. Checks that all its parts add up to its completion time."""
-    known = account(run, message)
+    known = breakdown(run, message)
     assert known.total_ps == known.completion_ps is not None
-    return {part.what: part.ps for part in known.parts if part.what in (*AT_HOST, "send")}
+    return {part.what: part.ps for part in known.parts if part.what in (*HOST_CAUSES, "send")}
 
 
 def test_two_messages_of_one_nic_take_turns(tmp_path: Path) -> None:
     run = star(tmp_path, [(1, 0, 100, 1), (1, 2, 100, 1)])
     both = [host_parts(run, name) for name in traced(run)]
-    # They leave in turn, but for the second packet of the message that was posted first: it stands in line before the other.
+    # They leave in turn, but for the second packet of the message that was posted first: it stands in line before the
+    # other.
     assert sorted(parts["nic"] for parts in both) == [98 * TX, 100 * TX]
     assert all(set(parts) == {"nic", "send"} and parts["send"] == 100 * TX for parts in both)
-    worst = account(run, "load:0").worst()
+    worst = breakdown(run, "load:0").worst()
     assert worst is not None
     assert (worst.what, worst.where) == ("nic", "h1")
 
 
 def test_a_message_is_held_up_by_the_acks_that_its_nic_sends(tmp_path: Path) -> None:
-    # h1 acknowledges what h2 sends it, and an ACK goes first: 4 ns for each of the ACKs that leave meanwhile.
+    # h1 acknowledges data of h2, and an ACK has priority: 4 ns for each of the ACKs that leave meanwhile.
     run = star(tmp_path, [(1, 0, 100, 1), (2, 1, 100, 1)])
-    departures = waits(run, "load:0").filter(hop=0)["begin_ps"]
+    departures = hop_delays(run, "load:0").filter(hop=0)["begin_ps"]
     assert host_parts(run, "load:0")["nic"] % ACK == 0
     assert 50 * ACK < host_parts(run, "load:0")["nic"] < 100 * ACK
     assert departures.is_sorted()
@@ -115,11 +116,11 @@ def test_a_rate_below_that_of_the_nic_is_pacing(tmp_path: Path) -> None:
 
 
 def test_where_causes_hold_at_once_the_first_of_the_list_counts(tmp_path: Path) -> None:
-    # The window is full for longer than the pacer holds the packet back.
+    # The window is full for longer than the pacer delays the packet.
     run = star(tmp_path, [(1, 0, 40, 1)], SLOW, scheme=window(1))
     rtt = RTT + 3 * TX + 3 * ACK
     assert host_parts(run) == {"window": 39 * (rtt - TX), "send": 40 * TX}
-    # Others leave while it waits for its rate. Only what they delay it beyond that is theirs.
+    # Others leave while it waits for its rate. Only delay beyond that is attributed to them.
     many = star(tmp_path, [(1, 0, 40, 1), (1, 2, 40, 1)], SLOW, scheme=window(1000))
     paced = host_parts(many, "load:0")
     assert paced["pacing"] == 39 * 3 * TX
@@ -154,7 +155,7 @@ def test_a_pause_counts_before_a_full_window(tmp_path: Path) -> None:
     left = run.hops().filter((pl.col("port") == "h1>sw0") & (pl.col("message") == "load:0"))["time_ps"].to_list()
     assert len(pauses) > 3
     assert max(pauses) < left[-1] - 100 * TX
-    # All the time of pauses but for what was on the wire as they began, although the window was full for some of it.
+    # The time of all pauses except for the packets on the wire as they began, although the window was full in between.
     sending = sum(max(0, max(time for time in left if time <= pause) + TX - pause) for pause in pauses)
     parts = host_parts(run)
     assert parts["pfc"] == run.ports().filter(port="h1>sw0")["paused_ps"][0] - sending
@@ -177,7 +178,7 @@ def test_on_a_connection_that_is_open_there_is_none(tmp_path: Path) -> None:
     assert host_parts(again, "load:0")["handshake"] == 4 * (ACK + DELAY)
     assert host_parts(again, "load:1") == {"send": 5 * TX}
     # Each has its own packets, although they are of one stream.
-    assert [account(again, name).packets for name in ("load:0", "load:1")] == [5, 5]
+    assert [breakdown(again, name).packets for name in ("load:0", "load:1")] == [5, 5]
 
 
 @pytest.mark.parametrize(("scheme", "change"), [("none", "rdma.persistent"), ("newreno", "tcp.persistent")])
@@ -189,9 +190,10 @@ def test_messages_of_a_connection_wait_for_those_before(tmp_path: Path, scheme: 
 
 
 def test_a_packet_that_two_messages_share_is_of_both(tmp_path: Path) -> None:
-    # Of one stream, which is not open yet: the second segment holds the end of the first message and all of the second one.
+    # Of one stream, which is not open yet: the second segment holds the end of the first message and all of the second
+    # one.
     run = star(tmp_path, [(1, 0, 1.5, 1), (1, 0, 0.3, 1.05)], "traffic.load.tcp.persistent=true", scheme="newreno")
-    first, second = (account(run, name) for name in traced(run))
+    first, second = (breakdown(run, name) for name in traced(run))
     assert (first.packets, second.packets) == (2, 1)
     assert first.total_ps == first.completion_ps
     assert second.total_ps == second.completion_ps == first.completion_ps - 50_000
@@ -209,11 +211,11 @@ def test_an_answer_has_its_own_packets_on_the_connection_of_its_request(tmp_path
         changes = [f"traffic.load.tcp.persistent={persistent}", "measure.trace=[]", "measure.window='1 ms'"]
         run = fanin.run(tmp_path / "star.toml", scheme="newreno", set=changes, progress=False)
         for flow in run.flows().iter_rows(named=True):
-            known = fanin.why(run, flow["flow_id"], progress=False).account
+            known = fanin.why(run, flow["flow_id"], progress=False).breakdown
             assert known.packets == flow["packets_sent"] == flow["bytes"] // 1000
             assert known.total_ps == flow["completion_ps"]
             assert known.host == f"h{flow['src']}"
-            # What is answered came over the same connection, so that it is open.
+            # The request came over the same connection, so it is open.
             assert ("handshake" in {part.what for part in known.parts}) <= flow["request"]
 
 
@@ -231,11 +233,11 @@ def test_a_lost_packet_costs_its_timeout(tmp_path: Path) -> None:
     # Three packets meet at a queue that has room for one: one leaves at once, one waits, one is lost.
     changes = ("network.buffer={ per_port='1050 B', policy='lossy' }", "traffic.load.rdma.timeout='20 us'")
     run = star(tmp_path, [(1, 0, 1, 1), (2, 0, 1, 1), (3, 0, 1, 1)], *changes)
-    lost = [name for name in traced(run) if account(run, name).resent]
+    lost = [name for name in traced(run) if breakdown(run, name).resent]
     assert len(lost) == 1
-    # From when it left for the first time; sending it again is the last of it.
+    # From its first departure to the end of its retransmission.
     assert host_parts(run, lost[0]) == {"send": TX, "retransmission": 20_000_000}
-    known = account(run, lost[0])
+    known = breakdown(run, lost[0])
     assert (known.packets, known.resent, known.lost) == (2, 1, 1)
     assert known.completion_ps == 20_000_000 + 2 * (TX + DELAY)
 
@@ -244,18 +246,19 @@ def test_what_waits_for_its_window_before_a_timeout_is_retransmission(tmp_path: 
     # The whole window is lost while there is more to send: it is the timeout that costs, not the window.
     changes = ("network.buffer={ per_port='1050 B', policy='lossy' }", "traffic.load.rdma.timeout='20 us'")
     run = star(tmp_path, [(1, 0, 3, 1), (2, 0, 3, 1), (3, 0, 3, 1)], *changes, scheme=window(1))
-    (lost,) = (name for name in traced(run) if account(run, name).resent == 1)
+    (lost,) = (name for name in traced(run) if breakdown(run, name).resent == 1)
     assert host_parts(run, lost) == {"send": 3 * TX, "retransmission": 20_000_000, "window": 2 * (RTT - TX)}
 
 
 def test_the_rate_of_dart_is_pacing(tmp_path: Path) -> None:
-    # Three messages into one host: each is told a third of its line.
+    # Three messages into one host: each gets a third of its line.
     run = star(tmp_path, [(1, 0, 400, 1), (2, 0, 400, 1), (3, 0, 400, 1)], "measure.window='1 ms'", scheme="dart")
     for name in traced(run):
         parts = host_parts(run, name)
         assert set(parts) == {"pacing", "send"}
         assert parts["send"] == 400 * (TX + 12 * 80)
-        # At line rate until the receiver has said so, which takes about a round trip; the first to arrive is the first to be done.
+        # At line rate until the receiver has said so, which takes about a round trip; the first to arrive is the first
+        # to be done.
         assert 1.6 < parts["pacing"] / parts["send"] < 2
 
 
@@ -286,15 +289,17 @@ def test_nothing_is_left_over_and_tracing_changes_nothing(
     assert run.flows().equals(without.flows())
     assert without.host_waits().is_empty()
     for name in names:
-        steps = waits(run, name)
+        steps = hop_delays(run, name)
         pieces = at_host(run, name, steps)
         # Every wait at the host has its cause, to the picosecond.
         took = pieces.group_by("packet").agg((pl.col("end_ps") - pl.col("begin_ps")).sum().alias("took"))
         waited = steps.filter((pl.col("hop") == 0) & (pl.col("wait_ps") > 0)).select("packet", "wait_ps")
         assert took.sort("packet").rows() == waited.rows()
         assert not {"host", "acks"} & set(pieces["what"])
-        assert (account(run, name).resent > 0) == ("retransmission" in {part.what for part in account(run, name).parts})
-        assert account(run, name).total_ps == account(run, name).completion_ps
+        assert (breakdown(run, name).resent > 0) == (
+            "retransmission" in {part.what for part in breakdown(run, name).parts}
+        )
+        assert breakdown(run, name).total_ps == breakdown(run, name).completion_ps
         # The table itself has no two causes at once.
         table = run.host_waits().filter(pl.col("message").cast(pl.String) == name)
         assert all(one <= other for (_, one), (other, _) in pairwise(table.select("begin_ps", "end_ps").rows()))
@@ -317,7 +322,7 @@ def test_rows_of_the_answer_name_each_cause(tmp_path: Path) -> None:
     # Each of them has its colour and its name in the picture.
     figure = answer.plot()
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    named = [row["where"] for row in document["places"] if row["what"] in AT_HOST]
+    named = [row["where"] for row in document["places"] if row["what"] in HOST_CAUSES]
     assert shown[: len(named)] == named
     below = figure.axes[1]
     drawn = [bars for bars in below.collections if len(bars.get_paths())]
@@ -326,9 +331,9 @@ def test_rows_of_the_answer_name_each_cause(tmp_path: Path) -> None:
 
 def test_every_cause_has_a_name_and_a_colour_of_its_own() -> None:
     of_core = {"overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing", "nic"}
-    assert set(AT_HOST) == of_core | {"host", "retransmission"}
-    assert set(PAINT) == set(SAID) - {"wait"}
-    colours = [PAINT[what] for what in AT_HOST if what != "host"]
+    assert set(HOST_CAUSES) == of_core | {"host", "retransmission"}
+    assert set(PAINT) == set(LABELS) - {"wait"}
+    colours = [PAINT[what] for what in HOST_CAUSES if what != "host"]
     assert len(set(colours)) == len(colours)
 
 

@@ -1,7 +1,8 @@
 """Packet-level simulation of datacenter congestion control.
 
-`run` simulates a spec, `compare` simulates it under several schemes, `sweep` a whole grid of runs, `load` reads back what a run wrote. `plot` draws results,
-`report` writes a page about them, `why` says why a message was slow; `explain` tells what a spec means before it runs.
+`run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
+folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow; `explain` shows
+paths, thresholds, load and cost of a spec before it runs.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from fanin import plot
     from fanin._core import LimitError, SpecError, __version__
     from fanin.causes import Why, why
-    from fanin.comparison import Comparison, compare, load_comparison
+    from fanin.comparing import compare, load_comparison
+    from fanin.comparison import Comparison
     from fanin.explanation import explain
     from fanin.hpcc import run_hpcc
     from fanin.reporting import report
-    from fanin.result import Result, RunError, load
+    from fanin.result import Result, load
+    from fanin.run_folder import RunError
     from fanin.runs import run
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
@@ -46,22 +49,22 @@ __all__ = [
     "why",
 ]
 
-# No module has the name of what is in it: importing the one would put it in the place of the other.
+# No module has the name of a function of the package: importing the module would replace the function.
 _HOME = {
     "Comparison": "comparison",
     "LimitError": "_core",
     "Result": "result",
-    "RunError": "result",
+    "RunError": "run_folder",
     "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",
     "SweepState": "sweeps.display",
     "Why": "causes",
     "__version__": "_core",
-    "compare": "comparison",
+    "compare": "comparing",
     "explain": "explanation",
     "load": "result",
-    "load_comparison": "comparison",
+    "load_comparison": "comparing",
     "load_sweep": "sweeps.sweeping",
     "report": "reporting",
     "run": "runs",
@@ -72,7 +75,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports what is asked for when it is: `fanin --help` need not wait for libraries of data frames and pictures."""
+    """Imports a name when it is first used, so that `fanin --help` does not load Polars and Matplotlib."""
     if name in ("plot", "_core"):
         return import_module(f"fanin.{name}")
     if name not in _HOME:

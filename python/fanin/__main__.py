@@ -4,7 +4,7 @@ from fanin import stopping
 
 
 def main() -> None:
-    """Runs the command line. Modules take a while to load, in which Ctrl-C is to end it without a traceback."""
+    """Runs the command line. While modules load, Ctrl-C ends it without a traceback."""
     stopping.leave_at_once()
     from fanin import cli
 

@@ -1,7 +1,7 @@
-"""Runs one benchmark case in a process that holds nothing else: `python _bench_case.py MODULE CASE THREADS SCALE`.
+"""Runs one benchmark case in a process of its own: `python _bench_case.py MODULE CASE THREADS SCALE`.
 
-MODULE is the file of the native module, so that the package and its dependencies stay out of this process's memory.
-Prints the case's record as JSON.
+MODULE is the file of the native module; the package and its dependencies are not loaded, so that memory is the
+simulator's. Prints the case's record as JSON.
 """
 
 import json
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 def peak_rss_bytes() -> int:
-    """Most memory this process ever held."""
-    # Linux hands the ru_maxrss of the parent down to the program that it starts; VmHWM is of this program alone.
+    """Peak memory of this process."""
+    # On Linux a program inherits ru_maxrss from its parent; VmHWM is its own.
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text(encoding="ascii").splitlines():

@@ -6,34 +6,36 @@ from typing import Literal, TypedDict, final, type_check_only
 __version__: str
 
 class SpecError(ValueError):
-    """A spec that cannot run. The message has one line per fault: `file:line: key: what is wrong; what would be right`."""
+    """A spec that cannot run. The message has one line per error: `file:line: key: what is wrong; what would be
+    right`."""
 
 class LimitError(SpecError):
-    """A run that would take more memory or time than it may. The message says the estimate, the limit, what most of it is for, and
-    which flag allows it."""
+    """A run whose estimated memory or time is above its limit. The message has the estimate, the limit, the largest
+    part of the estimate, and the option that raises the limit."""
 
 @final
 class ArrowTable:
-    """Columns that leave through the Arrow PyCapsule interface without a copy."""
+    """Columns that are exported by the Arrow PyCapsule interface without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     @property
     def simulated_s(self) -> float:
         """Simulated time, in seconds."""
     @property
     def end_s(self) -> float:
-        """When the measured window ends, in simulated seconds. A run that drains goes on, one that is done stops sooner."""
+        """The end of the measured window in simulated seconds. A run may continue to drain, or stop earlier when it is
+        done."""
     @property
     def packet_hops(self) -> int:
         """Packets sent over one link each."""
     @property
     def wall_s(self) -> float:
-        """Time that the run has taken, in seconds."""
+        """Real time since the start of the run, in seconds."""
     @property
     def started(self) -> int:
         """Messages posted."""
@@ -63,7 +65,7 @@ class RunResult:
     def hops(self) -> ArrowTable: ...
     def host_waits(self) -> ArrowTable: ...
     def write(self, folder: str, overwrite: bool) -> None:
-        """Writes the run folder whole or not at all; raises `OSError`."""
+        """Writes the run folder atomically; raises `OSError`."""
 
 @type_check_only
 class Scheme(TypedDict):
@@ -71,7 +73,7 @@ class Scheme(TypedDict):
 
     id: str
     file: str
-    """Names the file that implements it; presets of one file share its manual."""
+    """The name of the file that implements it; presets of one file share its manual."""
     presets: list[str]
     """All presets of that file."""
     manual: str
@@ -85,7 +87,7 @@ def resolve(
     scheme: str | None,
     seed: int | None,
 ) -> str:
-    """The checked spec with every default shown, as JSON; raises `SpecError`."""
+    """The checked spec with all defaults, as JSON; raises `SpecError`."""
 
 def warnings(
     text: str,
@@ -96,7 +98,7 @@ def warnings(
     scheme: str | None,
     seed: int | None,
 ) -> list[str]:
-    """What a reader of a spec's results should know, as far as it is known before it runs. Raises `SpecError`."""
+    """The warnings of a spec that are known before it runs. Raises `SpecError`."""
 
 def explain(
     text: str,
@@ -107,7 +109,7 @@ def explain(
     scheme: str | None,
     seed: int | None,
 ) -> str:
-    """What can be known of a spec before it runs, as JSON: `fanin.explain.Explanation`. Raises `SpecError`."""
+    """The meaning of a spec before it runs, as JSON: `fanin.explanation.Explanation`. Raises `SpecError`."""
 
 def run_hpcc(
     config: str,
@@ -118,8 +120,8 @@ def run_hpcc(
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
 ) -> RunResult:
-    """Runs a configuration of the ns-3 HPCC simulator; paths in it start at `folder`. Limits are as in `run`. Raises `SpecError`,
-    `LimitError`, `OSError`."""
+    """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. Limits are as in `run`.
+    Raises `SpecError`, `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
@@ -132,11 +134,12 @@ def run_hpcc_under(
     max_wall_s: float | None = None,
     threads: int = 1,
 ) -> RunResult:
-    """Runs one under a scheme of the ordinary network. Limits are as in `run`. Raises `SpecError`, `LimitError`, `OSError`."""
+    """Runs one on the ordinary network under a scheme. Limits are as in `run`. Raises `SpecError`, `LimitError`,
+    `OSError`."""
 
 def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:
-    """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed. Raises
-    `SpecError`, as the next four do."""
+    """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed.
+    Raises `SpecError`, as the next four do."""
 
 def hpcc_poisson(
     hosts: int | None,
@@ -148,7 +151,7 @@ def hpcc_poisson(
     start: str,
     seed: int,
 ) -> str:
-    """Flows in its format: Poisson arrivals to a load. `sizes` is the name of a distribution or a file."""
+    """Flows in its format: Poisson arrivals at a given load. `sizes` is the name of a distribution or a file."""
 
 def hpcc_permutation(hosts: int | None, topology: str | None, size: str, start: str, seed: int) -> str:
     """Flows in its format: each host sends one and receives one."""
@@ -161,7 +164,7 @@ def hpcc_incast(
 def hpcc_config(
     law: str, topology: str, flows: str, stop: float | None, rate_ai: str | None, trace_file: str | None
 ) -> str:
-    """A configuration in its format, for a topology and flows, both of which are read."""
+    """A configuration in its format, for files of a topology and of flows, which are read."""
 
 def run(
     text: str,
@@ -177,13 +180,13 @@ def run(
     max_wall_s: float | None = None,
     threads: int = 1,
 ) -> RunResult:
-    """Runs a spec without the GIL; one above its limits by the estimate raises `LimitError` before anything is built.
-    `progress` is called about 10 times a second; when it returns False or raises, the run stops and the result says
+    """Runs a spec without the GIL; raises `LimitError` before anything is built if its estimate is above a limit.
+    `progress` is called about 10 times a second; when it returns False or raises, the run stops and its result is
     `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
     many `threads`; the result is the same for any number."""
 
 def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
-    """The spec of htsim's files as JSON, and what they say that has no counterpart; raises `SpecError`."""
+    """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
 def bench(case: str, threads: int, scale: float) -> str: ...
 def bench_cases() -> list[tuple[str, str]]: ...

@@ -1,4 +1,4 @@
-"""How fast the simulator is on fixed cases, each run in a process of its own."""
+"""The speed of the simulator on fixed cases, each run in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from fanin import _core
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.table import plain
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Record(TypedDict, total=False):
-    """What one case gave. The native module may add fields of its own."""
+    """The measurements of one case. The native module may add fields of its own."""
 
     case: str
     threads: int
@@ -38,14 +38,14 @@ class Record(TypedDict, total=False):
 
 
 def cases() -> dict[str, str]:
-    """What each case is, by its id."""
+    """A description of each case, by its id."""
     return dict(_core.bench_cases())
 
 
 def measure(names: Sequence[str], *, threads: int = 1, scale: float = 1.0, repeat: int = 1) -> Iterator[Record]:
     """Runs each case `repeat` times and yields its run of median time, with all times in `repeats_seconds`.
 
-    Raises `RunError` if a case fails, or if two runs of it differ in what they simulated.
+    Raises `RunError` if a case fails, or if two runs of it have different event hashes.
     """
     for name in names:
         runs = [_one(name, threads, scale) for _ in range(repeat)]
@@ -63,8 +63,8 @@ def _one(name: str, threads: int, scale: float) -> Record:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode < 0:
         raise RunError(
-            f"case {name}: its process was killed by {signal.Signals(-done.returncode).name}; where it was not you, there "
-            "was too little memory: try --scale 0.1"
+            f"case {name}: its process was killed by {signal.Signals(-done.returncode).name}, "
+            "unless by you for lack of memory: try --scale 0.1"
         )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
@@ -73,7 +73,8 @@ def _one(name: str, threads: int, scale: float) -> Record:
 
 
 def table(records: Sequence[Record]) -> Table:
-    """The records as a table for a terminal; the queue share is what the event queue alone would take of the run."""
+    """The records as a table for a terminal; the queue share is the share of the run that the event queue alone would
+    take."""
     headers = ["case", "M hops/s", "M packet-hops", "seconds", "M events", "queue share", "peak MB", "threads"]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""Why was this message slow? Runs its spec once more with the message's packets written down, and takes its time apart."""
+"""Why a message was slow: runs its spec again with the message's packets traced, and breaks its FCT down."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from fanin import _core
+from fanin.delay_breakdown import HOST_CAUSES, LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays
 from fanin.over_time import message_number
-from fanin.result import Result, RunError, load
+from fanin.result import Result, load
+from fanin.run_folder import RunError
 from fanin.runs import Watcher, run
 from fanin.spec import section
-from fanin.waits import AT_HOST, SAID, Account, account, by_cause, by_port, headline, waits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,53 +25,53 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Why:
-    """One message of a run, followed packet by packet."""
+    """One message of a run, traced packet by packet."""
 
     run: Result
-    """The run that was made again, with the packets of the message in `run.hops()`."""
+    """The repeated run, with the packets of the message in `run.hops()`."""
     message: str
     """As specs name it: `queries:17`."""
     repeated: bool | None
-    """Whether its event hash is that of the run that was asked about, so that it is the same run; None where that one was
-    cancelled, so that there is nothing to compare."""
+    """Whether its event hash equals that of the original run; None if the original run was cancelled and has none to
+    compare."""
 
     @cached_property
     def steps(self) -> pl.DataFrame:
-        """Every packet at every node: see `fanin.waits.waits`."""
-        return waits(self.run, self.message)
+        """Every packet at every node: see `fanin.delay_breakdown.hop_delays`."""
+        return hop_delays(self.run, self.message)
 
     @cached_property
-    def account(self) -> Account:
-        """What its FCT is made of."""
-        return account(self.run, self.message, self.steps)
+    def breakdown(self) -> Breakdown:
+        """The parts of its FCT."""
+        return breakdown(self.run, self.message, self.steps)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws every packet's life, to a file if a path is given."""
+        """Draws the timeline of every packet, to a file if a path is given."""
         from fanin import plot
 
         return plot.timeline(self.run, self.message, path)
 
     def headline(self) -> str:
-        """Which message, how long it took, and where most of that went."""
-        return headline(self.run, self.account)
+        """The message, its FCT, and the largest cause of delay."""
+        return headline(self.run, self.breakdown)
 
     def rows(self) -> list[Row]:
-        """What each place on the way took of the FCT, in order."""
-        return rows_of(self.account, by_port(self.steps))
+        """The share of the FCT that each place on the path took, in order."""
+        return rows_of(self.breakdown, by_port(self.steps))
 
     def note(self) -> str:
-        """Whether the run was the same again."""
+        """Whether the repeated run is the same as the original."""
         if self.repeated is None:
-            return "the run that was asked about was cancelled, so there is no event hash to compare with"
+            return "the original run was cancelled, so there is no event hash to compare with"
         if self.repeated:
-            return f"run again with the same event hash ({self.run.manifest['event_hash']}): this is that run, packet by packet"
+            return f"repeated with the same event hash ({self.run.manifest['event_hash']}): this is the same run"
         return (
-            "run again with ANOTHER event hash: this is not the run that was asked about. Was it made by another version, or "
-            "with a table of flows? Then give that table again, with flows="
+            "repeated with ANOTHER event hash: this is not the same run. Was the original made by another version, or "
+            "with a table of flows? In that case give the same table, with flows="
         )
 
     def table(self) -> RenderableType:
-        """The answer for a terminal: a sentence or two, and a row per place on the way."""
+        """The answer for a terminal: a sentence or two, and a row per place on the path."""
         from rich.console import Group
         from rich.text import Text
 
@@ -97,7 +98,7 @@ class Why:
 
     def to_json(self) -> dict[str, object]:
         """The answer as one document, snake_case keys with units."""
-        known = self.account
+        known = self.breakdown
         return {
             "message": self.message,
             "flow_id": known.flow["flow_id"],
@@ -114,22 +115,23 @@ class Why:
 
 @dataclass(frozen=True)
 class Row:
-    """A place on the way of a message, or what it waited for at its host."""
+    """A place on the path of a message, or a cause of waiting at its host."""
 
     what: str
-    """As in `fanin.waits.Part`."""
+    """As in `fanin.delay_breakdown.Part`."""
     where: str
     """In words."""
     packets: int | None
-    """Packets of the message that left there, at the host those that waited for this; None where nothing waits."""
+    """Packets of the message that left there, or at the host those that waited for this cause; None where nothing
+    waits."""
     mean_wait_us: float | None
     """Over those packets."""
     max_wait_us: float | None
     took_us: float
-    """What it took of the FCT: of all packets at the host, then of the packet that arrived last. All rows add up
-    to the FCT."""
+    """Its part of the FCT: of all packets at the host, then of the packet that arrived last. The parts of all rows add
+    up to the FCT."""
     share: float
-    """That, as a share."""
+    """The same as a share of the FCT."""
 
 
 def why(
@@ -139,14 +141,14 @@ def why(
     flows: object | None = None,
     progress: bool | Watcher = True,
 ) -> Why:
-    """Says why a message of a run was slow.
+    """Finds out why a message of a run was slow.
 
     `result` is a run or its folder. `flow` is the message: its `flow_id` in the table of flows, or its name, such as
-    `"queries:17"`; by default the measured message with the largest slowdown. The run's spec runs once more, with the
-    message's packets written down: runs repeat bit for bit, and `Why.repeated` says that this one did. `flows` is the
-    table that the run was given, if it was given one; `progress` is that of `fanin.run`.
+    `"queries:17"`; by default the measured message with the largest slowdown. The run's spec is run again with the
+    message's packets traced: runs repeat bit for bit, and `Why.repeated` says whether this one did. `flows` is the
+    table of flows that the run was given, if any; `progress` is that of `fanin.run`.
 
-    Raises `RunError` for a message that is not there and for a run that cannot be made again.
+    Raises `RunError` for an unknown message and for a run that cannot be repeated.
     """
     asked = result if isinstance(result, Result) else load(result)
     row = choose(asked, flow)
@@ -161,7 +163,8 @@ def why(
 
 
 def choose(result: Result, flow: int | str | None) -> dict[str, object]:
-    """The row of a message in the table of flows, with its `number`. Raises `RunError` where there is no such message."""
+    """The row of a message in the table of flows, with its `number`. Raises `RunError` where there is no such
+    message."""
     table = result.flows()
     table = table.with_columns(message_number(table), pl.col("traffic").cast(pl.String))
     if flow is None:
@@ -170,7 +173,7 @@ def choose(result: Result, flow: int | str | None) -> dict[str, object]:
             raise RunError(
                 f"{result.label}: no message was measured; choose one of the {table.height} flows by its flow_id"
             )
-        # Those that did not arrive have no slowdown, and are asked about where there are no others.
+        # Unfinished messages have no slowdown; they are chosen only where there are no others.
         worst = measured.sort("slowdown", descending=True, nulls_last=True, maintain_order=True)
         return worst.row(0, named=True)
     text = str(flow)
@@ -186,7 +189,8 @@ def choose(result: Result, flow: int | str | None) -> dict[str, object]:
     if traffic not in traffics or not number.isdecimal():
         first = next(iter(traffics), "queries")
         raise RunError(
-            f'{result.label}: no message {text!r}; give a flow_id, or a name like "{first}:0" (traffics: {", ".join(traffics)})'
+            f'{result.label}: no message {text!r}; give a flow_id, or a name like "{first}:0" '
+            f"(traffics: {', '.join(traffics)})"
         )
     found = table.filter((pl.col("traffic") == traffic) & (pl.col("number") == int(number)))
     if found.is_empty():
@@ -197,7 +201,7 @@ def choose(result: Result, flow: int | str | None) -> dict[str, object]:
 
 
 def again(result: Result) -> dict[str, object]:
-    """The spec of a run, to be run once more for one message alone: without what it sampled and wrote beside the tables."""
+    """The spec of a run without its series and traces, to repeat it for one message."""
     if "spec_version" not in result.spec:
         raise RunError(
             f"{result.label}: a run of a foreign configuration keeps no packets; only runs of specs can be asked why"
@@ -209,7 +213,7 @@ def again(result: Result) -> dict[str, object]:
 
 
 def until(stop_s: float | None, progress: bool | Watcher) -> bool | Watcher:
-    """A watcher that stops a run where another one was stopped."""
+    """A watcher that stops a run at the time at which another one was stopped."""
     if stop_s is None:
         return progress
 
@@ -220,21 +224,21 @@ def until(stop_s: float | None, progress: bool | Watcher) -> bool | Watcher:
     return watch
 
 
-def rows_of(known: Account, ports: pl.DataFrame) -> list[Row]:
+def rows_of(known: Breakdown, ports: pl.DataFrame) -> list[Row]:
     """See `Why.rows`."""
     total = max(1, known.total_ps)
     rows: list[Row] = []
 
     def add(what: str, place: str, ps: int, seen: Mapping[str, object] | None) -> None:
         waited = (None, None, None) if seen is None else (seen["packets"], seen["mean_wait_us"], seen["max_wait_us"])
-        where = SAID[what].format(where=place)
+        where = LABELS[what].format(where=place)
         rows.append(
             Row(what, where, *cast("tuple[int | None, float | None, float | None]", waited), ps / 1e6, ps / total)
         )
 
     at_host = {str(seen["what"]): seen for seen in by_cause(known.pieces).iter_rows(named=True)}
     for part in known.parts:
-        if part.what in AT_HOST or part.what == "send":
+        if part.what in HOST_CAUSES or part.what == "send":
             add(part.what, part.where, part.ps, at_host.get(part.what))
     for seen in ports.filter(pl.col("hop") > 0).iter_rows(named=True):
         port = str(seen["port"])

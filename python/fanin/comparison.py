@@ -1,4 +1,4 @@
-"""The same spec under several schemes, side by side."""
+"""Runs side by side: the numbers of each, and their means over the seeds of a scheme."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from fanin import limits
-from fanin._core import LimitError
 from fanin.measures import completion_us, group_names, messages, percentile, queries, reported, scheme_name
 from fanin.over_seeds import Estimate, estimate
-from fanin.result import Result, RunError, check_target, is_run_folder, load, read_document
-from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
-from fanin.spec import schemes_to_compare, traffics_with
+from fanin.run_folder import check_target, is_run_folder
 from fanin.spec import traffics as traffics_of
+from fanin.spec import traffics_with
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
+    from fanin.result import Result
 
 Numbers = dict[str, float | None]
 """The numbers of one run, by the names of the fields of a row."""
@@ -49,8 +47,8 @@ class Row:
     reported: float
     """Finished messages of the reported sizes: what the percentiles are over."""
     fct_p50_us: float | None
-    """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile that some
-    run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
+    """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile
+    that some run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
     fct_p99_us: float | None
     """99th percentile of the same."""
     fct_p999_us: float | None
@@ -101,7 +99,7 @@ class Comparison:
 
     results: list[Result]
     cancelled: bool
-    """Some run was stopped before its end, or never begun."""
+    """Some run was stopped before its end, or never started."""
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -118,12 +116,12 @@ class Comparison:
 
     @property
     def errors(self) -> list[str]:
-        """Why single runs are not to be trusted."""
+        """Errors of single runs, whose results are not to be trusted."""
         return [f"{result.label}: {error}" for result in self.results for error in result.summary()["errors"]]
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the numbers should know, each thing once: of the spec, and of single runs."""
+        """Warnings about the spec and about single runs, each once."""
         told: dict[str, None] = {}
         for result in self.results:
             for row in result.events().filter(pl.col("kind") == "warning").iter_rows(named=True):
@@ -156,7 +154,7 @@ class Comparison:
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes a run folder per run, `compare.json` and `compare.png` into a folder and returns its path.
 
-        Raises `FileExistsError` where that would replace results, unless `force` is set.
+        Raises `FileExistsError` if that would replace results, unless `force` is set.
         """
         root = Path(folder)
         record = root / "compare.json"
@@ -168,7 +166,7 @@ class Comparison:
             )
         for result in self.results:
             check_target(root / result.label, force=force)
-        record.unlink(missing_ok=True)  # until all is written again, this is no comparison
+        record.unlink(missing_ok=True)  # without it the folder is no comparison until everything is written
         for result in self.results:
             result.save(root / result.label, parquet=parquet, force=force)
         self.plot(root / "compare.png")
@@ -184,74 +182,14 @@ class Comparison:
         return root
 
 
-def compare(
-    spec: SpecLike,
-    schemes: Sequence[str] | None = None,
-    seeds: int | Sequence[int] | None = None,
-    *,
-    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
-    flows: object | None = None,
-    workers: int | None = None,
-    progress: bool | Watcher = True,
-    max_memory: int | None = None,
-    max_time: float | None = None,
-    threads: int | None = None,
-) -> Comparison:
-    """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
-
-    Without `schemes`, the spec's `compare.schemes`. `seeds` is how many runs each scheme gets, from the spec's seed on, or
-    the seeds themselves; without it there is one run, of the spec's seed. `workers` is how many runs go on at once, by
-    default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for the runs that go on at once,
-    `max_time` for each. `threads` is of each run, by default its share of the cores.
-
-    Ctrl-C stops all runs; the comparison then holds what there was and says `cancelled`.
-    """
-    base = Job.of(spec, set)
-    resolved = base.resolve()
-    each_seed: Sequence[int | None] = [None]
-    if isinstance(seeds, int):
-        first = int(str(resolved["seed"]))
-        each_seed = range(first, first + seeds)
-    elif seeds:
-        each_seed = seeds
-    each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
-    wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
-    at_once = max(1, min(workers or cores(), len(wanted)))
-    memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
-    jobs = [base.using(scheme, seed).within(memory, max_time).on(threads, at_once=at_once) for scheme, seed in wanted]
-    try:
-        results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
-    except LimitError as error:
-        if at_once == 1:
-            raise
-        raise LimitError(f"{error} for each of {at_once} runs at once, or one at a time: --workers 1") from None
-    return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
-
-
-def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
-    """Reads a folder that `Comparison.save` wrote; raises `RunError` if it is none."""
-    root = Path(folder)
-    if not (root / "compare.json").is_file():
-        below = [path.parent.name for path in sorted(root.glob("*/manifest.json"))] if root.is_dir() else []
-        hint = f"; the runs in it are {', '.join(below)}" if below else ""
-        if (root / "sweep.json").is_file():
-            hint = "; it is a sweep, which fanin show prints and fanin.load_sweep reads"
-        elif not os.path.lexists(root):
-            hint = "; there is nothing of this name"
-        raise RunError(f"{root}: not a run folder and not a comparison{hint}")
-    record = read_document(root / "compare.json", ("runs", "cancelled"))
-    labels = cast("list[str]", record["runs"])
-    return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
-
-
 def mixed_transports(results: Sequence[Result]) -> list[str]:
-    """A warning where runs under one spec are over different transports, since not only the schemes differ then."""
+    """A warning where runs of one spec use different transports, since the schemes are then not the only difference."""
     over: dict[str, dict[str, None]] = {"tcp": {}, "rdma": {}}
     for result in results:
         transports = {str(traffic["transport"]) for traffic in traffics_of(result.spec) if "transport" in traffic}
         if (
             len(transports) == 1 and transports <= over.keys()
-        ):  # a spec that has both side by side compares them on purpose
+        ):  # a spec with traffics over both compares them on purpose
             over[transports.pop()][scheme_name(result)] = None
     tcp, rdma = list(over["tcp"]), list(over["rdma"])
     if not tcp or not rdma:
@@ -260,7 +198,7 @@ def mixed_transports(results: Sequence[Result]) -> list[str]:
     hint = "; dctcp-rate is DCTCP's law over RDMA" if "dctcp" in tcp else ""
     return [
         f"{_listed(tcp)} {runs} over TCP with its handshake, acknowledgements and timers, {_listed(rdma)} over RDMA: "
-        f"differences are of the transports too{hint}"
+        f"the transports differ too{hint}"
     ]
 
 
@@ -283,7 +221,7 @@ def _p99(row: Row) -> str:
 
 
 def numbers(result: Result) -> Numbers:
-    """The numbers of one run that a row is made of, by the names of its fields."""
+    """The numbers of one run, by the names of a row's fields."""
     posted = messages(result)
     sample = reported(result)
     times_us = completion_us(sample)

@@ -1,4 +1,4 @@
-"""What can be known of a run before it runs: paths, thresholds, loads, and what it will cost."""
+"""What a spec means before it runs: paths, thresholds, loads, and the cost of running it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Lengths(TypedDict):
 
 
 class Paths(TypedDict):
-    """Shortest paths between hosts. `counted` says how round-trip times and BDPs are counted; `exact` whether all pairs were
-    looked at."""
+    """Shortest paths between hosts. `counted` says how round-trip times and BDPs are counted; `exact` whether all pairs
+    were counted."""
 
     counted: str
     packet_bytes: int
@@ -68,7 +68,8 @@ class Network(TypedDict):
 
 
 class Threshold(TypedDict):
-    """A threshold of a queue: its key in the spec, as a share of the largest BDP, and how long the port takes to send it."""
+    """A threshold of a queue: its key in the spec, as a share of the largest BDP, and how long the port takes to send
+    it."""
 
     key: str
     bytes: int
@@ -91,7 +92,7 @@ class Marking(TypedDict):
 
 
 class Headroom(TypedDict):
-    """Where PFC pauses the sender at the other end of links of one kind: XOFF and XON, and what is kept free above XOFF."""
+    """The thresholds of PFC for links of one kind: XOFF and XON, and the headroom above XOFF."""
 
     rate_bps: int
     delay_us: float
@@ -104,7 +105,7 @@ class Headroom(TypedDict):
 
 
 class Class(TypedDict):
-    """What queues and buffers of a class do. `buffer_bytes` is of each port or of its pool at each switch."""
+    """The queues and buffers of a class. `buffer_bytes` is that of each port, or of its pool at each switch."""
 
     name: str
     lossless: bool
@@ -117,7 +118,8 @@ class Class(TypedDict):
 
 
 class TierLoad(TypedDict):
-    """What is offered to a tier in the measured window, as payload and as shares of its capacity without and with headers."""
+    """The load that is offered to a tier in the measured window, as payload and as shares of its capacity without and
+    with headers."""
 
     tier: str
     payload_bps: float
@@ -141,7 +143,7 @@ Traffic = TypedDict(
         "extrapolated": bool,
     },
 )
-"""What a traffic sends. Messages that never end have no load of their own."""
+"""The messages of a traffic. Endless ones have no load of their own."""
 
 
 class Share(TypedDict):
@@ -152,7 +154,8 @@ class Share(TypedDict):
 
 
 class Cost(TypedDict):
-    """What a run will cost: an estimate, without what `not_counted` names. `packet_hops_per_s` is from a trial on this machine."""
+    """The estimated cost of a run, without the parts that `not_counted` names. `packet_hops_per_s` is from a trial on
+    this machine."""
 
     messages: float
     endless_messages: int
@@ -170,7 +173,7 @@ class Cost(TypedDict):
 
 
 class Explanation(TypedDict):
-    """What can be known of a run before it runs."""
+    """The meaning of a spec, before it runs."""
 
     name: str
     seed: int
@@ -189,10 +192,10 @@ def explain(
     seed: int | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
 ) -> Explanation:
-    """What can be known of a spec before it runs; takes about a second, whatever the spec asks for.
+    """Paths, thresholds, loads and cost of a spec before it runs; takes about a second for any spec.
 
-    `scheme`, `seed` and `set` change the spec as `fanin.run` does. Raises `SpecError` for a spec that cannot run and `OSError` for
-    a file that cannot be read.
+    `scheme`, `seed` and `set` change the spec as `fanin.run` does. Raises `SpecError` for a spec that cannot run and
+    `OSError` for a file that cannot be read.
     """
     job = Job.of(spec, set).using(scheme, seed)
     text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
@@ -215,7 +218,7 @@ def table(explained: Explanation) -> RenderableType:
 
 
 _WORDS = {"class", "ports", "rule", "protected", "policy", "traffic", "scheme", "most of it for", ""}
-"""Columns of words; all others have numbers and stand to the right."""
+"""Columns of words; all others have numbers and are aligned to the right."""
 
 
 def _new(title: str, *columns: str) -> Table:
@@ -312,7 +315,7 @@ def _traffics(explained: Explanation) -> RenderableType:
             made.add_row(traffic["name"], scheme, f"{about}{traffic['messages']:,.0f}", mean, size(traffic["bytes"]))
         if traffic["endless_messages"]:
             made.add_row(traffic["name"], scheme, f"{traffic['endless_messages']:,}", "endless", "-")
-    # Traffics under one scheme mostly have the same parameters: those are shown once.
+    # Traffics under one scheme mostly have the same parameters, which are shown once.
     alike: dict[str, list[str]] = {}
     for traffic in explained["traffics"]:
         values = ", ".join(f"{name} = {_value(value)}" for name, value in traffic["parameters"].items())
@@ -343,7 +346,7 @@ def _cost(cost: Cost) -> RenderableType:
     speed = f"{cost['packet_hops_per_s'] / 1e6:.2g} M packet-hops a second here"
     made.add_row("real time", duration(cost["wall_s"]), speed)
     made.add_row("memory", size(cost["memory_bytes"]), most(memory, size(memory[0]["amount"])) if memory else "-")
-    about = "Only a part of the messages was looked at. " if cost["extrapolated"] else ""
+    about = "Only a part of the messages was counted. " if cost["extrapolated"] else ""
     return Group(made, Text(f"{about}Not counted: {cost['not_counted']}.", style="dim"))
 
 
@@ -377,7 +380,7 @@ def percent(share: float) -> str:
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...], base: str) -> str:
-    # As it is shown: 999.96 KB is 1 MB.
+    # By the rounded value: 999.96 KB is 1 MB.
     rounded = float(f"{value:.3g}")
     for scale, unit in units:
         if rounded >= scale:

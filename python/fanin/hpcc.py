@@ -1,4 +1,4 @@
-"""Configurations of the ns-3 HPCC simulator: run unchanged, with the files that its users' scripts read."""
+"""Configurations of the ns-3 HPCC simulator, run unchanged; they leave the files that its users' scripts read."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class HpccJob:
     config: str
     """The configuration's path, from `folder`."""
     folder: str
-    """Where the paths inside the configuration start."""
+    """The folder of relative paths inside the configuration."""
     trace: bool = False
     scheme: str | None = None
-    """Runs on the ordinary network under this one, instead of exactly as it says."""
+    """The scheme of a run on the ordinary network; None to run the configuration exactly."""
     overrides: tuple[str, ...] = ()
     """`key=value`, applied to the spec of the ordinary network."""
     seed: int | None = None
-    """Of the ordinary network."""
+    """The seed of a run on the ordinary network."""
     max_memory: int | None = None
     """Most memory in bytes by the estimate; `None` is no limit."""
     max_time: float | None = None
     """Most real time in seconds by the estimate; `None` is no limit."""
     acks_first: bool = False
-    """Without a scheme: ACKs pass data at switches, which no configuration of that simulator can say."""
+    """Without a scheme: ACKs have priority at switches, for which that simulator has no key."""
     threads: int = 1
     """Most threads of a run under a scheme; that simulator's own network has one."""
 
@@ -55,7 +55,7 @@ class HpccJob:
         )
 
     def resolve(self) -> None:
-        """Nothing to look at before the run: reading the files is its first step."""
+        """Does nothing: the run begins by reading the files and raises their errors."""
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
@@ -103,21 +103,21 @@ def run_hpcc(
     max_time: float | None = None,
     threads: int | None = None,
 ) -> Result:
-    """Runs a configuration of the ns-3 HPCC simulator and returns what it left.
+    """Runs a configuration of the ns-3 HPCC simulator and returns its result.
 
-    Paths in the configuration, and `config` itself, start at `folder`: for that simulator the folder in which it is
-    called. `Result.save` writes `fct.txt`, `pfc.txt` and `qlen.txt` beside the usual tables, and with `trace` also
+    Paths in the configuration, and `config` itself, are relative to `folder`: for that simulator the folder in which it
+    is started. `Result.save` writes `fct.txt`, `pfc.txt` and `qlen.txt` beside the usual tables, and with `trace` also
     `trace.tr`, the packets at the nodes of its TRACE_FILE.
 
-    With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and `seed`
-    change the spec that they become, and `fct.txt` is the one file beside the tables.
+    With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and
+    `seed` change the spec made of them, and `fct.txt` is the only file besides the tables.
 
     `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`.
 
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
     if scheme is None and (set or seed is not None):
-        raise ValueError("set and seed change a run under a scheme; a configuration by itself runs as it is")
+        raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
     memory, time = limits.within(max_memory, max_time)
@@ -155,7 +155,8 @@ TRACE_RECORD = np.dtype(
         "itemsize": 56,
     }
 )
-"""What all records of a `.tr` file have; what their packets say beyond that is left to that simulator's own reader."""
+"""The fields that all records of a `.tr` file share; those of single packet types are left to that simulator's
+reader."""
 
 EVENTS = ("received", "enqueued", "dequeued", "dropped")
 
@@ -163,7 +164,7 @@ EVENTS = ("received", "enqueued", "dequeued", "dropped")
 def read_trace(path: str | os.PathLike[str]) -> pl.DataFrame:
     """The packets of a `.tr` file, one row per event at a traced node, in order.
 
-    `queue_bytes` are those in the packet's queue, before it joins or after it has left.
+    `queue_bytes` are the bytes in the packet's queue, before it joins or after it has left.
     """
     data = Path(path).read_bytes()
     if len(data) < 4:
@@ -179,6 +180,8 @@ def read_trace(path: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 PERCENTILES = (50, 95, 99)
+FLOWS_PER_BIN = 100
+"""The least where there is more than one bin, so that p99 is not merely the largest."""
 
 
 def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
@@ -201,10 +204,12 @@ def slowdown_by_size(flows: pl.DataFrame, bins: int = 20) -> pl.DataFrame:
 
 
 def plot_slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, *, bins: int = 20) -> Axes:
-    """Draws slowdown p50, p95 and p99 by flow size, one colour for each of the named frames of `read_fct`; a scheme has its own.
+    """Draws slowdown p50, p95 and p99 by flow size, in one colour for each of the named frames of `read_fct`; a scheme
+    has its own colour.
 
-    Sizes are cut as `slowdown_by_size` does. Without `ax` there is a figure of its own: `ax.figure.savefig(path)`.
+    Sizes are cut as `slowdown_by_size` does. Without `ax` a new figure is made: `ax.figure.savefig(path)`.
     """
     from fanin import hpcc_plot
 
-    return hpcc_plot.slowdown(frames, ax, bins)
+    cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
+    return hpcc_plot.slowdown({name: len(flows) for name, flows in frames.items()}, cuts, ax)

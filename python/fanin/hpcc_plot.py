@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from fanin.hpcc import PERCENTILES, slowdown_by_size
-from fanin.looks import colours
-from fanin.plot import dress
+from fanin.plot import label_axes
+from fanin.style import colours
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
 STYLES: dict[int, Literal[":", "--", "-"]] = {50: ":", 95: "--", 99: "-"}
-"""How each percentile is drawn; what they are of is told by the colour."""
-FLOWS_PER_BIN = 100
-"""A bin has at least so many where there is more than one, so that its p99 is not merely its largest."""
+"""The line of each percentile; the colour says whose it is."""
 
 
-def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: int = 20) -> Axes:
-    """See `fanin.hpcc.plot_slowdown`."""
+def slowdown(flows: Mapping[str, int], cuts: Sequence[pl.DataFrame], ax: Axes | None = None) -> Axes:
+    """The slowdowns of each curve, as `fanin.hpcc.slowdown_by_size` returns them; `flows` is the number of flows by
+    name."""
     if ax is None:
         ax = Figure(figsize=(9.6, 4.8), layout="constrained").subplots()
     largest = 1.0
-    colour_of = colours(list(frames))
-    cuts = [slowdown_by_size(flows, min(bins, max(1, len(flows) // FLOWS_PER_BIN))) for flows in frames.values()]
+    colour_of = colours(list(flows))
     for index, cut in enumerate(cuts):
         if cut.is_empty():
             continue
-        # A curve under an equal one is drawn broad, so that both are seen.
+        # A curve below an equal one is drawn wider, so that both are visible.
         covered = any(cut.equals(later) for later in cuts[index + 1 :])
-        for percent in PERCENTILES:
+        for percent in STYLES:
             slowdowns = cut[f"p{percent}"].to_numpy()
             ax.plot(
                 cut["largest_bytes"].to_numpy(),
@@ -57,12 +54,12 @@ def slowdown(frames: Mapping[str, pl.DataFrame], ax: Axes | None = None, bins: i
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.margins(x=0.02)
-    dress(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
+    label_axes(ax, "Slowdown by flow size", "flow size: largest of its bin (log scale)", "slowdown (log scale)")
     shown = [
-        Line2D([], [], color=colour_of[index], linewidth=3, label=f"{name} ({len(flows)} flows)")
-        for index, (name, flows) in enumerate(frames.items())
+        Line2D([], [], color=colour_of[index], linewidth=3, label=f"{name} ({count} flows)")
+        for index, (name, count) in enumerate(flows.items())
     ]
-    how = [Line2D([], [], color="#444444", linestyle=STYLES[p], linewidth=1.6, label=f"p{p}") for p in PERCENTILES]
+    how = [Line2D([], [], color="#444444", linestyle=STYLES[p], linewidth=1.6, label=f"p{p}") for p in STYLES]
     ax.legend(handles=shown + how[::-1], frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 

@@ -1,4 +1,4 @@
-"""htsim's files: connection matrices and fat trees as specs, and what has finished in the form of its programs."""
+"""htsim's files: connection matrices and fat trees as specs, and finished flows in the format of its programs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ FINISHED = "finished.txt"
 
 @dataclass(frozen=True)
 class Files:
-    """What files of htsim are as a spec."""
+    """A spec made of files of htsim."""
 
     spec: dict[str, object]
     """Fit for `fanin.run` and `fanin.compare`."""
     warnings: list[str]
-    """What the files say that has no counterpart."""
+    """Parts of the files that have no counterpart in a spec."""
 
 
 def read(matrix: str | os.PathLike[str], topo: str | os.PathLike[str] | None = None, *, scheme: str) -> Files:
-    """Reads a connection matrix (`.cm`) and the fat tree (`.topo`) that it is about.
+    """Reads a connection matrix (`.cm`) and its fat tree (`.topo`).
 
-    Without a tree it is the one that htsim's programs make of the number of nodes: k-ary, 100 Gb/s and 1 us a link.
+    Without a tree it is the default of htsim's programs for that number of nodes: k-ary, 100 Gb/s and 1 us a link.
     Raises `SpecError` with file and line.
     """
     text, warnings = _core.htsim_spec(os.fspath(matrix), None if topo is None else os.fspath(topo), scheme)
@@ -37,9 +37,10 @@ def read(matrix: str | os.PathLike[str], topo: str | os.PathLike[str] | None = N
 
 
 def finished(result: Result) -> list[str]:
-    """A line for each connection whose sender knows that it arrived, in the order in which they learned it.
+    """A line for each connection whose last ACK has arrived, in the order of these arrivals.
 
-    As in htsim: `Flow NAME ID finished at MICROSECONDS total bytes BYTES`, where the name is the scheme with both hosts.
+    As in htsim: `Flow NAME ID finished at MICROSECONDS total bytes BYTES`, where the name is the scheme with both
+    hosts.
     """
     flows = result.flows().filter(pl.col("acked_ps").is_not_null())
     flows = flows.with_columns(pl.col("scheme").cast(pl.String), at=pl.col("start_ps") + pl.col("acked_ps"))
@@ -57,7 +58,7 @@ def microseconds(ps: int) -> str:
 
 
 def write_finished(result: Result, folder: str | os.PathLike[str]) -> Path:
-    """Writes the lines of `finished` beside the tables of a run folder."""
+    """Writes the lines of `finished` into a run folder."""
     path = Path(folder) / FINISHED
     path.write_text("".join(f"{line}\n" for line in finished(result)), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""How much memory and time a run may take, and what it may take by default."""
+"""Limits of the memory and the time of a run, and their defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from fanin import _core
 
 MEMORY_SHARE = 0.8
-"""Of the memory that is free now, what a run may take by default."""
+"""The share of the free memory that a run may take by default."""
 
 DEFAULT_TIME_S = 24 * 3600.0
 """Real time that a run may take by default."""
@@ -54,12 +54,13 @@ def _quantity(option: str, text: str, units: dict[str, int], what: str, example:
 
 
 def default_memory() -> int:
-    """80 % of the memory in bytes that this process can still have: of the machine, or of its control group where that is less."""
+    """80 % of the memory in bytes that is available to this process: in the machine, or in its control group if that is
+    less."""
     return int(MEMORY_SHARE * max(available(), 0))
 
 
 def within(max_memory: int | None, max_time: float | None) -> tuple[int, float]:
-    """Both limits, bytes and seconds, with the defaults where there is none."""
+    """Both limits, bytes and seconds, with defaults for None."""
     return (
         default_memory() if max_memory is None else max_memory,
         DEFAULT_TIME_S if max_time is None else max_time,
@@ -67,14 +68,14 @@ def within(max_memory: int | None, max_time: float | None) -> tuple[int, float]:
 
 
 def available() -> int:
-    """Memory in bytes that this process can still have, as far as the system says."""
+    """Memory in bytes that is available to this process, as far as the system reports it."""
     known = [free for free in (_machine(), _group(Path("/sys/fs/cgroup"))) if free is not None]
-    # Where the system says nothing, no limit is better than a wrong one.
+    # If the system does not report it, no limit is better than a wrong one.
     return min(known, default=2**62)
 
 
 def _machine() -> int | None:
-    """What the machine has left."""
+    """Available memory of the machine."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -82,14 +83,14 @@ def _machine() -> int | None:
     except (OSError, ValueError, IndexError):
         pass
     try:
-        # What there is at all, where nothing says what is left.
+        # The total where the available memory is not reported.
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
 
 
 def _group(root: Path) -> int | None:
-    """What the control group has left, in version 2 or 1 of its files; `None` without a limit."""
+    """Available memory of the control group, from the files of version 2 or 1; `None` without a limit."""
     for limit, used in (
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
@@ -99,7 +100,7 @@ def _group(root: Path) -> int | None:
             now = int((root / used).read_text(encoding="ascii"))
         except (OSError, ValueError):
             continue
-        # Files that were read count as used, and are given back when somebody needs the memory.
+        # The page cache counts as used, and is reclaimed when memory is needed.
         return max(0, most - now + _files(root / Path(limit).parent))
     return None
 

@@ -11,10 +11,12 @@ import polars as pl
 
 from fanin import spec
 from fanin.over_seeds import estimate
-from fanin.result import Result, RunError
+from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fanin.result import Result
 
 
 ALL_SIZES = 2**64 - 1
@@ -29,8 +31,7 @@ def scheme_name(result: Result) -> str:
 def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
     """The runs that differ in their seeds alone, by the name of their scheme, in order.
 
-    Runs of one scheme under several specs are no seeds of one another. Each spec's have a name of their own, such as
-    "dart (per_port=100 KB)".
+    Runs of one scheme under several specs form several groups, with names such as "dart (per_port=100 KB)".
     """
     groups: dict[str, list[Result]] = {}
     for name, result in zip(group_names(results), results, strict=True):
@@ -57,11 +58,11 @@ def group_names(results: Sequence[Result]) -> list[str]:
 
 
 MOST_TOLD = 2
-"""Settings that the name of a group lists; specs that differ in more are numbered."""
+"""The most settings in the name of a group; specs that differ in more are numbered."""
 
 
 def _told_apart(distinct: Sequence[dict[str, str]]) -> list[str]:
-    """What tells specs apart, in few words: their names, or the keys in which they differ."""
+    """Short names for specs that differ: their titles, or the keys in which they differ."""
     titles = [one.get("name", "") for one in distinct]
     if len(set(titles)) == len(titles):
         return titles
@@ -86,17 +87,17 @@ def _settings(spec: object, path: str = "") -> dict[str, str]:
 
 
 def seeds_of(results: Sequence[Result]) -> int:
-    """How many runs a group has at most: its seeds."""
+    """The largest number of runs, that is of seeds, in a group."""
     return max(len(runs) for runs in by_scheme(results).values())
 
 
 def messages(result: Result) -> pl.DataFrame:
-    """The flows that are measured; those meant to last as long as the run never are."""
+    """The measured messages; endless flows are never among them."""
     return result.flows().filter(pl.col("measured"))
 
 
 def reported(result: Result) -> pl.DataFrame:
-    """The finished messages that percentiles are over: measured, and of the reported sizes."""
+    """The measured and finished messages of the reported sizes; percentiles are over these."""
     smallest, largest = sizes(result)
     wanted = pl.col("bytes").is_between(smallest, largest) & pl.col("completion_ps").is_not_null()
     return messages(result).filter(wanted)
@@ -112,7 +113,7 @@ def queries(result: Result) -> pl.DataFrame:
     begun = pl.col("start_ps").min()
     end = pl.col("start_ps") + pl.col("completion_ps")
     requests, answers = pl.col("request"), pl.col("request").not_()
-    # An answer that its server still thinks about when the run stops is not in the table.
+    # An answer that its server had not posted when the run stopped is not in the table.
     whole = (end.null_count() == 0) & (answers.sum() >= requests.sum())
     in_window = begun.is_between(*spec.window_ps(result.spec), closed="left")
     groups = (
@@ -136,14 +137,14 @@ def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
 
 
 def sizes(result: Result) -> tuple[int, int]:
-    """Smallest and largest payload in bytes of the messages that percentiles are over."""
+    """The range of reported payload sizes in bytes."""
     for traffic in result.summary()["traffics"]:
         return traffic["sizes"]["min"], traffic["sizes"]["max"]
     return 0, ALL_SIZES
 
 
 def sizes_text(result: Result) -> str:
-    """The reported sizes as they go before the word "messages"; empty for all sizes."""
+    """The reported sizes as text, to stand before the word "messages"; empty for all sizes."""
     smallest, largest = sizes(result)
     if largest == ALL_SIZES:
         return "" if smallest == 0 else f"{size_text(smallest)} and longer"
@@ -159,19 +160,19 @@ def size_text(size_bytes: float) -> str:
 
 
 def least_count(per_mille: int) -> int:
-    """How many values a percentile needs, so that at least one of them lies above it: 2 for p50, 20 for p95, 100 for p99,
-    1,000 for p99.9."""
+    """The number of values that a percentile needs, so that at least one of them lies above it: 2 for p50, 20 for p95,
+    100 for p99, 1,000 for p99.9."""
     return 1 if per_mille >= 1000 else -(-1000 // (1000 - per_mille))
 
 
 def percentile(values: NDArray[np.float64], per_mille: int) -> float | None:
-    """The percentile by `nearest_rank`; None of fewer values than `least_count`: it would be their largest, whatever
-    its name."""
+    """The percentile by `nearest_rank`; None of fewer values than `least_count`, where it would be the largest
+    value."""
     return nearest_rank(values, per_mille) if values.size >= least_count(per_mille) else None
 
 
 def nearest_rank(values: NDArray[np.float64], per_mille: int) -> float | None:
-    """The smallest value that at least this share of all values does not exceed; None of no values."""
+    """The smallest value that at least this share of all values does not exceed; None without values."""
     if values.size == 0:
         return None
     rank = max(1, -(-values.size * per_mille // 1000))
@@ -193,7 +194,7 @@ def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float6
     total = counts.sum()
     if total == 0:
         return np.zeros(0), np.zeros(0)
-    # Summed from the far end: the rarest lengths would drown in the rounding of 1 - (a sum near 1).
+    # Summed from the longest: 1 - (a sum near 1) would round the rarest lengths away.
     at_least = np.append(np.cumsum(counts[::-1])[::-1], 0.0) / total
     edges = np.append(bins["lower_bytes"].to_numpy(), bins["upper_bytes"].to_numpy()[-1]).astype(np.float64)
     return edges, at_least
@@ -206,15 +207,15 @@ def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDAr
 
 
 FEWEST_BINS, MOST_BINS = 3, 10
-"""Of bins by size, where nobody asks for a number."""
+"""The default number of bins by size."""
 
 
 def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[int, int]]:
     """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
 
-    Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than 3, with the
-    20 that a p95 needs, or the 2 of a median. One for each size where there are no more sizes than bins. Messages of one size
-    are never parted, so a size that many messages have may take the place of several bins.
+    Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than
+    3, with the 20 that a p95 needs, or the 2 of a median. One for each size where there are no more sizes than bins.
+    Messages of one size are never split, so a very common size may replace several bins.
     """
     posted = [np.unique(messages(run)["bytes"].to_numpy(), return_counts=True) for run in results]
     distinct = np.unique(np.concatenate([sizes for sizes, _ in posted]))
@@ -235,7 +236,8 @@ def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[
 
 
 def _cut(distinct: NDArray[np.uint64], counts: NDArray[np.int64], each: int) -> list[tuple[int, int]]:
-    """Sizes in order, cut as soon as every row of counts has at least so many; what is left at the end joins the last."""
+    """Ranges of sizes in order; a range ends as soon as every row of counts has enough, and the remainder joins the
+    last one."""
     found: list[tuple[int, int]] = []
     begin = 0
     held = np.zeros(counts.shape[0], np.int64)
@@ -251,7 +253,7 @@ def _cut(distinct: NDArray[np.uint64], counts: NDArray[np.int64], each: int) -> 
 
 
 def bin_texts(bins: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """Of ranges of sizes, what an axis has room for (the largest size, in three digits), and the whole."""
+    """For ranges of sizes the short labels of an axis (the largest size, with three digits), and the full texts."""
     whole = [size_text(low) if low == high else f"{size_text(low)} to {size_text(high)}" for low, high in bins]
     if all(low == high for low, high in bins):
         return whole, whole
@@ -266,11 +268,11 @@ SLOWDOWNS = {"p50": 500, "p95": 950, "p99": 990}
 def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, int]] | None = None) -> pl.DataFrame:
     """Slowdowns of the measured messages by their size: one row per bin, from small to large.
 
-    `bins` is how many to make by `size_bins`, or what that returned; schemes side by side need the same bins. Columns:
+    `bins` is their number for `size_bins`, or its result; for schemes side by side the bins must be the same. Columns:
     `lower_bytes` and `upper_bytes` (both included), `count` (finished) and `unfinished` of all these runs, and `p50`,
     `p95`, `p99`: the mean over the runs of each run's `percentile`, null where some run has too few messages for it.
-    `p50_ci95` and so on are half the widths of their 95 % intervals, null of one run. A message without a known ideal counts
-    as finished and is in no percentile.
+    `p50_ci95` and so on are half the widths of their 95 % intervals, null of one run. A message without a known ideal
+    counts as finished and is in no percentile.
     """
     wanted = bins if isinstance(bins, Sequence) else size_bins(results, bins)
     posted = [messages(run).select("bytes", "completion_ps", "slowdown") for run in results]
@@ -293,7 +295,7 @@ def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, 
 
 
 def jain(values: Iterable[float]) -> float | None:
-    """Jain's index of fairness, (sum x)^2 / (n sum x^2): 1 where all are equal, 1/n where one has everything.
+    """Jain's index of fairness, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has everything.
 
     None where there are no values or all are zero.
     """
@@ -312,18 +314,18 @@ TIERS = (
     "tor-downlink",
     "last-hop",
 )
-"""Tiers of links in the order in which a packet passes them; those of taller networks stand in the middle."""
+"""Tiers of links in the order in which a packet passes them; further tiers of taller networks are in the middle."""
 
 
 def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
-    """How busy links were in the measured window, by tier, in the order in which a packet passes them; of several runs of one
-    network, on average.
+    """Utilisation of links in the measured window by tier, in the order in which a packet passes them; the average over
+    several runs of one network.
 
-    Columns: `tier`, `ports`, `mean` (share of the rate, 0 to 1, over ports and runs), `ci95` (half the width of its 95 %
-    interval over the runs, null of one), `max` (the busiest port), `utilisation` (each port's mean over the runs, as a list
-    in the order of the table of ports).
+    Columns: `tier`, `ports`, `mean` (share of the rate, 0 to 1, over ports and runs), `ci95` (half the width of its 95
+    % interval over the runs, null of one), `max` (the busiest port), `utilisation` (each port's mean over the runs, as
+    a list in the order of the table of ports).
     """
-    tables = [_tiers(run) for run in ([runs] if isinstance(runs, Result) else runs)]
+    tables = [_tiers(run) for run in (runs if isinstance(runs, Sequence) else [runs])]
     rows = []
     for number, (tier, ports) in enumerate(tables[0].select("tier", "ports").rows()):
         shares = np.array([table["utilisation"][number].to_list() for table in tables])

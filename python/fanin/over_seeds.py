@@ -1,4 +1,4 @@
-"""Numbers and curves over several seeds: their mean, and how far it is to be trusted."""
+"""Numbers and curves over several seeds: their mean and its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 import polars as pl
 
 FEW = 5
-"""Of fewer values, the band of a curve reaches from the smallest to the largest: an interval of the mean of so few would cover
-the picture."""
+"""With fewer values, the band of a curve is from the smallest to the largest: a confidence interval of so few would
+cover the picture."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Estimate:
     """A number of several runs."""
 
     mean: float | None
-    """Over all runs; None where some run lacks it, since a mean over the others would leave out the worst."""
+    """Over all runs; None if some run lacks it, since a mean over the others would leave out the worst."""
     half: float | None
     """Half the width of its 95 % confidence interval; None of one run."""
 
@@ -52,11 +52,11 @@ def _t(count: int) -> float:
 
 
 def mean_curve(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, *, whole: bool = False) -> pl.DataFrame:
-    """A quantity over time as the mean over runs, one row for each set of values of the columns `at` that some run has, or,
-    if `whole`, that all have.
+    """A quantity over time as the mean over runs, one row for each set of values of the columns `at` that some run has,
+    or, if `whole`, that all have.
 
     Columns: those of `at`, `mean`, `low` and `high` (the band that `band_text` describes; null where only one run has a
-    value), `runs` (how many have one). What is null in a run is none of its values.
+    value), `runs` (how many have one). Nulls are not values.
     """
     number = pl.col(value)
     table = pl.concat([frame.select(*at, number.cast(pl.Float64)) for frame in frames]).drop_nulls(value)
@@ -79,11 +79,12 @@ def mean_curve(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, *,
 
 
 STRETCHES = 150
-"""Means over seeds of what jumps from sample to sample are drawn over at most so many stretches of time."""
+"""The most intervals of time for means over seeds of quantities that change from sample to sample."""
 
 
 def coarser(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, most: int = STRETCHES) -> list[pl.DataFrame]:
-    """The same quantity of several runs, averaged over at most so many equal stretches of time, the same in all of them.
+    """The same quantity of several runs, averaged over at most so many equal intervals of time, the same in all of
+    them.
 
     The first of the columns `at` is the time; with `end_us` among them, values are weighted with how long they hold.
     """
@@ -109,7 +110,7 @@ def coarser(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, most:
 
 
 def band_text(seeds: int) -> str:
-    """What the band of a curve over so many seeds is; empty for one, which has none."""
+    """A description of the band of a curve over so many seeds; empty for one, which has none."""
     if seeds < 2:
         return ""
     if seeds < FEW:
@@ -118,7 +119,7 @@ def band_text(seeds: int) -> str:
 
 
 def band_text_of_messages(seeds: int) -> str:
-    """The same of curves of single messages, which are not open in all seeds at once."""
+    """The same for curves of single messages, which are not active in all seeds at the same time."""
     if seeds < 2:
         return ""
     few = f" (of fewer than {FEW}: from the smallest to the largest)" if seeds >= FEW else ""

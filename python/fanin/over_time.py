@@ -1,8 +1,8 @@
-"""What changed over time in a run: queues, goodput and fairness, rates and windows, pauses.
+"""Quantities over time: queues, goodput and fairness, rates and windows, pauses.
 
-Every function returns a frame and raises `RunError` where the spec did not ask for what it needs; the error says which
-line would. Samples are taken from `measure.warm_up` to the end of the window, every `every` of their series. What is of
-several runs at once is their mean with a band, as `over_seeds.mean_curve` has it.
+Every function returns a frame. It raises `RunError` if the spec did not sample what it needs, with the line of the spec
+that would. Samples are taken from `measure.warm_up` to the end of the window, every `every` of their series. Functions
+of several runs return their mean with a band, as `over_seeds.mean_curve` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 
 from fanin.measures import jain
 from fanin.over_seeds import coarser, mean_curve
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.spec import Spec, section, time_ps, traffics
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from fanin.result import Result
 
 NO_WINDOW = 2.0**62
-"""A window from here on is none."""
+"""From this value on a window stands for none."""
 
 
 def queue_samples(result: Result) -> pl.DataFrame:
-    """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and port.
+    """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and
+    port.
 
-    Where the limit on samples cut the table off, what comes after its last row is not known to be empty and is left out.
+    Where the limit on samples cut the table off, samples after its last row are unknown and are left out.
     """
     table = result.series().unique(["time_ps", "port"], maintain_order=True)
     ports = pl.Series("port", result.ports()["port"].cast(pl.String))
@@ -53,8 +54,8 @@ def queue_samples(result: Result) -> pl.DataFrame:
 def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
     """The queues that the spec's first series of queues samples, or that of one port, one row per instant.
 
-    Columns: `time_us`, `total_bytes` over the sampled ports, `longest_bytes` at any of them. Empty queues that the series
-    left out count as 0.
+    Columns: `time_us`, `total_bytes` over the sampled ports, `longest_bytes` at any of them. Empty queues that the
+    series left out count as 0.
     """
     every_queue = _series(result, "queue")
     if not every_queue:
@@ -91,7 +92,7 @@ INTERVAL = ("begin_us", "end_us")
 def _over(
     runs: Sequence[Result], measure: Callable[[Result], pl.DataFrame], at: Sequence[str], value: str
 ) -> pl.DataFrame:
-    """A measure over the seeds. Of several, what jumps from sample to sample is averaged over stretches of time first."""
+    """A measure over the seeds. Of several, samples are averaged over intervals of time first."""
     frames = [measure(run) for run in runs]
     return mean_curve(coarser(frames, at, value) if len(runs) > 1 else frames, at, value)
 
@@ -103,8 +104,8 @@ def goodput_over_time(result: Result) -> pl.DataFrame:
     """Payload that arrived in order between samples, of watched messages and traffics.
 
     Columns: `begin_us` and `end_us` of the interval, `what` ("flow" or "traffic"), `where` ("long:0" or the traffic's
-    name), `traffic`, `gbps`. A message has a row for every interval in which it was open at some time, also where
-    nothing of it arrived; a rate is over the whole interval.
+    name), `traffic`, `gbps`. A message has a row for every interval in which it was active, also where none of it
+    arrived; a rate is over the whole interval.
     """
     if not _series(result, "flow") and not _series(result, "traffic"):
         name = next((str(traffic["name"]) for traffic in traffics(result.spec)), "NAME")
@@ -133,12 +134,12 @@ def goodput_over_time(result: Result) -> pl.DataFrame:
 
 
 def goodput_curve(runs: Sequence[Result]) -> pl.DataFrame:
-    """`goodput_over_time` over the seeds; that of a message over those in which it was open."""
+    """`goodput_over_time` over the seeds; that of a message over those in which it was active."""
     frames = [goodput_over_time(run) for run in runs]
     at = [*INTERVAL, "what", "where", "traffic"]
     if len(frames) == 1:
         return mean_curve(frames, at, "gbps")
-    # Each has its own intervals.
+    # Each message has its own intervals.
     names = pl.concat(frames).select("what", "where").unique(maintain_order=True).rows()
     parts = [[frame.filter(what=what, where=where) for frame in frames] for what, where in names]
     curves = [mean_curve(coarser(part, at, "gbps"), at, "gbps") for part in parts]
@@ -146,10 +147,10 @@ def goodput_curve(runs: Sequence[Result]) -> pl.DataFrame:
 
 
 def fairness_over_time(result: Result) -> pl.DataFrame:
-    """Jain's index over the goodput of the watched messages that were open at some time of each interval.
+    """Jain's index over the goodput of the watched messages that were active in each interval.
 
-    Columns: `begin_us`, `end_us`, `flows` (how many), `jain` (null where nothing arrived). Needs a series of the quantity
-    "flow".
+    Columns: `begin_us`, `end_us`, `flows` (how many), `jain` (null where nothing arrived). Needs a series of the
+    quantity "flow".
     """
     if not _series(result, "flow"):
         raise missing(result, "goodput of single messages was", _flow_line(result))
@@ -195,7 +196,7 @@ def rates_curve(runs: Sequence[Result], column: str) -> pl.DataFrame:
 
 
 def pauses_over_time(result: Result) -> pl.DataFrame:
-    """How many of the watched ports' queues PFC held paused at once, on average over each interval between samples.
+    """The number of the watched ports' queues that were paused by PFC, on average over each interval between samples.
 
     Columns: `begin_us`, `end_us`, `paused` (0 to the number of watched ports, times classes). Needs a series of the
     quantity "port"; `pause_counts` needs none.
@@ -213,7 +214,7 @@ def pauses_over_time(result: Result) -> pl.DataFrame:
         .agg(pl.col("value").sum(), pl.len())
         .filter(pl.col("len") == len(ports))  # the last instant may be cut off by the limit on samples
     )
-    # Another series of ports may have looked at other instants.
+    # Another series of ports may have other instants.
     at = held.filter(pl.col("time_ps").is_in(_instants(result, every_port[0]))).sort("time_ps")
     time_us, paused_us = at["time_ps"].to_numpy() / 1e6, at["value"].to_numpy()
     spans = np.diff(time_us)
@@ -221,10 +222,11 @@ def pauses_over_time(result: Result) -> pl.DataFrame:
 
 
 def pause_counts(result: Result, bins: int = 100, until_us: float | None = None) -> pl.DataFrame:
-    """How many pauses began in each of so many equal parts of the run, from its table of events, or of the time `until_us`.
+    """The number of pauses that began in each of so many equal parts of the run, or of the time `until_us`, from its
+    table of events.
 
-    Columns: `begin_us`, `end_us`, `pauses`. That table keeps the first events only: `pauses_left_out` says how many it lacks, and
-    what is shown then ends with the last pause that was kept.
+    Columns: `begin_us`, `end_us`, `pauses`. That table keeps the first events only: `pauses_left_out` counts the
+    others, and the rows then end with the last pause that was kept.
     """
     began_us = result.events().filter(pl.col("kind") == "pause")["time_ps"].to_numpy() / 1e6
     stopped_us = result.manifest["simulated_ps"] / 1e6
@@ -237,18 +239,19 @@ def pause_counts(result: Result, bins: int = 100, until_us: float | None = None)
 
 @dataclass(frozen=True)
 class Pauses:
-    """What PFC did over time, of the runs of several schemes."""
+    """Pauses by PFC over time, in the runs of several schemes."""
 
     curves: dict[str, pl.DataFrame]
     """By the name of the scheme: queues paused at once, or pauses begun, over its seeds."""
     counted: bool
-    """It is pauses begun in each hundredth of the longest run, since the time paused was not watched in every run."""
+    """The curves are pauses begun in each hundredth of the longest run, since the time paused was not sampled in every
+    run."""
     left_out: dict[str, int]
-    """Pauses that the tables of events had no room for, where these were counted."""
+    """Pauses beyond the limit of the tables of events, where pauses were counted."""
 
 
 def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
-    """How many of the watched ports' queues were held paused at once, or else how many pauses began."""
+    """The number of the watched ports' queues that were paused, or else the number of pauses that began."""
     try:
         curves = {name: _over(runs, pauses_over_time, INTERVAL, "paused") for name, runs in groups.items()}
         return Pauses(curves, False, {})
@@ -264,12 +267,12 @@ def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
 
 
 def pauses_left_out(result: Result) -> int:
-    """Pauses that the table of events had no room for."""
+    """Pauses beyond the limit of the table of events."""
     return result.summary()["network"]["events_left_out"].get("pause", 0)
 
 
 def missing(result: Result, what: str, line: str) -> RunError:
-    """The error for something that was not measured, with the line that measures it."""
+    """The error for a quantity that was not measured, with the line of the spec that would."""
     return RunError(f"{result.label}: {what} not measured; add to measure.series: {line}")
 
 
@@ -305,7 +308,7 @@ def _ports(result: Result, series: Spec) -> set[str]:
 
 
 def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
-    """When a series was sampled, in picoseconds."""
+    """The instants of a series, in picoseconds."""
     measure = section(result.spec, "measure")
     begin = time_ps(str(measure["warm_up"]))
     end = min(begin + time_ps(str(measure["window"])), result.manifest["simulated_ps"])
@@ -313,7 +316,7 @@ def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
 
 
 def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
-    """When the queues of a series were sampled. What comes after the last sample that was kept is not known to be empty."""
+    """The instants at which the queues of a series were sampled, up to the last sample that was kept."""
     instants = _instants(result, series)
     if not _left_out(result, "of the series"):
         return instants
@@ -321,13 +324,13 @@ def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
 
 
 def _left_out(result: Result, of: str) -> bool:
-    """Whether a run says that it kept not all samples."""
+    """Whether a run exceeded the limit on samples, so that some are missing."""
     told = result.events().filter(pl.col("kind") == "warning")["detail"].to_list()
     return any("were left out" in detail and of in detail for detail in told)
 
 
 def _delivered(result: Result) -> dict[tuple[str, str], dict[int, int]]:
-    """The samples of delivered bytes by what and where they are of: picoseconds to bytes."""
+    """The samples of delivered bytes of each `what` and `where`: picoseconds to bytes."""
     table = result.watch().filter((pl.col("name") == "delivered_bytes") & pl.col("what").is_in(["flow", "traffic"]))
     found: dict[tuple[str, str], dict[int, int]] = {}
     for time, what, where, value in table.select("time_ps", "what", "where", "value").iter_rows():
@@ -336,7 +339,7 @@ def _delivered(result: Result) -> dict[tuple[str, str], dict[int, int]]:
 
 
 def _delivered_by(at: int, seen: Mapping[int, int], start: int, end: int | None, size: int) -> int | None:
-    """What of a message or traffic had arrived at an instant; None where that is not known."""
+    """The bytes of a message or traffic that had arrived at an instant; None where that is not known."""
     if at in seen:
         return seen[at]
     if at <= start:
@@ -345,7 +348,7 @@ def _delivered_by(at: int, seen: Mapping[int, int], start: int, end: int | None,
 
 
 def _lives(result: Result) -> dict[str, tuple[int, int | None, int]]:
-    """Of each watched message: when it was posted and when it had arrived (picoseconds), and its payload."""
+    """For each watched message the times of its post and of its arrival (picoseconds), and its payload."""
     wanted = {name for series in _series(result, "flow") for name in _names(series)}
     if not wanted:
         return {}
@@ -361,5 +364,5 @@ def message_number(flows: pl.DataFrame) -> pl.Expr:
     """The column `number`: which message of its traffic each is. Specs know the message as `traffic:number`."""
     if "number" in flows.columns:
         return pl.col("number")
-    # Runs of earlier versions. Wrong behind a message that was never posted, which the table leaves out.
+    # Runs of earlier versions. Wrong after a message that was never posted, which the table leaves out.
     return pl.int_range(pl.len()).over("traffic").alias("number")

@@ -1,6 +1,6 @@
-"""What a person sees while runs are under way: a bar per run on stderr, or now and then a line where no terminal is.
+"""The display of running simulations: a bar per run on stderr, or periodic lines if stderr is no terminal.
 
-In a notebook a line per run stands in the output of the cell and is renewed in place.
+In a notebook a line per run in the output of the cell is updated in place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from IPython.display import DisplayHandle
 
 LINE_EVERY_S = 10.0
-"""How often a run says where it is when stderr is no terminal."""
+"""Time between lines if stderr is no terminal."""
 
 MOST_BARS = 8
 """More runs than this share one bar."""
@@ -73,7 +73,7 @@ class ProgressDisplay:
             self._bars.stop()
 
     def update(self, index: int, state: _core.Progress) -> None:
-        """Shows where the run of this index is."""
+        """Shows the progress of the run with this index."""
         self._done[index] = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
         self._hops[index] = state.packet_hops
         self._show(0 if self._together else index, self._describe_all() if self._together else describe(state))
@@ -104,7 +104,7 @@ class ProgressDisplay:
         self.say(text if self._together else f"{self._labels[line]}: {text}")
 
     def _describe_all(self) -> str:
-        """How many runs are done, speed and time left, over all of them."""
+        """The number of runs done, speed and time left, over all of them."""
         spent_s = time.monotonic() - self._began_s
         done = sum(self._done)
         parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
@@ -124,7 +124,7 @@ class ProgressDisplay:
 
 
 class NotebookLines:
-    """A line per run in the output of a notebook's cell."""
+    """A line per run in the output of a notebook cell."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._labels = labels
@@ -138,11 +138,11 @@ class NotebookLines:
         """Puts the lines into the output of the cell that runs now."""
         from IPython.display import display
 
-        # As text: what the cell shows is the same in every notebook program, without widgets.
+        # As text, which is the same in every notebook program, without widgets.
         self._shown = display(self._content(), raw=True, display_id=True)
 
     def set(self, line: int, done: float, text: str | None = None) -> None:
-        """How much of a run is done, and what is told of it."""
+        """The share of a run that is done, and the text beside it."""
         with self._lock:
             self._done[line] = done
             self._texts[line] = text or self._texts[line]

@@ -1,4 +1,4 @@
-"""What the numbers of runs are called, and in which units they are drawn: one name for each in tables, pictures and reports."""
+"""Names and units of the numbers of runs, the same in tables, pictures and reports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Quantity:
     """One number of a run."""
 
     row: str
-    """As a row or a column of a table is called."""
+    """Its name as a row or a column of a table."""
     title: str
-    """As an axis is called."""
+    """Its name as the title of an axis."""
     unit: Unit
     better: Literal["low", "high"] | None = None
     """Which values are good; None where neither is."""
     of_finished: bool = False
-    """It is over finished messages only, so that it flatters a scheme that left messages unfinished."""
+    """It is over finished messages only, which favours a scheme that left messages unfinished."""
 
 
 LEVELS = {"p50": "Median", "p99": "99th percentile", "p999": "99.9th percentile"}
@@ -63,8 +63,8 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
-    """What a number is to be divided by where these values are drawn, and the title of their axis with its unit and what else is
-    to stand in the brackets."""
+    """What a number is to be divided by where these values are drawn, and the title of their axis with its unit and
+    what else is to stand in the brackets."""
     quantity = QUANTITIES[name]
     largest = max((abs(value) for value in values), default=0.0)
     scale, unit = 1.0, {"share": "%", "Gb/s": "Gb/s"}.get(quantity.unit, "")
@@ -77,10 +77,10 @@ def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
 
 
 DECADES = 20.0
-"""Values whose largest is so many times their smallest are drawn over a logarithmic axis."""
+"""Values with this ratio of largest to smallest are drawn over a logarithmic axis."""
 
 
 def spans_decades(values: Iterable[float]) -> bool:
-    """Whether values are all above zero and so far apart that an axis for them is to be logarithmic."""
+    """Whether values are all above zero and so far apart that their axis should be logarithmic."""
     known = list(values)
     return bool(known) and min(known) > 0 and max(known) >= DECADES * min(known)

@@ -1,187 +1,31 @@
-"""What a run leaves: tables, a summary and a manifest, in memory or in a folder."""
+"""The result of a run: tables, a summary and a manifest, in memory or in a folder."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import polars as pl
 
 from fanin import _core
+from fanin.run_folder import TABLES, Manifest, RunError, Summary, TableName, check_target, is_run_folder, read_document
 from fanin.spec import section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
-"""The tables of a run; each is a file of its own in the run folder."""
-
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
-
-
-class Percentiles(TypedDict):
-    """Nearest-rank percentiles over finished messages; None where none finished."""
-
-    count: int
-    p50: float | None
-    p99: float | None
-    p999: float | None
-    mean: float | None
-    max: float | None
-
-
-class SizeRange(TypedDict):
-    """Payload sizes in bytes, both ends included."""
-
-    min: int
-    max: int
-
-
-class QuerySummary(TypedDict):
-    """Queries whose first request was posted in the measured window; times run from there to the last answer's last byte.
-
-    Those that `timed_out` had a retransmission timeout in some message.
-    """
-
-    started: int
-    finished: int
-    timed_out: int
-    completion_us: Percentiles
-
-
-class DartSummary(TypedDict):
-    """How Dart acted over the whole run; traffics of one scheme and set of parameters share it.
-
-    `sender_count` is the mean n that ACKs told, the times in its three states are sums over hosts, and `table_entries` is
-    the mean over all switches' deflected flow tables, of entries that were freed.
-    """
-
-    sender_count: float | None
-    no_congestion_us: float
-    receiver_congestion_us: float
-    non_receiver_congestion_us: float
-    table_entries: float | None
-    table_peak: int | None
-
-
-class TrafficSummary(TypedDict):
-    """One entry of the spec's list of traffics. Messages count if they were posted in the measured window.
-
-    `path_dilation` is how much longer the ways of first packets were than the shortest, as a share; `deflected` counts
-    messages of which a packet was; `dart` is None where the scheme is none of Dart's.
-    """
-
-    traffic: str
-    scheme: str
-    started: int
-    finished: int
-    unfinished: int
-    endless: int
-    sizes: SizeRange
-    sized_started: int
-    sized_unfinished: int
-    completion_us: Percentiles
-    slowdown: Percentiles
-    queries: QuerySummary | None
-    long_goodput_gbps: float
-    marked_share: float | None
-    packets_resent: int
-    timeouts: int
-    path_dilation: float | None
-    deflected: int
-    dart: DartSummary | None
-    actions: dict[str, int]
-
-
-class Drops(TypedDict):
-    """Packets dropped in the whole run, by cause."""
-
-    total: int
-    buffer: int
-    lossless: int
-    error: int
-    link_down: int
-    no_route: int
-    program: int
-    blocked: int
-    wrong_host: int
-
-
-class NetworkSummary(TypedDict):
-    """The network over the whole run. `load_increase` is what detours add to the bytes on all links, as a share."""
-
-    stopped_us: float
-    drops: Drops
-    paused_us: float
-    pauses: int
-    cnps: int
-    marked: int
-    peak_queue_bytes: int
-    timeouts: int
-    nacks: int
-    packet_hops: int
-    reordered: int
-    reorder_distance_bytes: int
-    link_bytes: int
-    detour_bytes: int
-    load_increase: float | None
-    events_left_out: dict[str, int]
-
-
-class Summary(TypedDict):
-    """The run in numbers; `errors` says why it is not to be trusted."""
-
-    slowdown_ideal: str
-    errors: list[str]
-    traffics: list[TrafficSummary]
-    network: NetworkSummary
-
-
-class Machine(TypedDict):
-    """The machine a run was made on."""
-
-    os: str
-    arch: str
-    cpu: str | None
-    cores: int
-
-
-class Manifest(TypedDict):
-    """How a run was made, and how fast."""
-
-    version: str
-    name: str
-    seed: int
-    threads: int
-    threads_reason: str | None
-    """Why these are fewer than it was given; None where it used them all."""
-    machine: Machine
-    cancelled: bool
-    complete: bool
-    wall_s: float
-    simulated_ps: int
-    packet_hops: int
-    packet_hops_per_second: float
-    events: int
-    event_hash: str
-
 
 class ArrowStream(Protocol):
-    """Columns that leave through the Arrow PyCapsule interface."""
+    """Columns that are exported by the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with an ArrowArrayStream."""
-
-
-class RunError(Exception):
-    """A run or a run folder that is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +43,7 @@ class Result:
 
     @staticmethod
     def of(core: _core.RunResult, *, label: str) -> Result:
-        """Wraps what the native module returned."""
+        """Wraps the result of the native module."""
         return Result(
             label=label,
             manifest=cast("Manifest", json.loads(core.manifest_json)),
@@ -232,17 +76,17 @@ class Result:
 
     @property
     def slowdown_ideal(self) -> str:
-        """What flow completion times (FCT) are divided by for slowdowns."""
+        """The ideal by which flow completion times (FCT) are divided for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
     def cancelled(self) -> bool:
-        """It was stopped before its end and holds what there was."""
+        """The run was stopped before its end; the result is that up to there."""
         return self.manifest["cancelled"]
 
     @property
     def simulated_ms(self) -> float:
-        """How much time was simulated."""
+        """The simulated time."""
         return self.manifest["simulated_ps"] / 1e9
 
     def summary(self) -> Summary:
@@ -250,7 +94,7 @@ class Result:
         return self._summary
 
     def arrow(self, table: TableName) -> ArrowStream:
-        """A table for any library that speaks Arrow, without a copy: `pyarrow.table(run.arrow("flows"))`,
+        """A table for any library that reads Arrow, without a copy: `pyarrow.table(run.arrow("flows"))`,
         `pandas.DataFrame.from_arrow(...)`, `polars.DataFrame(...)`, or a variable that DuckDB queries by its name."""
         if table not in TABLES:
             raise ValueError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
@@ -273,10 +117,12 @@ class Result:
         return self._table("classes")
 
     def series(self, *, zeros: bool = False) -> pl.DataFrame:
-        """The queues that the spec's `measure.series` asked to sample, one row per sample: `time_ps`, `port`, `queue_bytes`.
+        """The queues that the spec's `measure.series` samples, one row per sample: `time_ps`, `port`,
+        `queue_bytes`.
 
-        Samples that found a queue empty are left out, as in the table on disk, unless their series has `zeros = true`: a mean over
-        these rows is a mean over the times when a queue was there. `zeros=True` adds them as rows of 0 bytes.
+        Samples of empty queues are left out, as in the table on disk, unless their series has `zeros = true`: a mean
+        over these rows is a mean over the times at which the queue was not empty. `zeros=True` adds them as rows of 0
+        bytes.
         """
         if not zeros:
             return self._table("series")
@@ -285,7 +131,7 @@ class Result:
         return queue_samples(self)
 
     def histograms(self) -> pl.DataFrame:
-        """How often each queue was how long."""
+        """The number of samples of each queue by its length."""
         return self._table("histograms")
 
     def events(self) -> pl.DataFrame:
@@ -293,32 +139,32 @@ class Result:
         return self._table("events")
 
     def watch(self) -> pl.DataFrame:
-        """What the spec's `measure.series` of all quantities but queues saw, one row per value.
+        """The samples of the spec's `measure.series` of all quantities except queues, one row per value.
 
-        `what` is the quantity (flow, receiver, switch, port, traffic), `where` the message, node, port or traffic, and `name`
-        the value with its unit: `rate_bps`, `delivered_bytes`, `paused_us`.
+        `what` is the quantity (flow, receiver, switch, port, traffic), `where` the message, node, port or traffic, and
+        `name` the value with its unit: `rate_bps`, `delivered_bytes`, `paused_us`.
         """
         return self._table("watch")
 
     def hops(self) -> pl.DataFrame:
         """The packets of the messages that `measure.trace` names: one row per packet and node, in order of time.
 
-        The first row of a packet is its own host, at the time when its first bit left. `port` is where the packet leaves, null
-        at the host that it is for; `flow_id` is the message's row in `flows`.
+        The first row of a packet is at its own host, when its first bit left. `port` is the egress port, null at the
+        receiving host; `flow_id` is the message's row in `flows`.
         """
         return self._table("hops")
 
     def host_waits(self) -> pl.DataFrame:
-        """What the messages that `measure.trace` names waited for at the hosts that send them.
+        """The causes of waiting at the sending hosts, of the messages that `measure.trace` names.
 
-        One row per stretch of time, from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
-        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the stretches the
-        message was sending. Empty for a folder that an earlier version wrote.
+        One row per interval from `begin_ps` to `end_ps`, message by message, each in order of time. `cause` is one of
+        "overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing" and "nic"; between the intervals
+        the message was sending. Empty for a folder of an earlier version.
         """
         return self._table("host_waits")
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
-        """Writes the run folder, whole or not at all, and returns its path.
+        """Writes the run folder atomically and returns its path.
 
         Tables are Arrow IPC files, or Parquet files if asked. Raises `FileExistsError` for a folder that exists, unless
         it is a run folder and `force` is set; a folder that holds anything else is never replaced.
@@ -358,7 +204,7 @@ class Result:
         return plot.slowdown_by_size(self, path)
 
     def plot_queues(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws how often switch queues were longer than a given length, to a file if a path is given."""
+        """Draws the distribution of the lengths of switch queues, to a file if a path is given."""
         from fanin import plot
 
         return plot.queues(self, path)
@@ -382,26 +228,26 @@ class Result:
         return plot.rates(self, path)
 
     def plot_pauses(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws what PFC held paused over time, to a file if a path is given."""
+        """Draws the pauses by PFC over time, to a file if a path is given."""
         from fanin import plot
 
         return plot.pauses(self, path)
 
     def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws how busy links were, by tier, to a file if a path is given."""
+        """Draws the utilisation of links by tier, to a file if a path is given."""
         from fanin import plot
 
         return plot.utilisation(self, path)
 
     def plot_timeline(self, message: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws the life of a traced message packet by packet, to a file if a path is given."""
+        """Draws the timeline of a traced message packet by packet, to a file if a path is given."""
         from fanin import plot
 
         return plot.timeline(self, message, path)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
-    """Reads a run folder back; tables are read when asked for. Raises `RunError` if it is not a run folder."""
+    """Reads a run folder; its tables are read when they are used. Raises `RunError` if it is not a run folder."""
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
@@ -433,46 +279,4 @@ def load(folder: str | os.PathLike[str]) -> Result:
     )
 
 
-_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # which older versions lack
-
-
-def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
-    """A JSON or TOML file of results, which has these keys; raises `RunError` that says what is damaged."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except UnicodeDecodeError:
-        raise RunError(f"{path}: damaged: it is no text") from None
-    except json.JSONDecodeError as error:
-        raise RunError(f"{path}: damaged: it is no JSON from line {error.lineno} on") from None
-    except tomllib.TOMLDecodeError as error:
-        raise RunError(f"{path}: damaged: it is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
-    except OSError as error:
-        said = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
-        raise RunError(f"{path}: damaged run folder: {said}") from None
-    if not isinstance(document, dict):
-        raise RunError(f"{path}: damaged: it holds no table of keys")
-    for key in keys:
-        if key not in document:
-            raise RunError(f'{path}: damaged: it has no key "{key}"')
-    return document
-
-
-def is_run_folder(folder: Path) -> bool:
-    """Whether a run was written there."""
-    return (folder / "manifest.json").is_file()
-
-
-def check_target(folder: Path, *, force: bool) -> None:
-    """Raises `FileExistsError` or another `OSError` if a run may not or cannot be written there: before it has run."""
-    if not os.path.lexists(folder):
-        above = next(path for path in folder.absolute().parents if os.path.lexists(path))
-        if not above.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is a file", str(folder))
-        if not os.access(above, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
-        return
-    if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")
-    if not force:
-        raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --force")
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # older versions lack this key

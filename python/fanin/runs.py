@@ -28,14 +28,14 @@ LARGEST_SPEC_BYTES = 16_000_000
 
 
 class Runnable(Protocol):
-    """Something that leaves a result when it has run."""
+    """A job that returns a result."""
 
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
 
     def resolve(self) -> object:
-        """Raises what is wrong with it before anything has run."""
+        """Raises the errors that can be found before anything runs."""
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
@@ -43,21 +43,21 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One run to do: a spec's text and what to change in it."""
+    """One run: a spec's text and its changes."""
 
     text: str
     name: str
-    """The file's name as error messages show it."""
+    """The file's name in error messages."""
     format: Literal["toml", "json"]
     folder: str
-    """Where relative paths inside the spec start."""
+    """The folder of relative paths inside the spec."""
     overrides: tuple[str, ...] = ()
     """`key=value`, applied to the text in this order."""
     scheme: str | None = None
     """Replaces the scheme that the spec names."""
     seed: int | None = None
     title: str | None = None
-    """What it is called among others, instead of its scheme and seed."""
+    """Its label among others, instead of its scheme and seed."""
     max_memory: int | None = None
     """Most memory in bytes by the estimate; `None` is no limit."""
     max_time: float | None = None
@@ -67,7 +67,8 @@ class Job:
 
     @staticmethod
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
-        """Reads a spec; raises `OSError` for a file that cannot be read, `SpecError` for one that is not a spec file."""
+        """Reads a spec; raises `OSError` for a file that cannot be read, `SpecError` for one that is not a spec
+        file."""
         if isinstance(spec, Mapping):
             return Job(json.dumps(spec), "<mapping>", "json", str(Path.cwd()), tuple(overrides))
         path = Path(spec)
@@ -78,7 +79,8 @@ class Job:
             raise _core.SpecError(f"{path}: not a file; a spec is a .toml or a .json file")
         if size_bytes > LARGEST_SPEC_BYTES:
             raise _core.SpecError(
-                f"{path}: {size_bytes:,} bytes; a spec has at most {LARGEST_SPEC_BYTES:,}: put long lists into a file of their own"
+                f"{path}: {size_bytes:,} bytes; a spec has at most {LARGEST_SPEC_BYTES:,}: "
+                "put long lists into a file of their own"
             )
         try:
             text = path.read_text(encoding="utf-8")
@@ -117,7 +119,7 @@ class Job:
         return resolved
 
     def warnings(self) -> list[str]:
-        """What a reader of its results should know, as far as it is known before it runs; raises `SpecError`."""
+        """Warnings that are known before it runs; raises `SpecError`."""
         return _core.warnings(
             self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed
         )
@@ -169,30 +171,30 @@ def run(
     max_time: float | None = None,
     threads: int | None = None,
 ) -> Result:
-    """Runs one spec and returns what it left, in memory.
+    """Runs one spec and returns its result, in memory.
 
     `scheme` and `seed` replace the spec's own. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
-    messages from any table with columns src, dst (names or numbers of hosts), bytes, start_us (microseconds), and group if
-    wanted, such as a Polars frame; a warning names other columns, which are not used. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and stops the run
-    by returning False.
+    messages from any table with columns src, dst (names or numbers of hosts), bytes, start_us (microseconds), and
+    optionally group, such as a Polars frame; other columns are not used, and a warning names them. `progress` shows a
+    bar on stderr, or is a function that is called about 10 times a second and stops the run by returning False.
 
-    `max_memory` (bytes) and `max_time` (real seconds) refuse a run that would take more by its estimate, before anything is
-    built; without them it may take 80 % of the memory that is free now, and a day. See `fanin.limits`.
+    `max_memory` (bytes) and `max_time` (real seconds) refuse a run whose estimate is higher, before anything is built;
+    the defaults are 80 % of the memory that is free now, and a day. See `fanin.limits`.
 
-    The run has at most so many `threads`, by default as many as there are cores, and fewer where more would not pay: its
-    manifest has the number, and why it is fewer. The result is the same for any number.
+    The run has at most so many `threads`, by default one per core, and fewer where more would not make it faster: its
+    manifest has the number and the reason. The result is the same for any number.
 
-    Ctrl-C stops the run; the result then holds what there was and says `cancelled`.
+    Ctrl-C stops the run; the result is then that up to there and `cancelled` is True.
 
-    Raises `SpecError` for a spec that cannot run, `LimitError` (one of them) for one above its limits, and `OSError` for a file
-    that cannot be read.
+    Raises `SpecError` for a spec that cannot run, its subclass `LimitError` for one above its limits, and `OSError`
+    for a file that cannot be read.
     """
     job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time).on(threads)
     return run_one(job, flows=flows, progress=progress)
 
 
 def run_one(job: Runnable, *, flows: object | None = None, progress: bool | Watcher = True) -> Result:
-    """Runs one; Ctrl-C before it has begun is raised, since there is no result."""
+    """Runs one job; Ctrl-C before its start is raised, since there is no result."""
     results = run_jobs([job], workers=1, flows=flows, progress=progress)
     if not results:
         raise KeyboardInterrupt
@@ -204,7 +206,8 @@ def run_jobs(
 ) -> list[Result]:
     """Runs several specs, `workers` at a time, and returns their results in order.
 
-    After Ctrl-C the runs under way stop and return what they have, and those that had not begun are left out.
+    After Ctrl-C the runs in progress stop and return their results up to there; those that had not started are left
+    out.
     """
     return map_jobs(jobs, lambda result: result, workers=workers, flows=flows, progress=progress)
 
@@ -217,13 +220,13 @@ def map_jobs(
     flows: object | None = None,
     progress: bool | Watcher = True,
 ) -> list[T]:
-    """The same, but keeps of each result only what `take` returns, so that a long sweep fits into memory."""
+    """The same, but keeps only the value of `take` for each result, so that a long sweep fits into memory."""
     stop = threading.Event()
     begun = [False] * len(jobs)
-    # Everything is in threads of their own: Python gives Ctrl-C to the main thread, which waits.
+    # Everything runs in other threads: Python raises Ctrl-C in the main thread, which waits.
     pool = ThreadPoolExecutor(max_workers=max(1, workers))
     try:
-        # A fault in the last spec is told before the first has run for minutes.
+        # An error in the last spec is raised before the first has run for minutes.
         checks = [pool.submit(job.resolve) for job in jobs]
         _wait(checks)
         for check in checks:
@@ -254,9 +257,9 @@ def map_jobs(
             except KeyboardInterrupt:
                 _stop(futures, stop)
                 if len(futures) < len(jobs):
-                    raise  # so early that a run may be under way whose future never came back
-                display.say("stopping: the runs under way keep what they have")
-                # One whose network is still being set up has nothing to keep and cannot hear.
+                    raise  # so early that a run may have started whose future is not in the list
+                display.say("stopping: the results up to here are kept")
+                # One whose network is still being set up has no result and cannot be stopped.
                 _wait([future for index, future in enumerate(futures) if begun[index]])
             except BaseException:
                 _stop(futures, stop)
@@ -273,15 +276,15 @@ def map_jobs(
 
 
 def _wait(futures: Sequence[Future[T]]) -> None:
-    """Until all are done or one has failed; looks up now and then, since a signal that another thread caught does not wake
-    a thread that waits."""
+    """Waits until all are done or one has failed; wakes up periodically, since a signal that another thread received
+    does not interrupt a wait."""
     while not _settled(futures):
         wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION)
 
 
 def _stop(futures: Sequence[Future[T]], stop: threading.Event) -> None:
     stop.set()
-    # From the end, so that what has run are the first jobs: a worker that falls free meanwhile takes the next one.
+    # From the end, so that the first jobs have run: a worker that becomes free meanwhile takes the next one.
     for future in reversed(futures):
         future.cancel()
 

@@ -1,4 +1,4 @@
-"""What tables and plots need to know of a resolved spec. Checking specs is the native module's work."""
+"""Access to a resolved spec for tables and plots. Specs are checked by the native module."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import cast
 
 Spec = Mapping[str, object]
-"""A resolved spec, every default shown."""
+"""A resolved spec, with all defaults."""
 
 DEFAULT_SCHEMES = ("dcqcn", "none")
-"""What a spec without `compare.schemes` is compared under."""
+"""The schemes for a spec without `compare.schemes`."""
 
 
 def section(spec: Spec, name: str) -> Spec:
@@ -30,7 +30,7 @@ def traffics_with(spec: Spec, pattern: str) -> list[str]:
 
 
 def window_ps(spec: Spec) -> tuple[int, int]:
-    """The measured window in picoseconds, its end excluded. Where it ends earlier, nothing was left to post."""
+    """The measured window in picoseconds, its end excluded. It ends earlier if no message is left to post."""
     measure = section(spec, "measure")
     warm_up = time_ps(str(measure["warm_up"]))
     return warm_up, warm_up + time_ps(str(measure["window"]))
@@ -47,12 +47,12 @@ def time_ps(text: str) -> int:
 
 
 def kind(choice: object) -> str:
-    """Which alternative a tagged value is."""
+    """The alternative of a tagged value."""
     return str(choice.get("kind", "")) if isinstance(choice, dict) else str(choice)
 
 
 def schemes_to_compare(spec: Spec) -> Sequence[str]:
-    """The schemes that the spec wants to be compared under."""
+    """The schemes under which the spec is to be compared."""
     return cast("list[str] | None", section(spec, "compare").get("schemes")) or DEFAULT_SCHEMES
 
 

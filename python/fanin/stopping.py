@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM, which schedulers of clusters send: both stop what runs, and what there is of results is kept.
+"""Ctrl-C and SIGTERM, which schedulers of clusters send: both stop the runs, whose results up to there are kept.
 
-The command line decides when which of these holds; a program that imports the package keeps Python's own behaviour.
+The command line chooses the handling of signals; a program that imports the package keeps Python's own behaviour.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FrameType
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 _received: list[int] = []
-"""Those that came since the process began, in order."""
+"""The signals since the process began, in order."""
 
 
 def exit_code() -> int:
@@ -29,13 +29,13 @@ def received() -> bool:
 
 
 def leave_at_once() -> None:
-    """From here on a signal ends the process without a word, for there is nothing to keep: modules load, say."""
+    """From here on a signal ends the process without a message, for there is nothing to keep, as while modules load."""
     _handle(_leave)
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within, a signal raises `KeyboardInterrupt`: whatever runs stops, and gives back what it has."""
+    """Within, a signal raises `KeyboardInterrupt`: runs stop and return their results up to there."""
     before = _handle(_stop)
     try:
         yield
@@ -45,21 +45,21 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def held() -> Iterator[Callable[[], bool]]:
-    """Within, signals wait: what is being written is written to its end. The function says whether one came.
+    """Within, signals are deferred, so that files are written completely. The function tells whether one arrived.
 
-    A second Ctrl-C does not wait. SIGTERM is left alone where the program has not chosen to be `stoppable`.
+    A second Ctrl-C is not deferred. SIGTERM is not handled unless the program is `stoppable`.
     """
     mine: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
         _received.append(number)
         mine.append(number)
-        # What sends SIGTERM may send it twice, to the process and to its group; a person at the keyboard means it.
+        # SIGTERM may be sent twice, to the process and to its group; a second Ctrl-C is by a person.
         if mine.count(signal.SIGINT) > 1:
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # Python gives signals to the main thread
+        yield lambda: False  # Python handles signals in the main thread
         return
     ours = signal.getsignal(signal.SIGTERM) in (_stop, _leave)
     before = _handle(note, NUMBERS if ours else (signal.SIGINT,))
@@ -71,7 +71,7 @@ def held() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def for_others() -> Iterator[None]:
-    """Processes that begin within are spared both signals, which a terminal sends to all: this one decides."""
+    """Processes that start within ignore both signals, which a terminal sends to all: this process decides."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
     try:
         yield
@@ -94,7 +94,7 @@ _Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 def _handle(handler: _Handler, numbers: tuple[signal.Signals, ...] = NUMBERS) -> dict[int, _Handler]:
-    """Who handled these before; what is ignored, as in the background of a shell, stays so."""
+    """The previous handlers; signals that are ignored, as in the background of a shell, stay ignored."""
     before: dict[int, _Handler] = {}
     for number in numbers:
         was = signal.getsignal(number)

@@ -19,11 +19,11 @@ from fanin.quantities import QUANTITIES, Unit
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison, Row
-    from fanin.papers import Study
+    from fanin.papers.experiment import Study
     from fanin.sweeps.sweeping import Sweep
 
 NONE = "-"
-"""Shown where there is no number."""
+"""Shown instead of a missing number."""
 
 
 UNFINISHED = QUANTITIES["unfinished"].row
@@ -38,9 +38,9 @@ class Line:
     values: list[float | None]
     """One per scheme; None where there is no number."""
     cells: list[str]
-    """The values as they are shown, with their unit and half of their 95 % interval."""
+    """The formatted values, with their unit and half of their 95 % interval."""
     best: int | None
-    """The place of the best value, where its interval is apart from those of all others."""
+    """The index of the best value, if its interval does not overlap with any other."""
 
 
 SECTIONS: tuple[tuple[str, ...], ...] = (
@@ -75,8 +75,8 @@ def lines(compared: Comparison) -> list[list[Line]]:
 
 
 def best(rows: Sequence[Row], name: str) -> int | None:
-    """Which row has the best value of a number: its 95 % interval lies apart from those of all others. None with one seed, which
-    gives no interval. Rows that left messages unfinished do not compete for what is over finished ones."""
+    """Which row has the best value of a number: its 95 % interval does not overlap with any other. None with one seed,
+    which has no interval. Rows with unfinished messages are excluded for numbers over finished messages."""
     quantity = QUANTITIES[name]
     known = {
         place: row.estimate(name)
@@ -92,7 +92,7 @@ def best(rows: Sequence[Row], name: str) -> int | None:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The lines of a comparison as tables of so many schemes as the console has room for, one below the other."""
+    """The lines of a comparison as tables below each other, each with as many schemes as the console has room for."""
 
     compared: Comparison
 
@@ -128,7 +128,7 @@ def comparison(compared: Comparison) -> RenderableType:
 
 
 def caption(compared: Comparison) -> str:
-    """What must be known to read the numbers."""
+    """Notes on how to read the numbers."""
     ideal = compared.results[0].slowdown_ideal
     parts = [f"FCT: flow completion time, of finished messages; slowdown: FCT over its ideal, {ideal}"]
     runs = {row.runs for row in compared.rows}
@@ -136,9 +136,9 @@ def caption(compared: Comparison) -> str:
         count = "/".join(str(count) for count in sorted(runs))
         parts.append(f"mean over {count} seeds per scheme, with half of its 95 % interval")
         if len(compared.rows) > 1:
-            parts.append("bold: the best value, where its interval is apart from those of all others")
+            parts.append("bold: the best value, if its interval does not overlap with any other")
     elif len(compared.rows) > 1:
-        parts.append("one seed: there is no interval, so no value is marked as the best; --seeds 5 gives one")
+        parts.append("one seed: there is no interval, so no value is marked as the best; add --seeds 5")
     parts += too_few(compared)
     if compared.cancelled:
         parts.append(cancelled_note(compared))
@@ -149,7 +149,7 @@ LEVELS = {"p50": 500, "p99": 990, "p999": 999}
 
 
 def too_few(compared: Comparison) -> list[str]:
-    """Why percentiles are missing in runs that have messages."""
+    """The reasons why percentiles are missing in runs that have messages."""
     found = []
     for what, of, prefix, end in (("reported", "messages", "fct", "_us"), ("queries", "queries", "query", "_us")):
         missing = [
@@ -193,7 +193,8 @@ def html_of(compared: Comparison) -> str:
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = (), bold: Sequence[int | None] = ()
 ) -> str:
-    """A table for a notebook, the first column its names; `bold` is the place of a value among the others of each row."""
+    """A table for a notebook, the first column its names; `bold` is the place of a value among the others of each
+    row."""
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     made = []
     for number, (name, *cells) in enumerate(rows):
@@ -205,7 +206,7 @@ def html_table(
 
 
 def cancelled_note(compared: Comparison) -> str:
-    """Where the runs were when they were stopped."""
+    """The simulated time at which runs were cancelled."""
     stopped = [
         f"{result.label} cancelled at {result.simulated_ms:.2f} ms" for result in compared.results if result.cancelled
     ]
@@ -224,7 +225,7 @@ MOST_ROWS = 60
 
 
 def swept(sweep: Sweep) -> RenderableType:
-    """One line per point of the grid: how its runs went, and the numbers most looked for, over its seeds."""
+    """One line per point of the grid: the status of its runs, and the main numbers over its seeds."""
     head, rows, numbers = grid_table(sweep)
     notes = grid_notes(sweep)
     if len(rows) > MOST_ROWS:
@@ -240,7 +241,7 @@ def html_of_sweep(sweep: Sweep) -> str:
 
 
 GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
-"""The numbers of a sweep that are looked for most."""
+"""The main numbers of a sweep."""
 
 
 def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
@@ -269,7 +270,7 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
 
 
 def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
-    """What must be known to read the numbers of a sweep."""
+    """Notes on how to read the numbers of a sweep."""
     from fanin.sweeps.means import points
 
     found = points(sweep)
@@ -321,7 +322,7 @@ def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
 
 
 def count(value: float | None) -> str:
-    """How many; a small mean that is no whole number has one digit more."""
+    """A count; a small mean that is no whole number has one digit more."""
     return NONE if value is None else f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
 
 
@@ -343,7 +344,7 @@ US_OF = {"s": 1e6, "ms": 1e3, "us": 1.0}
 
 
 def time(us: float | None) -> str:
-    """A time given in microseconds, in the unit that reads best."""
+    """A time given in microseconds, in a suitable unit."""
     if us is None:
         return NONE
     if us == 0:
@@ -364,10 +365,10 @@ SHOWN: dict[Unit, Callable[[float | None], str]] = {
     "count": count,
     "ratio": number,
 }
-"""How numbers are shown, by their unit."""
+"""The formatting of numbers, by their unit."""
 
 
 def manual_title(manual: str) -> str:
-    """What a scheme is, from the first line of its manual: `# id: what it is`."""
+    """The title of a scheme, from the first line of its manual: `# id: title`."""
     line = manual.strip().partition("\n")[0].lstrip("# ")
     return line.partition(": ")[2] or line

@@ -1,4 +1,4 @@
-"""Our results beside those of the ns-3 HPCC simulator, flow by flow: what `fanin validate` runs and draws."""
+"""Our results beside those of the ns-3 HPCC simulator, flow by flow: the command `fanin validate`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from rich import box
 from rich.table import Table
 
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
-from fanin.looks import COLOURS
-from fanin.plot import dress, nth
-from fanin.result import Result, RunError
+from fanin.plot import indexed_line, label_axes
+from fanin.result import Result
+from fanin.run_folder import RunError
 from fanin.runs import map_jobs
+from fanin.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMES = {"hp": "HPCC", "dcqcn": "DCQCN", "dcqcn_vwin": "DCQCN + window", "timely": "TIMELY", "dctcp": "DCTCP"}
-"""What schemes are called in pictures, by the last part of a configuration's name."""
+"""The names of schemes in pictures, by the last part of a configuration's name."""
 
 BOUNDS = {"p50": 0.01, "p95": 0.05, "p99": 0.05}
-"""How far a percentile of slowdown may be off in each size bin, as a share of theirs."""
+"""The largest deviation of a percentile of slowdown in each size bin, as a share of theirs."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Compared:
     flows: int
     """Flows that they finished."""
     equal: int
-    """Lines of `fct.txt` that are equal, each in its place."""
+    """Lines of `fct.txt` that are equal, in the same order."""
     queue: int | None
-    """Packets that they saw join the watched queue; None where no such file is there."""
+    """Packets that joined the watched queue there; None without such a file."""
     queue_equal: int | None
     """Of those, equal in time and bytes."""
     worst: dict[str, float]
@@ -62,7 +63,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What pictures need of one configuration."""
+    """The data of one configuration for pictures."""
 
     tag: str
     theirs: pl.DataFrame
@@ -74,7 +75,7 @@ class Drawn:
 def validate(golden: Path, out: Path | None) -> tuple[list[Compared], list[Beside]]:
     """Runs every configuration of a folder of that simulator's results and compares.
 
-    `golden` holds `configs/TAG.txt`, whose paths start there, and `micro/TAG.fct` with `micro/TAG.queue.csv`, or
+    `golden` holds `configs/TAG.txt`, whose paths are relative to it, and `micro/TAG.fct` with `micro/TAG.queue.csv`, or
     `traces/TAG.fct`. With `out`, the traces also run on the ordinary network, and pictures and `ns3-hpcc.json` go
     there.
     """
@@ -93,7 +94,7 @@ def validate(golden: Path, out: Path | None) -> tuple[list[Compared], list[Besid
             draw_slowdown(traces, {row.config: row for row in rows}).savefig(out / "ns3-slowdown.png", dpi=150)
         if queues:
             draw_queues(queues).savefig(out / "ns3-queues.png", dpi=150)
-        # Times and speeds differ from machine to machine; what is compared does not.
+        # Times and speeds depend on the machine; the compared numbers do not.
         lasting = [{k: v for k, v in asdict(row).items() if k != "wall_s"} for row in rows]
         others, lines = beside(golden)
         theirs = {run.tag: slowdown_by_size(run.theirs) for run in traces}
@@ -117,7 +118,7 @@ class Beside:
     how: str
     """The scheme on the ordinary network, or "ACKs first" on theirs."""
     mean: dict[str, float]
-    """By how much each percentile of slowdown is off, on average over size bins."""
+    """The deviation of each percentile of slowdown, on average over size bins."""
     worst: dict[str, float]
     """The same in the worst bin, without sign."""
 
@@ -125,7 +126,7 @@ class Beside:
 def beside(golden: Path) -> tuple[list[Beside], list[tuple[str, str, pl.DataFrame]]]:
     """Runs the traces on the ordinary network, and on theirs with ACKs that pass data at switches.
 
-    The second says why the first differs. Returns rows, and slowdown by size with configuration and way.
+    The second explains the differences of the first. Returns rows, and slowdown by size with configuration and way.
     """
     jobs, ways = [], []
     for path in sorted((golden / "traces").glob("*.fct")):
@@ -159,7 +160,7 @@ def fct_of(result: Result) -> pl.DataFrame:
 
 
 def compare(golden: Path, result: Result) -> tuple[Compared, Drawn]:
-    """One run beside what that simulator left."""
+    """One run beside the results of that simulator."""
     tag = result.label
     folder = golden / ("micro" if tag.startswith("micro") else "traces")
     with tempfile.TemporaryDirectory() as temporary:
@@ -195,14 +196,14 @@ def compare(golden: Path, result: Result) -> tuple[Compared, Drawn]:
 
 
 def joined(trace: Path) -> pl.DataFrame:
-    """What each packet saw that joined the queue of the traced switch's first port: the one to host 0."""
+    """The queue length for each packet that joined the queue of the traced switch's first port, to host 0."""
     frame = read_trace(trace).filter((pl.col("event") == "enqueued") & (pl.col("port") == 1))
     start = 2_000_000_000
     return frame.select((pl.col("time_ns").cast(pl.Int64) - start), pl.col("queue_bytes").cast(pl.Int64))
 
 
 def table(rows: list[Compared]) -> Table:
-    """The comparison, one line per configuration; the worst bin is how far any percentile is off."""
+    """The comparison, one line per configuration; the worst bin has the largest deviation of any percentile."""
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for column in ("configuration", "flows", "equal", "queue", "equal", "worst", "Mhop/s"):
         shown.add_column(column, justify="left" if column == "configuration" else "right", no_wrap=True)
@@ -215,7 +216,7 @@ def table(rows: list[Compared]) -> Table:
 
 
 def beside_table(rows: list[Beside]) -> Table:
-    """How far percentiles of slowdown are off, on average over size bins and, in brackets, in the worst one."""
+    """The deviation of percentiles of slowdown, on average over size bins and, in brackets, in the worst one."""
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for column in ("configuration", "run as", *BOUNDS):
         shown.add_column(column, justify="right" if column in BOUNDS else "left", no_wrap=True)
@@ -232,8 +233,8 @@ def draw_beside(theirs: dict[str, pl.DataFrame], lines: list[tuple[str, str, pl.
         axes.plot(frame["largest_bytes"], frame["p95"], color=COLOURS[6], linewidth=1.8, label="ns-3")
         for number, (_, how, ours) in enumerate(line for line in lines if line[0] == config):
             name = "ns-3, ACKs first at switches" if how == ACKS_FIRST else f"{how}, ordinary network"
-            axes.plot(ours["largest_bytes"], ours["p95"], label=name, **nth(number))
-        dress(axes, scheme(config), "flow size", "slowdown p95")
+            axes.plot(ours["largest_bytes"], ours["p95"], label=name, **indexed_line(number))
+        label_axes(axes, scheme(config), "flow size", "slowdown p95")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
         axes.set_ylim(bottom=1)
@@ -253,7 +254,7 @@ def draw_slowdown(runs: list[Drawn], rows: dict[str, Compared]) -> Figure:
             axes.plot(theirs["largest_bytes"], theirs[name], color=colour, label=f"{name}, ns-3", **ring)
         row = rows[run.tag]
         title = f"{scheme(run.tag)}: {row.equal:,} of {row.flows:,} flows equal to the nanosecond"
-        dress(axes, title, "flow size", "slowdown")
+        label_axes(axes, title, "flow size", "slowdown")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
@@ -265,7 +266,7 @@ def draw_slowdown(runs: list[Drawn], rows: dict[str, Compared]) -> Figure:
 
 
 def draw_queues(runs: list[Drawn]) -> Figure:
-    """The queue of a 16-to-1 incast over time: theirs broad and pale, ours thin on top."""
+    """The queue of a 16-to-1 incast over time: theirs wide and pale, ours thin on top."""
     figure = Figure(figsize=(11, 8), layout="constrained")
     grid = list(figure.subplots(3, 2).flat)
     for axes, run in zip(grid, runs, strict=False):
@@ -273,7 +274,7 @@ def draw_queues(runs: list[Drawn]) -> Figure:
             continue
         curve(axes, run.their_queue, color=COLOURS[5], linewidth=5, label="ns-3")
         curve(axes, run.our_queue, color=COLOURS[6], linewidth=1, label="ours")
-        dress(axes, scheme(run.tag), "microseconds since the start", "queue in KB")
+        label_axes(axes, scheme(run.tag), "microseconds since the start", "queue in KB")
     for axes in grid[len(runs) :]:
         axes.remove()
     one_legend(figure)
@@ -282,7 +283,7 @@ def draw_queues(runs: list[Drawn]) -> Figure:
 
 
 def one_legend(figure: Figure) -> None:
-    """Keeps the first panel's legend and drops the others, which say the same."""
+    """Keeps the first panel's legend and removes the others, which are the same."""
     for axes in figure.axes[1:]:
         if (legend := axes.get_legend()) is not None:
             legend.remove()

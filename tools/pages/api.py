@@ -13,19 +13,24 @@ from pages.markdown import link, table
 ROOT = Path(__file__).parents[2]
 
 LINE = 110
-"""Signatures longer than this get a line per parameter."""
+"""Longer signatures have a line per parameter."""
 
 CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable"]
-"""What the functions of the package hand over and nobody makes."""
+"""Classes of objects that the package passes to callers."""
 
-TYPES = ["fanin.runs.SpecLike", "fanin.runs.Watcher", "fanin.sweeps.sweeping.SweepWatcher", "fanin.result.TableName"]
-"""Names in signatures that stand for something longer."""
+TYPES = [
+    "fanin.runs.SpecLike",
+    "fanin.runs.Watcher",
+    "fanin.sweeps.sweeping.SweepWatcher",
+    "fanin.run_folder.TableName",
+]
+"""Names in signatures that are short for a longer type."""
 
 INTERNAL = {"Result": ("of",)}
 """Public members that only the package itself can use."""
 
-MODULES = ["plot", "measures", "over_time", "waits", "looks", "hpcc"]
-"""Modules for a person to import, besides the package itself; those that there are."""
+MODULES = ["plot", "measures", "over_time", "delay_breakdown", "style", "hpcc"]
+"""Modules for users, besides the package itself."""
 
 
 @cache
@@ -50,14 +55,14 @@ def reference() -> str:
 
 
 def found(name: str) -> griffe.Object:
-    """What has this name, wherever it is defined."""
+    """The object with this name, wherever it is defined."""
     path = name.removeprefix("fanin").lstrip(".")
     thing: griffe.Object | griffe.Alias = package()[path] if path else package()
     return thing.final_target if isinstance(thing, griffe.Alias) else thing
 
 
 def members(module: str) -> list[str]:
-    """What a module is for: what it exports, or else its own public functions and classes."""
+    """The interface of a module: its exports, or else its own public functions and classes."""
     there = found(module)
     exports = [str(name) for name in there.exports or []]
     own = [
@@ -74,7 +79,7 @@ def index(names: list[str]) -> str:
 
 
 def kind(name: str) -> list[str]:
-    """A row about a type that has a name."""
+    """A row about a named type."""
     one = found(name)
     return [f"`{name.rpartition('.')[2]}`", f"`{getattr(one, 'value', '')}`", text(one)]
 
@@ -131,7 +136,7 @@ def signature(one: griffe.Function, owner: str = "") -> str:
 
 
 def code(line: str) -> str:
-    """A signature; not marked as Python that runs."""
+    """A signature; not marked as Python, so that tests do not run it."""
     return f"```py\n{line}\n```"
 
 

@@ -1,4 +1,4 @@
-"""Which page is made of what. Pages with prose have a made part between two marks, manuals are made whole."""
+"""The sources of pages. Pages with prose have a generated part between two marks, manuals are generated completely."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,11 +17,11 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "summary": ("docs/results.md", results.summary),
     "comparison": ("docs/results.md", results.comparison),
 }
-"""The made parts of pages: the name of the marks, the page, what makes it."""
+"""The generated parts of pages: the name of the marks, the page, the function."""
 
 
 def made() -> dict[str, str]:
-    """Every page with made parts, as it should be; by its path in the repository."""
+    """The present text of every page with generated parts, by its path in the repository."""
     pages = manuals.pages()
     for name, (page, make) in PARTS.items():
         text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def made() -> dict[str, str]:
 
 
 def filled(text: str, name: str, part: str) -> str:
-    """The page with this between its marks; raises `ValueError` if it has no such marks."""
+    """The page with this part between its marks; raises `ValueError` if it has no such marks."""
     begin, end = f"<!-- made by `make docs`: {name} -->", f"<!-- end: {name} -->"
     before, found_begin, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)
@@ -40,7 +40,7 @@ def filled(text: str, name: str, part: str) -> str:
 
 
 def stale() -> list[str]:
-    """The pages that are not what they should be, by their path in the repository."""
+    """The pages that are out of date, by their path in the repository."""
     wanted = made()
     there = {str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "schemes").glob("*.md")}
     differ = {name for name, text in wanted.items() if not is_text(ROOT / name, text)}
@@ -48,5 +48,5 @@ def stale() -> list[str]:
 
 
 def is_text(path: Path, text: str) -> bool:
-    """Whether a file says exactly this."""
+    """Whether a file has exactly this text."""
     return path.is_file() and path.read_text(encoding="utf-8") == text

@@ -1,4 +1,4 @@
-"""The command line: what each command's `--help` prints."""
+"""The command line: the `--help` of each command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reference() -> str:
 
 
 def commands(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-    """Every command below, by its words, with its first sentence."""
+    """Every command below this one, by its words, with its first sentence."""
     found: list[tuple[tuple[str, ...], str]] = []
     if isinstance(command, TyperGroup):
         for name, one in command.commands.items():
@@ -35,7 +35,7 @@ def commands(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ..
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """What `--help` prints, without colours and at one width."""
+    """The output of `--help`, without colours and at a fixed width."""
     env = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
     shown = CliRunner().invoke(cli.app, [*path, "--help"], prog_name="fanin", env=env)
     if shown.exit_code != 0:

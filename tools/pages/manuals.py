@@ -8,8 +8,8 @@ from pages.markdown import table
 INDEX = """# Schemes
 
 A scheme is chosen by its id, for each traffic (`traffic.scheme` of a [spec](../spec.md#traffic)), or for all by
-`fanin run SPEC --scheme ID` and `fanin compare SPEC --schemes A,B`. Each page is the manual that `fanin explain ID` shows: idea,
-signals, control law, parameters with their sources, and where ours differs from the paper. How to add one:
+`fanin run SPEC --scheme ID` and `fanin compare SPEC --schemes A,B`. Each page is the manual that `fanin explain ID`
+shows: idea, signals, control law, parameters with their sources, and differences from the paper. How to add one:
 [CONTRIBUTING.md](../../CONTRIBUTING.md#add-a-scheme).
 """
 
@@ -32,7 +32,7 @@ MADE = "<!-- made by `make docs` from the comments in crates/cc/src/schemes; cha
 
 
 def keys(presets: list[str]) -> str:
-    """The parameters as a spec names them, and what each preset sets."""
+    """The parameters as a spec names them, and the values of each preset."""
     writer = spec.Reference()
     first, *others = presets
     parameters = spec.parameters(first)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; what would end a cell or a line is written so that it does not."""
+    """A table; characters that would end a cell or a line are escaped."""
     lines = [headers, ["---"] * len(headers), *rows]
     return "\n".join("| " + " | ".join(cell(text) for text in line) + " |" for line in lines)
 

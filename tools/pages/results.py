@@ -1,6 +1,7 @@
-"""What a run leaves, from the code: columns of tables, and the keys of the JSON documents.
+"""The results of a run, from the code: columns of tables, and the keys of the JSON documents.
 
-The types of keys are those of `fanin.result`; what they mean stands in the comments of the Rust structures that are written.
+The types of keys are those of `fanin.run_folder`; their meanings are the comments of the Rust structures that are
+serialised.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ def tables() -> str:
 
 def manifest() -> str:
     """The keys of `manifest.json`."""
-    return fields("result", ["Manifest", "Machine"])
+    return fields("run_folder", ["Manifest", "Machine"])
 
 
 def summary() -> str:
     """The keys of `summary.json`."""
     inside_out = [name for name in typed_dicts() if name not in ("Manifest", "Machine")]
-    return fields("result", inside_out[::-1])
+    return fields("run_folder", inside_out[::-1])
 
 
 def comparison() -> str:
@@ -44,8 +45,8 @@ def comparison() -> str:
 
 
 def typed_dicts() -> list[str]:
-    """The documents that `fanin.result` describes, in its order."""
-    found = api.package()["result"].classes.items()
+    """The documents that `fanin.run_folder` describes, in its order."""
+    found = api.package()["run_folder"].classes.items()
     return [name for name, one in found if any(str(base) == "TypedDict" for base in one.bases)]
 
 

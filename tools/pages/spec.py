@@ -25,7 +25,7 @@ ORDER = (
     *("spec_version", "name", "seed", "network", "traffic", "measure", "compare"),
     *("topology", "buffer", "scheme", "pattern", "size", "load", "what", "where"),
 )
-"""Keys that a reader wants first; the others follow by name."""
+"""Keys that come first; the others follow by name."""
 
 EXAMPLE_OF_TYPE = {"Bytes": "64 KB", "Rate": "10 Gbps", "Time": "5 us"}
 
@@ -58,7 +58,7 @@ def properties(node: Schema) -> Mapping[str, Schema]:
 
 
 def required(node: Schema) -> list[str]:
-    """Those of its keys that must be there."""
+    """Its required keys."""
     return cast("list[str]", node.get("required", []))
 
 
@@ -75,39 +75,39 @@ def followed(node: Schema) -> Schema:
 
 
 def choices(node: Schema) -> list[Schema]:
-    """What a value may be instead of one thing; null, which is to leave the key out, is none of them."""
+    """The alternatives of a value, without null, which means to leave the key out."""
     listed = of(node.get("oneOf") or node.get("anyOf") or [])
     return [one for one in listed if one.get("type") != "null"]
 
 
 def has_tables(node: Schema) -> bool:
-    """Whether it is a table, or one way to write it is one with keys of its own: then it gets a section."""
+    """Whether it gets a section: it is a table, or one of its alternatives is a table with keys of its own."""
     node = followed(node)
     return "properties" in node or any(has_tables(one) for one in choices(node))
 
 
 def text_of(node: Schema) -> tuple[str, str]:
-    """What a key means and what holds without it, from its description."""
+    """The meaning and the default of a key, from its description."""
     meaning, _, default = str(node.get("description", "")).replace("\n", " ").partition("Default: ")
     return meaning.strip(), default.strip().rstrip(".")
 
 
 class Reference:
-    """Writes the sections, each table once, where it is reached first."""
+    """Writes the sections, each table once, at its first reference."""
 
     def __init__(self) -> None:
         self.places: dict[str, str] = {}
-        """Definitions by the heading under which they stand."""
+        """Definitions by the heading of their section."""
         self.waiting: list[tuple[str, str]] = []
         """Definitions that have no section yet, with their headings; the next one first."""
         self.named: list[tuple[str, str]] = []
-        """Those that the section which is being written names."""
+        """Those that the current section refers to."""
         self.set_somewhere = found_in_specs()
         self.examples: dict[str, tuple[object, Schema]] = {}
         """The examples that were given, with what they have to fit, by path and kind."""
 
     def write(self) -> str:
-        """All sections in the order in which a reader meets them."""
+        """All sections in the order of their references."""
         parts = ["## Top level", self.keys("", schema())]
         self.waiting, self.named = self.named, []
         while self.waiting:
@@ -152,7 +152,7 @@ class Reference:
         return "\n\n".join([title, about, self.keys(path, node, kind)])
 
     def keys(self, path: str, node: Schema, kind: object = None) -> str:
-        """A table with a row per key, those that must be there first, and an example of these."""
+        """A table with a row per key, required keys first, and an example of these."""
         listed = [key for key in properties(node) if key != "kind"]
         listed.sort(key=lambda key: (ORDER.index(key) if key in ORDER else len(ORDER), key))
         must = [key for key in listed if key in required(node)]
@@ -181,7 +181,7 @@ class Reference:
         return f"{grid}\n\nThe least of it: `{path.rpartition('.')[2]} = {toml(smallest)}`"
 
     def sort(self, path: str, node: Schema) -> tuple[str, str]:
-        """What kind of value it is, and what each of a few words means; a table becomes a link to its section."""
+        """The type of a value, and the meanings of its words; a table becomes a link to its section."""
         name = name_of(node)
         if name in UNITS:
             return f"[{UNITS[name]}](#{UNITS[name]}s)", ""
@@ -226,7 +226,7 @@ class Reference:
         return value
 
     def find_example(self, path: str, node: Schema, kind: object) -> object:
-        """One that was chosen, or what a spec in the tree says there, or the default, or one made up."""
+        """A chosen value, or that of a spec in the tree, or the default, or an arbitrary one."""
         for key in (f"{path}@{kind}", path):
             if key in INVENTED:
                 return INVENTED[key]
@@ -260,12 +260,12 @@ class Reference:
 
 
 def inner_of(node: Schema) -> Schema:
-    """What a list is of, or the value itself."""
+    """The elements of a list, or the value itself."""
     return cast("Schema", node["items"]) if "items" in node else node
 
 
 def found_in_specs() -> Found:
-    """What the specs in the tree say, by path, and by path and kind of the table that it stands in."""
+    """The values of the specs in the tree, by path, and by path and kind of their table."""
     found: Found = {}
     specs = [*sorted((ROOT / "examples").glob("*.toml")), *sorted((ROOT / "papers").rglob("*.toml"))]
     for path in specs:
@@ -275,12 +275,12 @@ def found_in_specs() -> Found:
 
 
 def fits(value: object, node: Schema) -> bool:
-    """Whether the schema lets a key have this value."""
+    """Whether the schema allows this value of a key."""
     return bool(Draft202012Validator({**node, "$defs": schema()["$defs"]}).is_valid(value))
 
 
 def walk(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Every value below, with its path."""
+    """Every nested value, with its path."""
     if isinstance(value, dict):
         kind = value.get("kind")
         for key, inner in value.items():

@@ -1,4 +1,4 @@
-//! How often a scheme acted, so that one that never ran cannot pass for one that works.
+//! How often a scheme acted, so that a scheme that never acted is noticed.
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -24,7 +24,7 @@ actions! {
     Cut = "cuts",
     /// The scheme raised its rate or window on its own.
     Increase = "increases",
-    /// A data packet with a congestion mark reached the receiver.
+    /// A marked data packet reached the receiver.
     MarkSeen = "marks_seen",
     /// The receiver sent a congestion notification packet.
     CnpSent = "cnps_sent",
@@ -46,12 +46,13 @@ actions! {
     HyperIncrease = "hyper_increase_steps",
     /// The scheme reacted to a retransmission timeout.
     Timeout = "timeout_reactions",
-    /// The window started anew after a pause.
+    /// The window was reset after an idle time.
     IdleRestart = "idle_restarts",
     /// A window of data with marks entered the sender's estimate of congestion.
     MarkedWindow = "marked_windows",
     /// The mark that the receiver echoes changed.
     EchoFlip = "echo_flips",
+    // From here to `Escaped`: Dart's alone, by which its summary recognises it.
     /// Nanoseconds, summed over hosts, in Dart's state without congestion while data arrived.
     NoCongestion = "no_congestion_ns",
     /// Nanoseconds in Dart's state of receiver congestion.
@@ -60,23 +61,23 @@ actions! {
     NonReceiverCongestion = "non_receiver_congestion_ns",
     /// Dart's state changed.
     StateChange = "state_changes",
-    /// An ACK told a sender its share.
+    /// An ACK with a share went out.
     ShareTold = "shares_told",
-    /// The sender counts n of those ACKs, added up.
+    /// The sum of n over those ACKs.
     CountTold = "counts_told",
     /// The share that a sender holds changed.
     ShareChange = "share_changes",
-    /// A receiver kept a congestion mark to itself.
+    /// A receiver suppressed a congestion mark.
     MarkSuppressed = "marks_suppressed",
-    /// A receiver let a congestion mark through.
+    /// A receiver passed a congestion mark on to DCQCN.
     MarkPassed = "marks_passed",
-    /// A list of an incast's senders was counted ahead.
+    /// A list of an incast's senders joined the set ahead of their messages.
     LookAheadUsed = "look_aheads_used",
-    /// A later copy of a list that had been seen.
+    /// A later copy of a known list arrived.
     LookAheadRepeated = "look_aheads_repeated",
-    /// A list was refused: too many lists, or too many senders that have not sent.
+    /// A list was refused: too many lists, or too many announced senders.
     LookAheadRefused = "look_aheads_refused",
-    /// A sender was forgotten because nothing came from it for long.
+    /// A silent sender expired.
     SenderExpired = "senders_expired",
     /// A message was deflected by a switch.
     MessageDeflected = "messages_deflected",
@@ -84,25 +85,25 @@ actions! {
     TokenSpent = "tokens_spent",
     /// A message was not deflected because the table was full.
     TableFull = "table_full_refusals",
-    /// A message was not deflected because no port was fit.
+    /// A message was not deflected because no port was suitable.
     NoPortFit = "no_port_refusals",
     /// An entry of a deflected flow table was freed by an end packet.
     EntryFreed = "entries_freed",
     /// An entry was flushed by a failure.
     EntryFlushed = "entries_flushed",
-    /// An entry was reclaimed because nothing came for long.
+    /// An idle entry was reclaimed.
     EntryReclaimed = "entries_reclaimed",
     /// Nanoseconds that entries of deflected flow tables lived, summed over entries.
     EntryTime = "table_entry_ns",
     /// A message moved to the escape lane.
     Escaped = "escapes",
-    /// HPCC's reference window was set anew.
+    /// HPCC's reference window was updated.
     ReferenceUpdate = "reference_updates",
-    /// Telemetry came by another path, and the records of the old one were dropped.
+    /// The path changed, and the telemetry records of the old one were dropped.
     PathChange = "path_changes",
 }
 
-/// One counter per [`Action`].
+/// A counter per [`Action`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Actions([u64; Action::ALL.len()]);
 
@@ -118,7 +119,7 @@ impl Actions {
     pub fn count(&mut self, action: Action) {
         self.0[action as usize] += 1;
     }
-    /// Counts an action `times` times; of a duration, its length.
+    /// Adds `times` to the counter of an action; for a duration, its length.
     #[inline(always)]
     pub fn add_up(&mut self, action: Action, times: u64) {
         self.0[action as usize] += times;

@@ -1,8 +1,8 @@
-//! The part of a packet that schemes may read and write. The fabric embeds it in its 64-byte packet.
+//! The part of a packet that schemes may read and write, embedded in the 64-byte packet of the fabric.
 
 use fanin_units::{MessageId, NodeId, Time};
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
@@ -11,7 +11,7 @@ pub enum Kind {
     Data,
     /// Cumulative acknowledgement.
     Ack,
-    /// Negative acknowledgement of go-back-N: `seq` is what the receiver expects.
+    /// Negative acknowledgement of go-back-N: `seq` is the next byte expected.
     Nack,
     /// Congestion notification packet.
     Cnp,
@@ -25,7 +25,7 @@ pub enum Kind {
 pub mod flags {
     /// Congestion experienced: set by a queue that marks.
     pub const CE: u8 = 1;
-    /// ECN-capable: the packet may be marked instead of dropped.
+    /// ECN-capable transport: the packet may be marked.
     pub const ECT: u8 = 2;
     /// First packet of a message.
     pub const START: u8 = 4;
@@ -35,29 +35,29 @@ pub mod flags {
     pub const ECHO: u8 = 16;
     /// An ACK that asks for immediate loss recovery (RCC's PSH).
     pub const PUSH: u8 = 32;
-    /// It belongs to a TCP connection; what else it says stands beside the header.
+    /// It belongs to a TCP connection, whose segment is stored beside the header.
     pub const TCP: u8 = 64;
-    /// Data that switches write telemetry into.
+    /// Switches write telemetry into it.
     pub const INT: u8 = 128;
 }
 
-/// What a packet says of itself, 48 bytes.
+/// The header, 48 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Header {
     /// Data: offset of the first payload byte in its channel. ACK and NACK: next byte expected.
     pub seq: u64,
-    /// When the data left its sender; an ACK carries back that of the packet which caused it.
+    /// When the data left its sender; an ACK echoes the value of the packet that it answers.
     pub sent_at: Time,
     /// The channel it belongs to.
     pub flow: MessageId,
-    /// The host that made it.
+    /// The sending host.
     pub src: NodeId,
-    /// The host it goes to.
+    /// The destination host.
     pub dst: NodeId,
-    /// One scheme-defined field on data, echoed to the receiver (a credit's number, a wanted rate).
+    /// One field of the sender's scheme on data, for the receiver (a credit's number, a requested rate).
     pub cc_tag: u32,
-    /// One scheme-defined field on ACKs (Dart's share, RCP's rate, an advertised window).
+    /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate, an advertised window).
     pub cc_feedback: u32,
     /// Bytes on the wire, every header included.
     pub wire: u16,
@@ -65,7 +65,7 @@ pub struct Header {
     pub payload: u16,
     /// Which transmission of the message this is, from 0.
     pub attempt: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Service class: 0 is control and served first.
     pub class: u8,
@@ -73,7 +73,7 @@ pub struct Header {
     pub flags: u8,
     /// Links crossed so far.
     pub hops: u8,
-    /// Deflections it may still take.
+    /// Remaining deflections.
     pub tokens: u8,
     /// Virtual lane within its class.
     pub lane: u8,

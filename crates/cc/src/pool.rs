@@ -1,16 +1,17 @@
-//! The state of one scheme in one run, dense: senders by slot, receivers by host, switches by switch.
+//! The state of one scheme in one run, in dense vectors: senders by slot, receivers by host, switches by switch.
 
+use crate::registry::with_pool;
 use crate::roles::*;
-use crate::{Actions, Header};
+use crate::{Actions, Header, Instance};
 use alloc::vec::Vec;
 use fanin_units::{MessageId, Time};
 
-/// A sender that was opened: its slot, and what it may send.
+/// A sender that was opened: its slot, and how much it may send.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     /// Pass it to every later call for this flow.
     pub slot: u32,
-    /// What it may send now.
+    /// How much it may send now.
     pub control: Control,
 }
 
@@ -43,6 +44,81 @@ impl<S: Scheme> Pool<S> {
         }
     }
 
+    /// The sender in a slot.
+    pub(crate) fn sender(&self, slot: u32) -> Option<&S::Sender> {
+        self.senders[slot as usize].as_ref().map(|(sender, _)| sender)
+    }
+
+    /// Runs one sender hook and reads the control after it.
+    #[inline(always)]
+    fn with_sender(
+        &mut self,
+        slot: u32,
+        now: Time,
+        hook: impl FnOnce(&mut S::Sender, &mut Cx<'_, S::Params, <S::Sender as Sender>::Shared>),
+    ) -> Control {
+        let (sender, shared) =
+            self.senders[slot as usize].as_mut().expect("a hook is only called between open and close of its flow");
+        let mut cx = Cx::new(now, &self.params, &mut self.shared[*shared as usize], &mut self.actions);
+        hook(sender, &mut cx);
+        let control = sender.control(&cx);
+        self.shared_changed |= cx.shared_changed;
+        control
+    }
+
+    #[inline(always)]
+    fn with_receiver<T>(
+        &mut self,
+        host: usize,
+        now: Time,
+        hook: impl FnOnce(&mut S::Receiver, &mut Vec<<S::Receiver as Receiver>::Flow>, &mut Cx<'_, S::Params>) -> T,
+    ) -> T {
+        hook(&mut self.receivers[host], &mut self.flows, &mut Cx::new(now, &self.params, &mut (), &mut self.actions))
+    }
+
+    #[inline(always)]
+    fn with_switch<T>(
+        &mut self,
+        switch: usize,
+        now: Time,
+        hook: impl FnOnce(&mut S::Switch, &mut Cx<'_, S::Params>) -> T,
+    ) -> T {
+        hook(&mut self.switches[switch], &mut Cx::new(now, &self.params, &mut (), &mut self.actions))
+    }
+}
+
+/// Methods of [`Pool`], each also as a method of [`Instance`] that calls it for the instance's scheme.
+macro_rules! methods {
+    ($(
+        $(#[doc = $doc:literal])*
+        $(#[inline $($how:tt)?])?
+        pub fn $name:ident($($signature:tt)*) $(-> $out:ty)? $body:block
+    )*) => {
+        impl<S: Scheme> Pool<S> { $(
+            $(#[doc = $doc])*
+            $(#[inline $($how)?])?
+            pub fn $name($($signature)*) $(-> $out)? $body
+        )* }
+        impl Instance { $(forward!([$(#[doc = $doc])*] $name ($($signature)*) $(-> $out)?);)* }
+    };
+}
+
+/// One method of [`Instance`].
+macro_rules! forward {
+    ([$($doc:tt)*] $name:ident (&mut $this:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $out:ty)?) => {
+        $($doc)*
+        #[inline]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $name(&mut $this $(, $arg: $type)*) $(-> $out)? { with_pool!($this, pool => pool.$name($($arg),*)) }
+    };
+    ([$($doc:tt)*] $name:ident (&$this:ident $(, $arg:ident: $type:ty)*) $(-> $out:ty)?) => {
+        $($doc)*
+        #[inline]
+        pub fn $name(&$this $(, $arg: $type)*) $(-> $out)? { with_pool!($this, pool => pool.$name($($arg),*)) }
+    };
+}
+
+methods! {
     /// How often the scheme acted.
     pub fn actions(&self) -> &Actions {
         &self.actions
@@ -65,7 +141,7 @@ impl<S: Scheme> Pool<S> {
 
     /// Whether its switch program watches queues.
     pub fn switch_watches(&self) -> bool {
-        S::Switch::WATCHES && self.switch_active()
+        S::Switch::WATCHES && S::Switch::active(&self.params)
     }
 
     /// Whether a host's flows to the same receiver share anything.
@@ -73,54 +149,20 @@ impl<S: Scheme> Pool<S> {
         size_of::<<S::Sender as Sender>::Shared>() > 0
     }
 
-    /// Runs one sender hook and asks for the control after it.
-    #[inline(always)]
-    fn with_sender(
-        &mut self,
-        slot: u32,
-        now: Time,
-        hook: impl FnOnce(&mut S::Sender, &mut Cx<'_, S::Params, <S::Sender as Sender>::Shared>),
-    ) -> Control {
-        let (sender, shared) =
-            self.senders[slot as usize].as_mut().expect("a hook is only called between open and close of its flow");
-        let mut cx = Cx {
-            now,
-            params: &self.params,
-            shared: &mut self.shared[*shared as usize],
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
-        hook(sender, &mut cx);
-        let control = sender.control(&cx);
-        self.shared_changed |= cx.shared_changed;
-        control
-    }
-
     /// Opens a flow. `shared` is the caller's dense number of the (host, receiver) pair.
     pub fn open(&mut self, shared: u32, path: &PathInfo, now: Time) -> Opened {
         if self.shared.len() <= shared as usize {
             self.shared.resize_with(shared as usize + 1, Default::default);
         }
-        let mut cx = Cx {
-            now,
-            params: &self.params,
-            shared: &mut self.shared[shared as usize],
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
+        let mut cx = Cx::new(now, &self.params, &mut self.shared[shared as usize], &mut self.actions);
         let sender = S::Sender::open(path, &mut cx);
         let control = sender.control(&cx);
         self.shared_changed |= cx.shared_changed;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.senders[slot as usize] = Some((sender, shared));
-                slot
-            }
-            None => {
-                self.senders.push(Some((sender, shared)));
-                self.senders.len() as u32 - 1
-            }
-        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.senders.push(None);
+            self.senders.len() as u32 - 1
+        });
+        self.senders[slot as usize] = Some((sender, shared));
         Opened { slot, control }
     }
 
@@ -131,29 +173,13 @@ impl<S: Scheme> Pool<S> {
         self.free.push(slot);
     }
 
-    /// What a flow may send now, without any event.
+    /// How much a flow may send now, without any event.
     pub fn control(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |_, _| {})
     }
 
-    /// See [`Sender::watch`].
-    pub fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64)) {
-        if let Some((sender, _)) = &self.senders[slot as usize] {
-            sender.watch(see);
-        }
-    }
-
-    /// See [`Sender::armed_at`].
-    pub fn armed_at(&self, slot: u32) -> Time {
-        self.senders[slot as usize].as_ref().map_or(Time::ZERO, |(sender, _)| sender.armed_at())
-    }
-
-    /// See [`Sender::hidden_tick`].
-    pub fn hidden_tick(&self, slot: u32, at: Time) -> Time {
-        self.senders[slot as usize].as_ref().map_or(Time::NEVER, |(sender, _)| sender.hidden_tick(at))
-    }
-
-    /// Whether shared state changed since the last call, so that other flows of the pair must be asked again.
+    /// Whether shared state changed since the last call, so that the control of other flows of the pair may have
+    /// changed.
     #[inline(always)]
     pub fn take_shared_changed(&mut self) -> bool {
         core::mem::take(&mut self.shared_changed)
@@ -191,17 +217,11 @@ impl<S: Scheme> Pool<S> {
     pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timer(cx))
     }
-
-    #[inline(always)]
-    fn with_receiver<T>(
-        &mut self,
-        host: usize,
-        now: Time,
-        hook: impl FnOnce(&mut S::Receiver, &mut Vec<<S::Receiver as Receiver>::Flow>, &mut Cx<'_, S::Params>) -> T,
-    ) -> T {
-        let mut cx =
-            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
-        hook(&mut self.receivers[host], &mut self.flows, &mut cx)
+    /// See [`Sender::watch`].
+    pub fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(sender) = self.sender(slot) {
+            sender.watch(see);
+        }
     }
 
     /// See [`Receiver::on_open`]. The flow's receiver state starts anew.
@@ -221,10 +241,6 @@ impl<S: Scheme> Pool<S> {
     /// See [`Receiver::on_message_end`].
     pub fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: MessageId) {
         self.with_receiver(host, now, |r, flows, cx| r.on_message_end(flow, id, &mut flows[flow.0 as usize], cx));
-    }
-    /// See [`Receiver::watch`].
-    pub fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64)) {
-        self.receivers[host].watch(see);
     }
     /// See [`Receiver::on_data`].
     #[inline(always)]
@@ -253,29 +269,21 @@ impl<S: Scheme> Pool<S> {
     pub fn receiver_wake_at(&self, host: usize) -> Time {
         self.receivers[host].wake_at()
     }
-
-    #[inline(always)]
-    fn with_switch<T>(
-        &mut self,
-        switch: usize,
-        now: Time,
-        hook: impl FnOnce(&mut S::Switch, &mut Cx<'_, S::Params>) -> T,
-    ) -> T {
-        let mut cx =
-            Cx { now, params: &self.params, shared: &mut (), shared_changed: false, actions: &mut self.actions };
-        hook(&mut self.switches[switch], &mut cx)
+    /// See [`Receiver::watch`].
+    pub fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64)) {
+        self.receivers[host].watch(see);
     }
 
     /// See [`SwitchProgram::route`].
     #[inline]
-    pub fn switch_route<P: Ports + ?Sized>(
+    pub fn switch_route(
         &mut self,
         switch: usize,
         now: Time,
         packet: &mut Header,
         ingress: u16,
         minimal: u16,
-        ports: &P,
+        ports: &(impl Ports + ?Sized),
     ) -> u16 {
         self.with_switch(switch, now, |s, cx| s.route(packet, ingress, minimal, ports, cx))
     }
@@ -295,7 +303,7 @@ impl<S: Scheme> Pool<S> {
         self.with_switch(switch, now, |s, cx| s.on_dequeue(port, packet, view, cx));
     }
     /// See [`SwitchProgram::on_timer`].
-    pub fn switch_timer<P: Ports + ?Sized>(&mut self, switch: usize, now: Time, ports: &P) {
+    pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &(impl Ports + ?Sized)) {
         self.with_switch(switch, now, |s, cx| s.on_timer(ports, cx));
     }
     /// See [`SwitchProgram::on_drop`].
@@ -306,12 +314,12 @@ impl<S: Scheme> Pool<S> {
     pub fn switch_link_down(&mut self, switch: usize, now: Time, port: u16) {
         self.with_switch(switch, now, |s, cx| s.on_link_down(port, cx));
     }
-    /// See [`SwitchProgram::watch`].
-    pub fn switch_watch(&self, switch: usize, see: &mut dyn FnMut(&'static str, f64)) {
-        self.switches[switch].watch(see);
-    }
     /// See [`SwitchProgram::wake_at`].
     pub fn switch_wake_at(&self, switch: usize) -> Time {
         self.switches[switch].wake_at()
+    }
+    /// See [`SwitchProgram::watch`].
+    pub fn switch_watch(&self, switch: usize, see: &mut dyn FnMut(&'static str, f64)) {
+        self.switches[switch].watch(see);
     }
 }

@@ -1,10 +1,9 @@
-//! The one list of schemes. Each line makes the id, the parameters, the dispatch, the docs row and the tests.
+//! The list of schemes. Each line generates ids, parameters, dispatch, documentation and tests.
 
+use crate::Pool;
 use crate::roles::*;
 use crate::schemes::*;
-use crate::{Actions, Header, Opened, Pool};
 use alloc::string::String;
-use fanin_units::{MessageId, Time};
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +28,6 @@ impl SchemeRow {
     }
 }
 
-/// Calls one method of whichever pool an instance is.
-macro_rules! each {
-    ($self:expr, $pool:ident => $body:expr; $($variant:ident)*) => {
-        match $self { $(Instance::$variant($pool) => $body,)* }
-    };
-}
-
 macro_rules! schemes {
     ($($file:ident :: $variant:ident,)*) => {
         /// Every registered scheme, in order.
@@ -54,6 +46,12 @@ macro_rules! schemes {
             $variant(&'static str, <$file::$variant as Scheme>::Params),
         )* }
 
+        /// A scheme in a run. A match per call selects it, so that different schemes run side by side.
+        pub enum Instance { $(
+            #[doc = concat!("See [`crate::schemes::", stringify!($file), "`].")]
+            $variant(Pool<$file::$variant>),
+        )* }
+
         impl Settings {
             /// A preset as it is.
             pub fn preset(id: &str) -> Option<Self> {
@@ -62,46 +60,13 @@ macro_rules! schemes {
                 })*
                 None
             }
-            /// The id it was asked for under.
+            /// The id by which it was selected.
             pub fn id(&self) -> &'static str {
                 match self { $(Self::$variant(id, _) => id,)* }
-            }
-            /// The endpoint that carries its flows unless the spec asks for the other one.
-            pub fn transport(&self) -> Transport {
-                match self { $(Self::$variant(..) => <$file::$variant as Scheme>::TRANSPORT,)* }
-            }
-            /// Whether it understands congestion marks.
-            pub fn wants_ecn(&self) -> bool {
-                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::wants_ecn(params),)* }
-            }
-            /// See [`Scheme::lanes`].
-            pub fn lanes(&self) -> Lanes {
-                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::lanes(params),)* }
-            }
-            /// See [`Scheme::send_options`].
-            pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {
-                match self {
-                    $(Self::$variant(_, params) =>
-                        <$file::$variant as Scheme>::send_options(params, bytes, senders, connection),)*
-                }
-            }
-            /// See [`Scheme::header_overhead`].
-            pub fn header_overhead(&self) -> HeaderOverhead {
-                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::header_overhead(params),)* }
-            }
-            /// Refuses impossible parameters.
-            pub fn check(&self) -> Result<(), &'static str> {
-                match self { $(Self::$variant(_, params) => <$file::$variant as Scheme>::check(params),)* }
             }
             /// The state it runs on.
             pub fn build(&self) -> Instance {
                 match self { $(Self::$variant(_, params) => Instance::$variant(Pool::new(params.clone())),)* }
-            }
-            /// Its parameters as JSON, every default shown.
-            #[cfg(feature = "spec")]
-            pub fn to_json(&self) -> serde_json::Value {
-                let params = match self { $(Self::$variant(_, params) => serde_json::to_value(params),)* };
-                params.expect("parameters are plain values and always serialise")
             }
             #[cfg(feature = "spec")]
             fn with(&self, values: serde_json::Value) -> Result<Self, String> {
@@ -123,117 +88,88 @@ macro_rules! schemes {
             ),)*]
         }
 
-        /// A scheme in a run. Which one is asked once per call by a match, so that mixed schemes run side by side.
-        pub enum Instance { $(
-            #[doc = concat!("See [`crate::schemes::", stringify!($file), "`].")]
-            $variant(Pool<$file::$variant>),
-        )* }
-
-        dispatch! { [$($variant)*]
-            /// See [`Pool::add_host`].
-            fn add_host(&mut self, nic: &NicInfo);
-            /// See [`Pool::add_switch`].
-            fn add_switch(&mut self, switch: &SwitchInfo<'_>);
-            /// See [`Pool::switch_active`].
-            fn switch_active(&self) -> bool;
-            /// See [`Pool::switch_watches`].
-            fn switch_watches(&self) -> bool;
-            /// See [`Pool::shares`].
-            fn shares(&self) -> bool;
-            /// See [`Pool::actions`].
-            fn actions(&self) -> &Actions;
-            /// See [`Pool::open`].
-            fn open(&mut self, shared: u32, path: &PathInfo, now: Time) -> Opened;
-            /// See [`Pool::close`].
-            fn close(&mut self, slot: u32, now: Time);
-            /// See [`Pool::control`].
-            fn control(&mut self, slot: u32, now: Time) -> Control;
-            /// See [`Sender::watch`].
-            fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64));
-            /// See [`Sender::armed_at`].
-            fn armed_at(&self, slot: u32) -> Time;
-            /// See [`Sender::hidden_tick`].
-            fn hidden_tick(&self, slot: u32, at: Time) -> Time;
-            /// See [`Pool::take_shared_changed`].
-            fn take_shared_changed(&mut self) -> bool;
-            /// See [`Sender::on_send`].
-            fn on_send(&mut self, slot: u32, now: Time, sent: &Sent) -> (Control, u32);
-            /// See [`Sender::on_ack`].
-            fn on_ack(&mut self, slot: u32, now: Time, ack: &Ack<'_>) -> Control;
-            /// See [`Sender::on_notice`].
-            fn on_notice(&mut self, slot: u32, now: Time, notice: Notice) -> Control;
-            /// See [`Sender::on_loss`].
-            fn on_loss(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
-            /// See [`Sender::on_timeout`].
-            fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control;
-            /// See [`Sender::on_idle`].
-            fn on_idle(&mut self, slot: u32, now: Time) -> Control;
-            /// See [`Sender::on_timer`].
-            fn on_timer(&mut self, slot: u32, now: Time) -> Control;
-            /// See [`Receiver::on_open`].
-            fn receiver_open(&mut self, host: usize, now: Time, flow: &FlowInfo);
-            /// See [`Receiver::on_message_start`].
-            fn receiver_message_start(&mut self, host: usize, now: Time, message: &MessageStart<'_>);
-            /// See [`Receiver::on_message_end`].
-            fn receiver_message_end(&mut self, host: usize, now: Time, flow: ReceiverFlow, id: MessageId);
-            /// See [`Receiver::watch`].
-            fn receiver_watch(&self, host: usize, see: &mut dyn FnMut(&'static str, f64));
-            /// See [`Receiver::on_data`].
-            fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan;
-            /// See [`Receiver::ack_fields`].
-            fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields;
-            /// See [`Receiver::on_close`].
-            fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow);
-            /// See [`Receiver::on_timer`].
-            fn receiver_timer(&mut self, host: usize, now: Time, received: u64);
-            /// See [`Receiver::poll_transmit`].
-            fn receiver_poll(&mut self, host: usize, now: Time) -> Option<Emit>;
-            /// See [`Receiver::wake_at`].
-            fn receiver_wake_at(&self, host: usize) -> Time;
-            /// See [`SwitchProgram::route`].
-            fn switch_route(&mut self, switch: usize, now: Time, packet: &mut Header, ingress: u16, minimal: u16,
-                            ports: &(impl Ports + ?Sized)) -> u16;
-            /// See [`SwitchProgram::on_enqueue`].
-            fn switch_enqueue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header,
-                              view: &PortView) -> Verdict;
-            /// See [`SwitchProgram::on_dequeue`].
-            fn switch_dequeue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header, view: &PortView);
-            /// See [`SwitchProgram::on_timer`].
-            fn switch_timer(&mut self, switch: usize, now: Time, ports: &(impl Ports + ?Sized));
-            /// See [`SwitchProgram::on_drop`].
-            fn switch_drop(&mut self, switch: usize, now: Time, packet: &Header);
-            /// See [`SwitchProgram::on_link_down`].
-            fn switch_link_down(&mut self, switch: usize, now: Time, port: u16);
-            /// See [`SwitchProgram::watch`].
-            fn switch_watch(&self, switch: usize, see: &mut dyn FnMut(&'static str, f64));
-            /// See [`SwitchProgram::wake_at`].
-            fn switch_wake_at(&self, switch: usize) -> Time;
+        /// Evaluates an expression with the type of the scheme of [`Settings`] and with its parameters.
+        macro_rules! with_scheme {
+            ($settings:expr, $scheme:ident, $params:ident => $body:expr) => {
+                match $settings { $(Settings::$variant(_, $params) => {
+                    type $scheme = $file::$variant;
+                    $body
+                })* }
+            };
         }
+
+        /// Evaluates an expression with the pool of an [`Instance`].
+        macro_rules! with_pool {
+            ($instance:expr, $pool:ident => $body:expr) => {
+                match $instance { $(Instance::$variant($pool) => $body,)* }
+            };
+        }
+        pub(crate) use with_pool;
     };
 }
 
-/// Writes one forwarding method per line of the list above.
-macro_rules! dispatch {
-    ([$($variant:ident)*] $($rest:tt)*) => {
-        impl Instance { dispatch!(@each [$($variant)*] $($rest)*); }
-    };
-    (@each $variants:tt $(#[$doc:meta])* fn $name:ident(&mut self $(, $arg:ident : $type:ty)*) $(-> $out:ty)?; $($rest:tt)*) => {
-        $(#[$doc])*
-        #[inline]
-        #[allow(clippy::too_many_arguments)]
-        pub fn $name(&mut self $(, $arg: $type)*) $(-> $out)? { dispatch!(@match $variants self $name ($($arg),*)) }
-        dispatch!(@each $variants $($rest)*);
-    };
-    (@each $variants:tt $(#[$doc:meta])* fn $name:ident(&self $(, $arg:ident : $type:ty)*) $(-> $out:ty)?; $($rest:tt)*) => {
-        $(#[$doc])*
-        #[inline]
-        pub fn $name(&self $(, $arg: $type)*) $(-> $out)? { dispatch!(@match $variants self $name ($($arg),*)) }
-        dispatch!(@each $variants $($rest)*);
-    };
-    (@each $variants:tt) => {};
-    (@match [$($variant:ident)*] $self:ident $name:ident ($($arg:ident),*)) => {
-        each!($self, pool => pool.$name($($arg),*); $($variant)*)
-    };
+schemes! {
+    none::None,
+    fixed_window::FixedWindow,
+    dcqcn::Dcqcn,
+    dcqcn_vendor::DcqcnVendor,
+    newreno::NewReno,
+    dctcp::Dctcp,
+    dctcp_rate::DctcpRate,
+    dart::Dart,
+    hpcc::Hpcc,
+    hpcc_ns3::HpccNs3,
+    dcqcn_ns3::DcqcnNs3,
+    timely_ns3::TimelyNs3,
+    dctcp_ns3::DctcpNs3,
+}
+
+impl Settings {
+    /// The endpoint that carries its flows unless the spec asks for the other one.
+    pub fn transport(&self) -> Transport {
+        with_scheme!(self, S, _params => S::TRANSPORT)
+    }
+    /// See [`Scheme::wants_ecn`].
+    pub fn wants_ecn(&self) -> bool {
+        with_scheme!(self, S, params => S::wants_ecn(params))
+    }
+    /// See [`Scheme::lanes`].
+    pub fn lanes(&self) -> Lanes {
+        with_scheme!(self, S, params => S::lanes(params))
+    }
+    /// See [`Scheme::send_options`].
+    pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {
+        with_scheme!(self, S, params => S::send_options(params, bytes, senders, connection))
+    }
+    /// See [`Scheme::header_overhead`].
+    pub fn header_overhead(&self) -> HeaderOverhead {
+        with_scheme!(self, S, params => S::header_overhead(params))
+    }
+    /// See [`Scheme::rdma_only`].
+    pub fn rdma_only(&self) -> Option<&'static str> {
+        with_scheme!(self, S, params => S::rdma_only(params))
+    }
+    /// See [`Scheme::deflection`].
+    pub fn deflection(&self) -> Option<Deflection> {
+        with_scheme!(self, S, params => S::deflection(params))
+    }
+    /// See [`Scheme::wire_format`].
+    pub fn wire_format(&self) -> WireFormat {
+        with_scheme!(self, S, params => S::wire_format(params))
+    }
+    /// See [`Scheme::check`].
+    pub fn check(&self) -> Result<(), &'static str> {
+        with_scheme!(self, S, params => S::check(params))
+    }
+    /// Its parameters as JSON, every default shown.
+    #[cfg(feature = "spec")]
+    pub fn to_json(&self) -> serde_json::Value {
+        let params = with_scheme!(self, S, params => {
+            let params: &<S as Scheme>::Params = params;
+            serde_json::to_value(params)
+        });
+        params.expect("parameters are plain values and always serialise")
+    }
 }
 
 /// Why a scheme's parameters were refused.
@@ -285,20 +221,4 @@ pub fn settings(id: &str, overrides: &serde_json::Map<String, serde_json::Value>
     let settings = preset.with(values).map_err(SettingsError::Value)?;
     settings.check().map_err(|e| SettingsError::Value(e.to_string()))?;
     Ok(settings)
-}
-
-schemes! {
-    none::None,
-    fixed_window::FixedWindow,
-    dcqcn::Dcqcn,
-    dcqcn_vendor::DcqcnVendor,
-    newreno::NewReno,
-    dctcp::Dctcp,
-    dctcp_rate::DctcpRate,
-    dart::Dart,
-    hpcc::Hpcc,
-    hpcc_ns3::HpccNs3,
-    dcqcn_ns3::DcqcnNs3,
-    timely_ns3::TimelyNs3,
-    dctcp_ns3::DctcpNs3,
 }

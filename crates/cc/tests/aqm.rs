@@ -111,7 +111,7 @@ fn configs() -> impl Strategy<Value = red::Config> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Queues that wander, with idle times between; the draws are fixed so that both sides see the same.
+    /// Random walks of a queue, with idle times between; both sides have the same random draws.
     #[test]
     fn red_is_what_its_formulas_say(
         config in configs(),
@@ -143,7 +143,10 @@ proptest! {
         (a, part) in (1e-6..0.3f64, 0.0..1.0f64),
         target in 0u64..60_000,
         every in 1u64..5_000_000,
-        changes in vec((prop_oneof![3 => 0u64..4_000_000, 1 => 0u64..400_000_000], 0u64..100_000, any::<bool>()), 1..120),
+        changes in vec(
+            (prop_oneof![3 => 0u64..4_000_000, 1 => 0u64..400_000_000], 0u64..100_000, any::<bool>()),
+            1..120,
+        ),
     ) {
         let config = pi::Config { a, b: a * part, target, every: Time::from_ps(every), mean_packet: 1500 };
         let mut lazy = Aqm::Pi(Pi::new(config));
@@ -193,7 +196,7 @@ fn an_idle_time_counts_as_packets_that_found_nothing() {
             ask(&mut red, after(packet), 30_000, 1500, false);
         }
         let before = red.average();
-        // The last bit leaves at 2000 slots; the next packet comes 100 slots and a bit later.
+        // The last bit leaves at 2000 slots; the next packet arrives 100 slots and a bit later.
         red.idle_from(after(2000));
         ask(&mut red, after(2100) + Time::from_ns(1), 0, 1500, false);
         // The packet itself finds an empty queue: one more.
@@ -204,7 +207,7 @@ fn an_idle_time_counts_as_packets_that_found_nothing() {
         ask(&mut red, after(9000), 1500, 1500, false);
         assert!((red.average() - (0.998 * before + 0.002 * 1500.0)).abs() < 1e-9);
     }
-    // A packet that comes before the last bit has left found no idle time.
+    // A packet that arrives before the last bit has left meets no idle time.
     let mut red = Red::new(red::Config { weight: 0.5, ..red::Config::new(1_000_000, 1500) }, RATE);
     ask(&mut red, after(1), 60_000, 1500, false);
     red.idle_from(after(3));

@@ -1,6 +1,5 @@
-//! Dart's receiver on a virtual clock: the claims, and the state machine. Tests named by a row (`a1_`) hold that row of the
-//! manual's list.
-//! `common::dart` has the host and its clock.
+//! Dart's receiver on a virtual clock: the claims, and the state machine. Tests named by a row (`a1_`) hold that row of
+//! the manual's list. `common::dart` has the host and its clock.
 
 mod common;
 
@@ -101,7 +100,7 @@ fn dart_auss_softstate() {
     }
     assert!(early > 100 && late > 100);
     assert_eq!(d.count(Action::SenderExpired), 1);
-    // Between packets too: the timer came at that very time.
+    // Between packets too: the timer runs at that very time.
     let mut quiet = Host::new(with("dart-dasr", |_| {}));
     let begin = quiet.now;
     quiet.start(1, from(1));
@@ -130,7 +129,7 @@ fn dart_auss_softstate() {
 #[test]
 fn dart_fig5_statemachine() {
     use State::*;
-    // The figure's table, whatever the state was: the classifier does not look at it.
+    // The figure's table, whatever the state: the classifier does not depend on it.
     for (marks, full, next) in [
         (false, false, NoCongestion),
         (false, true, NoCongestion),
@@ -156,11 +155,11 @@ fn dart_fig5_statemachine() {
                 }
             }
             assert_eq!(d.state(), before);
-            // Two windows at least, so that one lies wholly in what follows.
+            // At least two windows, so that one lies wholly within.
             let (packets, gap) = if full { (40, SLOT) } else { (20, SLOT + SLOT) };
             d.stream(2, packets, gap, marks);
             assert_eq!(d.state(), next, "{before:?} with marks {marks} at line rate {full}");
-            // Outputs of the state: n, and what becomes of a mark.
+            // Outputs of the state: n, and the treatment of a mark.
             let cnps = d.cnps().len();
             let ack = d.wait(us(1)).packet(3, true);
             let passed = next == NonReceiverCongestion;
@@ -203,7 +202,7 @@ fn a1_a_sliding_window_is_looked_at_in_each_step() {
         }
         (seen.iter().find(|(state, _)| *state != State::NoCongestion).unwrap().1, d.state())
     };
-    // Whole windows: at 40 us. In steps of 10 us: at 40 us as well, its first mark came at 31.6 us.
+    // Whole windows: at 40 us. In steps of 10 us: at 40 us as well, since its first mark arrived at 31.6 us.
     assert_eq!(run(1).1, State::NonReceiverCongestion);
     assert_eq!(run(4).1, State::NonReceiverCongestion);
     let (whole, steps) = (run(1).0, run(4).0);
@@ -260,7 +259,8 @@ fn a4_marks_and_bytes_of_one_window_belong_together() {
 fn a5_congestion_is_entered_at_once_and_left_when_windows_agree() {
     use State::*;
     let states = [NoCongestion, ReceiverCongestion, NonReceiverCongestion];
-    // All sequences of 7 windows, against the sentence: leave only if the last `leave` windows all showed the new state.
+    // All sequences of 7 windows, against the sentence: leave only if the last `leave` windows all showed the new
+    // state.
     for leave in 1..=3u32 {
         for code in 0..3usize.pow(7) {
             let shown: Vec<State> = (0..7).map(|k| states[code / 3usize.pow(k) % 3]).collect();

@@ -48,7 +48,7 @@ fn dart_dft_alloc() {
     assert_ne!(s.route(&mut packet(21, 0, 1), INGRESS, MINIMAL, &hot()), MINIMAL);
     assert_eq!((s.table.len(), s.count(Action::MessageDeflected), s.count(Action::TokenSpent)), (8, 9, 9));
 
-    // the port is uniform over those allowed: 2 of 14 ports are hosts', then ingress and minimal fall out
+    // the port is uniform over those allowed: of 14 ports all but 2 hosts', ingress and minimal
     let mut s = Switch::new(Params { avoid_full: false, ..preset() }, 7);
     let mut board = Board::new(2, 12);
     board.0.iter_mut().for_each(|p| p.ahead[1] = 20_000);
@@ -66,7 +66,7 @@ fn dart_dft_alloc() {
     assert_eq!(s.count(Action::EntryFreed), u64::from(draws));
 }
 
-/// Row D3 and IV-A: what is no target.
+/// Row D3 and IV-A: ports that are no targets.
 #[test]
 fn targets() {
     let all: HashSet<u16> = (4..10).collect();
@@ -90,7 +90,7 @@ fn targets() {
     assert_eq!(outs(&mut s, &board, MINIMAL), HashSet::from([MINIMAL]));
     assert_eq!((s.count(Action::NoPortFit), s.count(Action::TokenSpent)), (300, 0));
 
-    // row D5: the last hop deflects only if asked to, back into the network
+    // row D5: the last hop deflects only with `last_hop`, back into the network
     let mut board = Board::new(2, 8);
     board.0[0].ahead[1] = 20_000;
     assert_eq!(outs(&mut Switch::new(preset(), 3), &board, 0), HashSet::from([0]));
@@ -168,7 +168,7 @@ fn dart_fig7_lookup() {
     assert_eq!(s.table.len(), 1);
 }
 
-/// What a switch can say of it; the network's part is the fabric's.
+/// The part of a switch; the network's part is tested in the fabric.
 #[test]
 fn dart_iofd_threshold_order_in_the_switch() {
     // whole packets wait ahead, as many as it takes: the first deflection is above 15 KB and at most a packet above
@@ -185,7 +185,7 @@ fn dart_iofd_threshold_order_in_the_switch() {
     assert_ne!(s.route(&mut packet(1, 0, 1), INGRESS, MINIMAL, &board), MINIMAL);
 }
 
-/// What a switch can say of it: the chain of one message through hot switches. The network's part is the fabric's.
+/// The part of switches: one message through a chain of congested ones. The network's part is tested in the fabric.
 #[test]
 fn dart_iofd_tokens_in_the_switch() {
     assert!(Dart::check(&Params { tokens: 7, ..preset() }).is_ok());
@@ -302,7 +302,7 @@ fn failures_flush_and_time_reclaims() {
     assert_eq!((s.table.len(), s.count(Action::EntryFlushed)), (7 - gone, gone as u64 + 2));
     assert!(again_out != MINIMAL && s.table.entries().iter().all(|e| e.flow.0 != left));
 
-    // an entry that nothing comes for goes after 8 ms; the timer is only a bound until it is asked
+    // an idle entry is reclaimed after 8 ms; until the timer runs, its time is only a bound
     let mut s = Switch::new(preset(), 1);
     let after = s.params.reclaim_after;
     let outs: Vec<u16> = (0..2)
@@ -324,7 +324,7 @@ fn failures_flush_and_time_reclaims() {
     s.now = after + us(100);
     s.timer();
     assert_eq!((s.table.len(), s.table.wake_at(), s.count(Action::EntryReclaimed)), (0, Time::NEVER, 2));
-    // what comes late takes its normal way and makes nothing
+    // late packets take the shortest path and make no entry
     assert_eq!(s.route(&mut packet(0, 2, 3), INGRESS, MINIMAL, &hot()), MINIMAL);
     // by ends and failures, too, an empty table never wakes
     s.route(&mut packet(5, 0, 2), INGRESS, MINIMAL, &hot());
@@ -347,7 +347,7 @@ fn attempts_are_apart() {
     assert_eq!(s.table.len(), 1);
 }
 
-/// The counter-example has no table, and counts what it does all the same.
+/// The counter-example has no table, and counts its deflections all the same.
 #[test]
 fn packet_by_packet_keeps_no_entry() {
     let mut s = Switch::new(Dart::preset("dart-packet-deflection"), 1);

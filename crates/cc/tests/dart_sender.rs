@@ -25,9 +25,9 @@ fn c2_c3_a_host_has_one_nth_of_the_line() {
     s.now += us(1000);
     s.send(a);
     assert_eq!(s.free_at(a), s.now + SLOT.saturating_mul(3));
-    // n stays what it was while nothing is told.
+    // n stays the same without a new share.
     assert_eq!((s.watch(a, "n"), s.watch(a, "cap_bps")), (3.0, LINE as f64 / 3.0));
-    // Alone, nobody needs to be asked again.
+    // Alone, no other control changes.
     s.pool.close(b, s.now);
     s.pool.take_shared_changed();
     s.send(a);
@@ -47,7 +47,7 @@ fn c2_the_debt_is_exact() {
         at.push((s.free_at(a) - begin).as_ps());
     }
     assert_eq!(at, [1_941_334, 3_882_667, 5_824_000, 7_765_334, 9_706_667, 11_648_000]);
-    // The smallest share that can be told, and a large debt: no overflow.
+    // The smallest share and a large debt: no overflow.
     let mut s = dasr();
     let a = s.open();
     s.told(a, 1, 65_535);
@@ -55,7 +55,7 @@ fn c2_the_debt_is_exact() {
         s.send(a);
     }
     assert_eq!(s.free_at(a), us(1) + SLOT.saturating_mul(65_535_000));
-    // And after any number of changes what was sent is what the shares allowed, to a picosecond per change.
+    // After any number of changes the bytes sent match the shares, to a picosecond per change.
     let (mut s, mut dice) = (dasr(), Dice(3));
     let a = s.open();
     s.told(a, 1, 2);
@@ -106,7 +106,7 @@ fn c5_a_new_message_is_at_line_rate_until_its_first_ack_and_older_ones_pay() {
     assert_eq!(s.free_at(old), begin + SLOT.saturating_mul(20));
     // A CNP is no ACK.
     assert_eq!(s.pool.on_notice(new, s.now, Notice::Cnp).not_before, Time::ZERO);
-    // Its first ACK puts it under the same bucket, even one that tells nothing.
+    // Its first ACK puts it under the same bucket, even one without a share.
     assert_eq!(s.ack(new, 0).not_before, begin + SLOT.saturating_mul(20));
 }
 
@@ -120,7 +120,7 @@ fn c6_a_stale_n_is_forgotten() {
     // b is open: n holds for it.
     assert_eq!(s.ack(b, 0).not_before, s.now + SLOT.saturating_mul(100));
     s.pool.close(b, s.now);
-    // Nobody is: it does not.
+    // Alone: it does not.
     let c = s.open();
     assert_eq!((s.ack(c, 0).not_before <= s.now, s.watch(c, "n")), (true, 1.0));
     s.send(c);
@@ -153,7 +153,7 @@ fn c7_another_n_moves_the_packet_that_waits() {
     s.send(a);
     s.told(b, 1, 1);
     assert_eq!(s.free_at(a), s.now + SLOT);
-    // A debt that is gone stays gone.
+    // A drained debt stays zero.
     s.now += us(100);
     s.told(a, 1, 100);
     assert!(s.free_at(a) <= s.now);

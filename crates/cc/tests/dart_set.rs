@@ -1,5 +1,5 @@
-//! Dart's set of senders and look-ahead on a virtual clock. Tests named by a row (`b4_`) hold that row of the manual's list.
-//! `common::dart` has the host and its clock.
+//! Dart's set of senders and look-ahead on a virtual clock. Tests named by a row (`b4_`) hold that row of the manual's
+//! list. `common::dart` has the host and its clock.
 
 mod common;
 
@@ -28,13 +28,13 @@ fn b3_b11_counts_and_the_last_ack() {
     assert_eq!(n(d.start(2, from(5))), 1, "a sender is one");
     assert_eq!(n(d.start(3, from(6))), 2);
     assert_eq!(n(d.end(1)), 2);
-    // The message is gone before the ACK of its last packet, and nobody is told 0.
+    // The message leaves before the ACK of its last packet, and n is never 0.
     assert_eq!(n(d.end(2)), 1);
     assert_eq!(d.senders(), 1);
     assert_eq!(n(d.end(3)), 1);
     assert_eq!(d.senders(), 0);
     assert_eq!((d.count(Action::ShareTold), d.count(Action::CountTold)), (6, 1 + 1 + 2 + 2 + 1 + 1));
-    // A sender that closes without an end is gone as well.
+    // A sender that closes without an end leaves as well.
     d.start(4, from(5));
     d.pool.receiver_close(0, d.now, ReceiverFlow(4));
     assert_eq!(d.senders(), 0);
@@ -44,7 +44,7 @@ fn b3_b11_counts_and_the_last_ack() {
 fn b4_b7_the_first_list_counts_all_and_later_ones_nothing() {
     let mut d = ahead(|_| {});
     d.start(1, from(9));
-    // 12's packet comes first: 11, 13 and 14 are counted with it.
+    // 12's packet arrives first: 11, 13 and 14 are counted with it.
     assert_eq!(n(d.start(2, member(12, 77))), 5);
     // The other members replace their announcements, the copies of the list do nothing.
     assert_eq!(n(d.start(3, member(11, 77))), 5);
@@ -81,7 +81,7 @@ fn b4_a_member_that_sends_already_is_one_sender() {
 #[test]
 fn b4_a_member_that_ended_before_the_list_is_not_waited_for() {
     let mut d = ahead(|_| {});
-    // 11's message says which incast it belongs to, and had no room for the list.
+    // 11's message names its incast, and had no room for the list.
     d.start(1, Start { incast: Some((5, &[])), ..from(11) });
     d.end(1);
     assert_eq!((d.senders(), d.count(Action::LookAheadUsed)), (0, 0));
@@ -114,7 +114,7 @@ fn b8_a_silent_member_is_counted_for_2_s() {
     assert_eq!((d.senders(), d.count(Action::SenderExpired)), (2, 2));
     other(&mut d);
     assert_eq!(d.senders(), 2);
-    // Even a member that comes this late does not make its copy of the list count.
+    // Even the copy of such a late member does not count.
     assert_eq!(n(d.start(4, member(14, 77))), 3);
 }
 
@@ -129,7 +129,7 @@ fn b9_senders_are_told_at_once_if_asked_for() {
     d.start(2, from(8));
     d.start(3, from(9));
     assert_eq!(n(d.start(4, member(11, 1))), 6);
-    // One flow of each active sender, not the one whose ACK says it anyhow, and not those that are only announced.
+    // One flow of each active sender, except the one with an ACK due anyway and those only announced.
     assert_eq!(acks(&d), [(2, 6), (1, 6)]);
     d.start(5, member(12, 1));
     assert_eq!(acks(&d).len(), 2, "a later copy tells nobody");
@@ -159,10 +159,10 @@ fn b10_weights() {
     assert_eq!(share(d.packet(1, false)), (1, 8));
     d.end(3);
     assert_eq!([1, 2].map(|flow| share(d.packet(flow, false))), [(1, 3), (2, 3)]);
-    // The last ACK of one that outweighs all who are left tells no more than the line.
+    // The last ACK of a sender heavier than all the others carries at most the line.
     d.start(5, heavy(5, 9));
     assert_eq!(share(d.end(5)), (1, 1));
-    // Announced members weigh what the message that names them does.
+    // Announced members have the weight of the message that names them.
     let mut d = ahead(|_| {});
     d.start(1, from(1));
     assert_eq!(share(d.start(2, Start { weight: 3, ..member(11, 1) })), (3, 13));
@@ -184,7 +184,7 @@ fn b10_shares_that_do_not_fit_the_field_are_rounded_to_a_ratio_that_does() {
         told += got;
     }
     assert!((told - 1.0).abs() < 1e-4);
-    // Too small to be told: the smallest that can be.
+    // Too small for the field: the smallest that fits.
     let mut d = Host::new(with("dart-dasr", |p| p.tenant_shares = vec![0.001]));
     d.start(1, from(1));
     d.start(2, Start { weight: 65_535, ..from(2) });
@@ -202,16 +202,16 @@ fn b10_tenants_have_sets_of_their_own() {
     d.start(3, of(1, 1));
     assert_eq!(share(d.start(4, Start { tenant: 1, ..member(11, 1) })), (3, 50));
     assert_eq!([1, 2, 3].map(|flow| share(d.packet(flow, false))), [(1, 4), (1, 4), (3, 50)]);
-    // Tenants that are not listed share what is left.
+    // Tenants that are not listed share the rest.
     assert_eq!(share(d.start(5, of(2, 1))), (1, 5));
     assert_eq!(share(d.start(6, of(9, 2))), (1, 10));
-    // A third of the line is no whole number of millionths, and is told as a third.
+    // A third of the line is no whole number of millionths, and is still sent as a third.
     let mut d = Host::new(with("dart-dasr", |p| p.tenant_shares = vec![1.0 / 3.0; 3]));
     d.start(1, of(1, 1));
     assert_eq!(share(d.packet(1, false)), (1, 3));
     d.start(2, of(1, 2));
     assert_eq!(share(d.packet(1, false)), (1, 6));
-    // The last ACK of a tenant still tells its own share.
+    // The last ACK of a tenant still carries its own share.
     d.end(1);
     assert_eq!(share(d.end(2)), (1, 3));
 }
@@ -234,7 +234,7 @@ fn forged_lists_are_bounded() {
     d.start(1, from(1));
     assert_eq!(flood(&mut d, us(20)), (10, 190));
     assert_eq!(n(d.packet(1, false)), 201);
-    // A refused list is not tried again by a later copy, although there would be room.
+    // A later copy of a refused list is not accepted, although there would be room.
     d.at(Time::from_s(3));
     assert_eq!(n(d.packet(1, false)), 1);
     assert_eq!(n(d.start(2, Start { incast: Some((150, &lists[150])), ..from(3000 + 1000) })), 2);
@@ -318,7 +318,7 @@ fn random_incasts_follow_the_definition() {
 
 #[test]
 fn before_its_message_starts_a_flow_is_told_nothing() {
-    // Its first packet was lost: a later one arrives, and nobody knows whose it is.
+    // Its first packet was lost: a later one arrives, of an unknown message.
     let mut d = Host::new(with("dart-dasr", |_| {}));
     d.start(1, from(1));
     d.open(2, 2);

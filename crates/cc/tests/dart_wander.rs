@@ -1,4 +1,4 @@
-//! Dart's messages wander through random networks of switches and must arrive in order; what deflects otherwise reorders.
+//! Dart's messages cross random networks of switches and must arrive in order; other ways to deflect reorder them.
 
 mod common;
 
@@ -28,7 +28,7 @@ impl Draw {
     }
 }
 
-/// A packet under way in the model, with what it has seen: switch, tokens and lane behind each routing decision.
+/// A packet in the model, with its history: switch, tokens and lane after each routing decision.
 #[derive(Clone, Debug)]
 struct Traveller {
     header: Header,
@@ -42,7 +42,7 @@ struct Attempt {
     injected: u16,
     /// Numbers of its packets as they arrived.
     arrived: Vec<u64>,
-    /// What its first packet saw.
+    /// The history of its first packet.
     way: Vec<(usize, u16, u8, u8)>,
     /// A failure hit it, so it need not arrive, nor in order.
     hit: bool,
@@ -61,8 +61,8 @@ impl Message {
     }
 }
 
-/// What all switches see of the links. Port 0 of a switch leads to its host, the others to switches. A link hands over what
-/// its queue serves at once, so the queues are all that can hold a packet.
+/// The links as all switches see them. Port 0 of a switch leads to its host, the others to switches. A link has no
+/// delay, so packets wait only in queues.
 struct Links {
     /// Behind each port: switch and port there.
     peers: Vec<Vec<(usize, u16)>>,
@@ -81,7 +81,7 @@ impl Ports for At<'_> {
         self.0.peers[self.1].len() as u16
     }
     fn view(&self, port: u16) -> PortView {
-        PortView { rate: Rate::from_gbps(10), to_switch: port > 0, queued: 0, up: true }
+        PortView { to_switch: port > 0, ..PortView::new(Rate::from_gbps(10)) }
     }
     fn queued(&self, port: u16, _: &Header, lane: u8) -> u64 {
         let (port, lane) = (port as usize, lane as usize);
@@ -257,7 +257,7 @@ impl Net {
         self.hit(flow.ix(), attempt);
     }
 
-    /// The link goes down and comes up again.
+    /// The link goes down and up again.
     fn flap(&mut self, at: usize, port: u16) {
         for (at, port) in [(at, port), self.links.peers[at][port as usize]] {
             for lane in [0, 1] {
@@ -289,7 +289,7 @@ impl Net {
     }
 }
 
-/// Random messages wander through a random network until all have arrived.
+/// Random messages cross a random network until all have arrived.
 fn wander(seed: u64, failures: bool, change: impl Fn(&mut Params)) -> Net {
     let mut draw = Draw::new(seed);
     // a ring with a few chords: deflected messages come back often
@@ -371,7 +371,7 @@ proptest! {
         prop_assert_eq!(net.count(Action::EntryFlushed) + net.count(Action::EntryReclaimed), 0);
     }
 
-    /// What a failure did not hit keeps its order beside what it did, and stale entries go in time.
+    /// Messages not hit by a failure keep their order beside those that are, and stale entries are reclaimed.
     #[test]
     fn failures_leave_the_others_in_order(seed: u64) {
         let mut net = wander(seed, true, |_| {});
@@ -395,7 +395,8 @@ proptest! {
     }
 }
 
-/// The same messages by Dart, by a table found by message alone, and packet by packet: only the first keeps their order.
+/// The same messages by Dart, by a table found by message alone, and packet by packet: only the first keeps their
+/// order.
 #[test]
 fn counter_examples_reorder() {
     let run = |change: fn(&mut Params)| {
@@ -417,21 +418,22 @@ fn counter_examples_reorder() {
     assert!(reordered > 500 && ends > 500 && spent > 10_000, "{reordered} {ends} {spent}");
 }
 
-/// What happens next at the switches A (0), B (1) and C (2), A linked to both others. A message goes from A's host to B's.
+/// An event at the switches A (0), B (1) and C (2), A linked to both others. A message goes from A's host to
+/// B's.
 #[derive(Clone, Copy)]
 enum Step {
     Send,
     /// Packets that wait at A for B in this lane.
     ToB(usize),
-    /// A packet goes from A to C, or comes back from there.
+    /// A packet goes from A to C, or returns.
     ToC(usize),
     BackToA(usize),
     /// The queue from A to B drains.
     Cool,
 }
 
-/// The order in which the message's packets arrive. The queue from A to B is hot at first, so that it is deflected to C,
-/// from where its shortest way leads back.
+/// The order in which the message's packets arrive. The queue from A to B is long at first, so that it is deflected to
+/// C, from where its shortest way leads back.
 fn script(params: Params, packets: u16, steps: &[Step]) -> Vec<u64> {
     let mut net = Net::new(Links::new(3, &[(0, 1), (0, 2)]), &params, 1);
     net.post(0, 1, packets);
@@ -454,8 +456,9 @@ fn script(params: Params, packets: u16, steps: &[Step]) -> Vec<u64> {
     std::mem::take(&mut net.messages[0].attempts[0].arrived)
 }
 
-/// A table found by message alone sends the first packet to C and back until its tokens are gone, into the escape lane; the
-/// end packet frees the entry, comes back once and passes it in the other lane (the key of row D7 is what prevents it).
+/// A table found by message alone sends the first packet to C and back until its tokens are gone, into the escape lane;
+/// the end packet frees the entry, comes back once and passes it in the other lane (the key of row D7 is what prevents
+/// it).
 #[test]
 fn a_table_found_by_message_alone_lets_the_end_overtake() {
     use Step::*;
@@ -468,8 +471,8 @@ fn a_table_found_by_message_alone_lets_the_end_overtake() {
     assert_eq!(script(dart, 2, &steps), [0, 1]);
 }
 
-/// It needs no second lane for that: once the end packet has freed the entry, the second packet goes on from A while the
-/// first, which came back before, is on its way to C again.
+/// It needs no second lane for that: once the end packet has freed the entry, the second packet goes on from A while
+/// the first, which came back before, is on its way to C again.
 #[test]
 fn a_table_found_by_message_alone_reorders_in_one_lane() {
     use Step::*;

@@ -1,6 +1,6 @@
-//! DCQCN on a virtual clock: scripted CNPs, bytes and marks, numbers worked out by hand.
+//! DCQCN on a virtual clock: scripted CNPs, bytes and marks, with numbers computed by hand.
 //!
-//! Tests named `dN_...` hold one fact each of the paper, or of what common simulators agree on.
+//! Tests named `dN_...` each check one fact of the paper, or of common simulators.
 
 mod common;
 
@@ -22,7 +22,7 @@ impl Notifier {
         let mut pool = Pool::new(dcqcn::Params { cnp, ..Dcqcn::preset("dcqcn") });
         pool.add_host(&nic(10));
         for i in 0..flows {
-            let flow = FlowInfo { flow: ReceiverFlow(i), id: MessageId(i), from: NodeId(i), size: None };
+            let flow = FlowInfo::new(ReceiverFlow(i), MessageId(i), NodeId(i));
             pool.receiver_open(0, Time::ZERO, &flow);
         }
         Self { pool, now: Time::ZERO, cnps: Vec::new() }
@@ -164,14 +164,14 @@ fn d4_cut_and_alpha() {
 
 #[test]
 fn d4_a_timer_due_at_the_instant_of_a_cnp_acts_first() {
-    // The CNP comes at the very instant of the first step, before the timer's own call.
+    // The CNP arrives at the very instant of the first step, before the timer's own call.
     let mut point = paper(10);
     point.cnp();
     point.now = us(55);
     point.cnp();
     // First the step (7.5 G) and the decay (255/256), then the cut: 7.5 G (1 - 255/512) = 3 764 648 437.5, half up.
     assert_eq!((point.rate(), point.target()), (3_764_648_438, 7_500_000_000));
-    // The call that comes after it finds nothing to do.
+    // The call after it changes nothing.
     point.hook(|flow, cx| flow.on_timer(cx));
     assert_eq!(point.steps(), (1, 0, 0));
 }
@@ -320,7 +320,7 @@ fn d16_fast_recovery_steps() {
 
 #[test]
 fn d17_hyper_needs_both_counters() {
-    // The timer alone, far past F: additive for ever.
+    // The timer alone, far past F: always additive.
     let mut point = paper(10);
     point.halved(4).at(us(200 + 55 * 30));
     assert_eq!(point.steps(), (4, 26, 0));

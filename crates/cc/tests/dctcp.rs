@@ -55,7 +55,7 @@ impl End {
     fn new(echo: EchoMode, m: u64) -> Self {
         let mut pool = Pool::new(params(|p| p.echo = echo));
         pool.add_host(&nic(10));
-        let flow = FlowInfo { flow: ReceiverFlow(0), id: MessageId(0), from: NodeId(0), size: None };
+        let flow = FlowInfo::new(ReceiverFlow(0), MessageId(0), NodeId(0));
         pool.receiver_open(0, Time::ZERO, &flow);
         Self { pool, m, held: 0, packets: 0, acked: 0, acks: Vec::new() }
     }
@@ -93,7 +93,7 @@ impl End {
         }
     }
 
-    /// What the sender takes each packet for.
+    /// The mark of each packet as the sender infers it.
     fn rebuilt(&self) -> Vec<bool> {
         self.acks.iter().flat_map(|ack| (ack.from..ack.to).map(|_| ack.echo)).collect()
     }
@@ -134,14 +134,14 @@ fn dctcp_fig11_ack_machine() {
                 exact(EchoMode::TwoState, m, &pattern);
             }
             let (end, flushed) = exact(EchoMode::PerPacket, 3, &pattern);
-            // Per-packet mode acknowledges each packet at once, whatever m says; so does m = 1.
+            // Per-packet mode acknowledges each packet at once, whatever m; so does m = 1.
             assert_eq!((end.acks.len(), flushed), (pattern.len(), 0));
             assert_eq!(exact(EchoMode::TwoState, 1, &pattern).0.acks, end.acks);
             Ok(())
         })
         .unwrap();
 
-    // Runs of equal marks without a timer: an ACK per m packets in each run, one more for what is left at its end.
+    // Runs of equal marks without a timer: an ACK per m packets in each run, one more for the rest at its end.
     runner
         .run(&runs, |runs| {
             for m in 1..=3usize {
@@ -168,7 +168,8 @@ fn dctcp_fig11_ack_machine() {
 
 #[test]
 fn the_ack_at_a_change_of_marks_leaves_out_the_packet_that_changed() {
-    // m = 2. An unmarked packet waits; a marked one comes: the first is acknowledged alone, unmarked, the second waits.
+    // m = 2. An unmarked packet waits; a marked one arrives: the first is acknowledged alone, unmarked, the second
+    // waits.
     let mut end = End::new(EchoMode::TwoState, 2);
     assert_eq!((end.packet(false), end.packet(true)), (0, 1));
     assert_eq!((end.acks[0], end.held), (Acked { from: 0, to: 1, echo: false }, 1));
@@ -185,7 +186,8 @@ fn the_ack_at_a_change_of_marks_leaves_out_the_packet_that_changed() {
 
 #[test]
 fn the_reading_of_rccs_authors_blames_the_wrong_state() {
-    // RCC 3.2, footnote 3: the first marked packet is acknowledged at once as unmarked, and so it is the other way round.
+    // RCC 3.2, footnote 3: the first marked packet is acknowledged at once as unmarked, and so it is the other way
+    // round.
     let mut end = End::new(EchoMode::Rcc, 1);
     for ce in [false, true, true, false, false] {
         assert_eq!(end.packet(ce), 1);
@@ -205,7 +207,7 @@ fn packets_out_of_order_and_old_ones() {
         let mut end = End::new(echo, 2);
         end.packet(false);
         let pending = echo == EchoMode::TwoState;
-        // Packet 2 before packet 1, marked: an ACK for what waits, then a duplicate with its own mark.
+        // Packet 2 before packet 1, marked: an ACK for the waiting packet, then a duplicate with its own mark.
         let early = Data { in_order: false, acked_to: MSS, pending, due_alone: true, ..data(0, 2, true) };
         let plan = end.pool.receiver_data(0, us(1), &early);
         assert_eq!(plan.before.map(|f| f.ecn_echo), pending.then_some(false), "{echo:?}");
@@ -214,7 +216,7 @@ fn packets_out_of_order_and_old_ones() {
         let filling = Data { acked_to: 3 * MSS, due_alone: true, ..data(0, 1, false) };
         let plan = end.pool.receiver_data(0, us(2), &filling);
         assert_eq!((plan.before, plan.now.map(|f| f.ecn_echo)), (None, Some(false)), "{echo:?}");
-        // A packet that came before changes nothing, marked or not; its ACK goes out as the endpoint asks.
+        // A duplicate packet changes nothing, marked or not; its ACK goes out by the endpoint's rules.
         let old = Data { in_order: false, acked_to: 3 * MSS, ..data(0, 1, true) };
         let plan = end.pool.receiver_data(0, us(3), &old);
         assert_eq!((plan.before, plan.now.map(|f| f.ecn_echo)), (None, Some(false)), "{echo:?}");
@@ -305,7 +307,7 @@ fn dctcp_eq1_alpha() {
 
 // ---- the cut ----
 
-/// What happens to a sender, marks aside.
+/// An event at a sender, apart from marks.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack(u64),
@@ -357,13 +359,13 @@ fn dctcp_eq2_cut() {
         s.ack_bytes(MSS, true);
         let cut = (40_000.0 * (1.0 - alpha / 2.0) + 0.5) as u64;
         assert_eq!((s.window(), s.point.flow.ssthresh()), (cut, cut), "alpha {alpha}");
-        // Once per window of data: what was in flight brings 39 more marks, which neither cut nor grow.
+        // Once per window of data: the data in flight brings 39 more marks, which neither cut nor grow.
         for _ in 0..39 {
             s.ack(1, true);
             assert_eq!(s.window(), cut);
         }
         assert_eq!(s.count(Action::Cut), u64::from(alpha > 0.0));
-        // The first byte sent after the cut cuts again, by what alpha is by now.
+        // The first byte sent after the cut cuts again, by the present alpha.
         s.ack(1, true);
         let again = (cut as f64 * (1.0 - s.point.flow.alpha() / 2.0) + 0.5) as u64;
         assert_eq!(s.window(), again);
@@ -389,7 +391,7 @@ fn dctcp_eq2_cut() {
     s.round(|_| false);
     assert!(s.window() <= after + 2 * MSS, "avoidance, not slow start: {after} to {}", s.window());
 
-    // Without marks the trace is TCP's, losses and timeouts included; a mark that comes with alpha at 1 is TCP's too.
+    // Without marks the trace is TCP's, losses and timeouts included; a mark with alpha at 1 is TCP's too.
     let mut runner = proptest::test_runner::TestRunner::new(cases());
     runner
         .run(&prop::collection::vec(step(), 1..200), |steps| {
@@ -425,7 +427,7 @@ fn a_loss_is_halved_even_right_after_a_cut() {
     assert_eq!((s.window(), s.count(Action::Cut)), (40 * MSS, 0));
     s.loss();
     assert_eq!(s.window(), 40 * MSS / 2);
-    // Marks on what was in flight then do not cut again.
+    // Marks on the data in flight then do not cut again.
     let all = s.in_flight();
     s.ack_bytes(all, true);
     assert_eq!((s.window(), s.count(Action::Cut), s.count(Action::LossReaction)), (20 * MSS, 0, 1));

@@ -1,4 +1,4 @@
-//! The rate form of DCTCP on a virtual clock, numbers worked out by hand. A segment is 1000 bytes.
+//! The rate form of DCTCP on a virtual clock, with numbers computed by hand. A segment is 1000 bytes.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn it_cuts_by_alpha_once_per_window_of_data() {
     // The first ACK ends a window without marks: alpha = 15/16; the second is marked: 10 G (1 - 15/32).
     ack(&mut s, false);
     assert_eq!(ack(&mut s, true), 5_312_500_000);
-    // What is in flight behind the cut (19 segments) neither cuts nor raises, though a window of alpha ends in it.
+    // Data in flight at the cut (19 segments) neither cuts nor raises, though a window of alpha ends in it.
     for _ in 0..19 {
         assert_eq!(ack(&mut s, true), 5_312_500_000);
     }
@@ -62,7 +62,7 @@ fn it_climbs_by_a_constant_each_window_of_data() {
     ack(&mut s, true);
     // alpha stays 1 by the mark on the first ACK: half.
     assert_eq!(s.point.rate(), 5 * G);
-    // Nothing for what was in flight at the cut, then 61.5 Mb/s for each window of 20: 0.615 % of 10 Gb/s.
+    // Nothing for data in flight at the cut, then 61.5 Mb/s for each window of 20: 0.615 % of 10 Gb/s.
     let mut steps = Vec::new();
     let mut rate = 5 * G;
     for n in 1..=100 {
@@ -106,16 +106,14 @@ fn its_window_is_the_networks_bdp_times_rate_over_line() {
     let mut point: Point<Flow> = Point::new(DctcpRate::preset("dctcp-rate"), 100, 163_001);
     assert_eq!((point.control().window, point.control().wake_at), (163_001, Time::NEVER));
     let ack = fanin_cc::Ack {
-        telemetry: None,
         newly_acked: MSS,
         acked_to: MSS,
         seq: MSS,
         sent_to: 20 * MSS,
         in_flight: 20 * MSS,
-        recovering: false,
         ecn_echo: true,
         rtt: us(13),
-        cc_feedback: 0,
+        ..fanin_cc::Ack::default()
     };
     point.hook(|flow, cx| fanin_cc::Sender::on_ack(flow, &ack, cx));
     // HPCC's simulator at 100 Gb/s: half of the line, floor(163001/2), later steps of 615 Mb/s.

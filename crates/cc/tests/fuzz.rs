@@ -1,8 +1,8 @@
-//! One model that drives every preset of every registered scheme with random events, and what must hold throughout.
+//! One model that drives every preset of every registered scheme with random events and checks invariants throughout.
 //!
 //! The model is one sending host, one receiving host and one switch between them, in virtual time: packets wait in a
-//! queue per flow until an operation delivers, marks or drops them, and ACKs and notices wait until one returns them. Its endpoint
-//! is go-back-N without a limit on bytes. A scheme that joins the registry is fuzzed without a line here.
+//! queue per flow until an operation delivers, marks or drops them, and ACKs and notices wait until one returns them.
+//! Its endpoint is go-back-N without a limit on bytes. A scheme that joins the registry is fuzzed without a line here.
 
 mod common;
 
@@ -17,17 +17,17 @@ use std::collections::VecDeque;
 
 const LINE: Rate = Rate::from_gbps(10);
 
-/// What happens next. Flows are picked modulo how many are open.
+/// An operation. Flows are picked modulo the number of open ones.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Open,
-    /// Sends up to this many packets, each as soon as pacing allows, as far as the window allows.
+    /// Sends up to this many packets, as early as pacing and window allow.
     Send(u8, u8),
     /// Packets of a flow reach the receiver, marked or not.
     Deliver(u8, u8, bool),
     /// ACKs and notices reach the sender.
     Return(u8, u8),
-    /// A CNP that nobody asked for, as after a receiver's restart.
+    /// An unexpected CNP, as after a receiver's restart.
     StrayCnp(u8),
     StrayCredit(u8),
     /// The first packet under way is lost, which only later packets or a timeout show.
@@ -36,7 +36,7 @@ enum Op {
     Loss(u8),
     /// The retransmission timer runs out.
     Timeout(u8),
-    /// A timer call that was not asked for.
+    /// An unexpected timer call.
     StrayTimer(u8),
     Wait(Time),
     Close(u8),
@@ -60,7 +60,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the scheme answered; two runs must answer the same.
+/// An output of the scheme; two runs must have the same outputs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Answer {
     Control(Time, u32, Control),
@@ -68,7 +68,7 @@ enum Answer {
     Emit(Time, Emit),
 }
 
-/// What comes back to the sender.
+/// A packet on its way back to the sender.
 #[derive(Clone, Copy, Debug)]
 enum Back {
     Ack { acked_to: u64, fields: AckFields, sent_at: Time },
@@ -118,8 +118,8 @@ impl World {
     fn new(settings: &Settings) -> Self {
         let mut scheme = settings.build();
         scheme.add_host(&nic(10));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
-        scheme.add_switch(&SwitchInfo { node: NodeId(2), seed: 1, ports: &[port, port] });
+        let port = PortView::new(LINE);
+        scheme.add_switch(&SwitchInfo { seed: 1, ..SwitchInfo::new(NodeId(2), &[port, port]) });
         Self { scheme, now: us(1), flows: Vec::new(), opened: 0, received: 0, answers: Vec::new() }
     }
 
@@ -127,7 +127,7 @@ impl World {
         (!self.flows.is_empty()).then(|| flow as usize % self.flows.len())
     }
 
-    /// What must hold of every answer of a sender.
+    /// The invariants of every control of a sender.
     fn told(&mut self, at: usize, control: Control) {
         let flow = &mut self.flows[at];
         hold!("rate at most C", control.rate <= LINE, "{control:?}");
@@ -154,7 +154,7 @@ impl World {
         self.told(at, control);
     }
 
-    /// Takes what the receiver wants to send by itself.
+    /// Polls the packets that the receiver sends on its own.
     fn poll(&mut self) {
         let mut emitted = 0;
         while let Some(emit) = self.scheme.receiver_poll(0, self.now) {
@@ -183,7 +183,7 @@ impl World {
         hold!("next wake-up of the receiver later than now", wake_at > self.now, "{wake_at} at {}", self.now);
     }
 
-    /// Goes to `t`, firing what is due on the way in its order.
+    /// Advances to `t` and runs all timers due by then in order.
     fn advance(&mut self, t: Time) {
         loop {
             let (mut next, mut who) = (self.scheme.receiver_wake_at(0), None);
@@ -231,7 +231,7 @@ impl World {
             dropped: 0,
         });
         self.told(self.flows.len() - 1, control);
-        let flow = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(0), size: None };
+        let flow = FlowInfo::new(ReceiverFlow(id), MessageId(id), NodeId(0));
         self.scheme.receiver_open(0, self.now, &flow);
         self.poll();
     }
@@ -249,7 +249,7 @@ impl World {
         flow.highest = flow.highest.max(flow.next);
         flow.sent += 1;
         flow.may_send_at = self.now + flow.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: flow.next, retransmitted };
+        let sent = Sent { retransmitted, ..Sent::new(WIRE, PAYLOAD, flow.next) };
         let mut cc_tag = 0;
         self.sender(at, |s, slot, now| {
             let (control, put) = s.on_send(slot, now, &sent);
@@ -262,7 +262,7 @@ impl World {
             flow.forward.push_back((packet, self.now));
             return;
         }
-        let view = PortView { rate: LINE, to_switch: false, queued: flow.forward.len() as u64 * WIRE as u64, up: true };
+        let view = PortView { queued: flow.forward.len() as u64 * WIRE as u64, ..PortView::new(LINE) };
         let mut header = Header { flow: MessageId(flow.id), wire: WIRE as u16, cc_tag, ..Header::default() };
         let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
         match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
@@ -291,12 +291,8 @@ impl World {
         packet.received = self.received;
         if packet.in_order && packet.start {
             let message = MessageStart {
-                flow: packet.flow,
-                id: MessageId(flow.id),
-                from: NodeId(0),
-                tenant: 0,
-                weight: 1,
                 incast: Some(Incast { id: flow.id, senders: &[0, 8, 9] }),
+                ..MessageStart::new(packet.flow, MessageId(flow.id), NodeId(0))
             };
             self.scheme.receiver_message_start(0, self.now, &message);
         }
@@ -325,7 +321,7 @@ impl World {
                 let in_flight = flow.in_flight();
                 flow.acked += newly_acked;
                 flow.next = flow.next.max(flow.acked);
-                // What a switch could have written, and at times another one did.
+                // A plausible record of a switch, at times of another one.
                 let (sent, queued) = (flow.sent * WIRE as u64, flow.forward.len() as u64 * WIRE as u64);
                 let mut telemetry = Telemetry::default();
                 telemetry.push(NodeId((flow.sent / 50) as u32), IntHop { rate: LINE, time: sent_at, sent, queued });
@@ -336,10 +332,10 @@ impl World {
                     seq: acked_to,
                     sent_to: flow.next,
                     in_flight,
-                    recovering: false,
                     ecn_echo: fields.ecn_echo,
                     rtt: self.now - sent_at,
                     cc_feedback: fields.cc_feedback,
+                    ..Ack::default()
                 };
                 self.sender(at, |s, slot, now| s.on_ack(slot, now, &ack));
             }
@@ -348,7 +344,7 @@ impl World {
 
     fn go_back(&mut self, at: usize) -> Loss {
         let flow = &mut self.flows[at];
-        let loss = Loss { from: flow.acked, sent_to: flow.next, in_flight: flow.in_flight(), retransmitted: false };
+        let loss = Loss::new(flow.acked, flow.next);
         flow.next = flow.acked;
         loss
     }
@@ -407,12 +403,7 @@ impl World {
                 if let Some(at) = self.pick(f) {
                     self.go_back(at);
                     let flow = &self.flows[at];
-                    let loss = Loss {
-                        from: flow.acked,
-                        sent_to: flow.next,
-                        in_flight: flow.in_flight(),
-                        retransmitted: false,
-                    };
+                    let loss = Loss::new(flow.acked, flow.next);
                     self.sender(at, |s, slot, now| s.on_timeout(slot, now, &loss));
                 }
             }
@@ -459,7 +450,7 @@ impl World {
                     self.come_back(at);
                 }
                 if self.flows[at].in_flight() > 0 {
-                    // What was lost goes out again, and something may always be sent then.
+                    // The lost data is retransmitted, so the sender must be able to send.
                     self.go_back(at);
                     let sent = self.flows[at].sent;
                     self.send(at);

@@ -24,17 +24,9 @@ impl Bed {
         change(&mut params);
         let mut actions = Actions::default();
         let (shared, now) = (&mut (), Time::ZERO);
-        let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
+        let mut cx = Cx::new(now, &params, shared, &mut actions);
         let line = Rate::from_gbps(gbps);
-        let path = PathInfo {
-            line_rate: line,
-            nic_rate: line,
-            base_rtt: us(10),
-            payload: PAYLOAD,
-            wire: WIRE,
-            network_bdp: 1,
-            network_rtt: us(12),
-        };
+        let path = PathInfo { base_rtt: us(10), network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
         Self { flow, params, actions, now }
     }
@@ -44,17 +36,10 @@ impl Bed {
     }
 
     fn cx<T>(&mut self, hook: impl FnOnce(&mut Flow, &mut Cx<'_, Params>) -> T) -> T {
-        let mut cx = Cx {
-            now: self.now,
-            params: &self.params,
-            shared: &mut (),
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
-        hook(&mut self.flow, &mut cx)
+        hook(&mut self.flow, &mut Cx::new(self.now, &self.params, &mut (), &mut self.actions))
     }
 
-    /// An ACK up to `acked_to`, when `sent_to` is next, with what switches wrote.
+    /// An ACK up to `acked_to`, when `sent_to` is next, with telemetry.
     fn ack(&mut self, acked_to: u64, sent_to: u64, telemetry: Option<&Telemetry>) -> f64 {
         let ack = Ack {
             seq: acked_to,
@@ -62,11 +47,10 @@ impl Bed {
             acked_to,
             sent_to,
             in_flight: sent_to - acked_to,
-            recovering: false,
             ecn_echo: true,
             rtt: us(13),
-            cc_feedback: 0,
             telemetry,
+            ..Ack::default()
         };
         self.cx(|flow, cx| flow.on_ack(&ack, cx));
         self.flow.window()
@@ -88,7 +72,7 @@ fn hop(gbps: u64, ns: u64, sent: u64, queued: u64) -> IntHop {
     IntHop { rate: Rate::from_gbps(gbps), time: Time::from_ns(ns), sent, queued }
 }
 
-/// A link of 100 Gb/s that is read every `T` = 13 us, so that U is what was read last. It is asked for a load.
+/// A link of 100 Gb/s that is read every `T` = 13 us, so that U is the last reading. The test sets its load.
 struct Steady {
     bed: Bed,
     ns: u64,
@@ -126,7 +110,7 @@ fn hpcc_winit_is_a_round_trip_of_the_nic() {
     let mut bed = Bed::new("hpcc", 25, Time::ZERO, |_| ());
     let control = bed.cx(|flow, cx| flow.control(cx));
     assert_eq!((control.window, control.rate), (37_500, Rate::from_gbps(25)));
-    // The window is a number of bytes, rounded so that in-flight < window says in-flight < W; R = W/T.
+    // The window is a number of bytes, rounded so that in-flight < window means in-flight < W; R = W/T.
     let mut it = Steady::new("hpcc", |_| ());
     let w = it.ack(1.5, 0, 10);
     let control = it.bed.cx(|flow, cx| flow.control(cx));
@@ -149,8 +133,8 @@ fn hpcc_wai_rule() {
     near(it.ack(1.9, 0, 10), w / 2.0 + 80.0);
 }
 
-/// S1's P1 and P2 both leave a queue of four packets behind. Four packets are what the link carries in T, so that with eta = 1
-/// either ACK alone asks for half the window.
+/// S1's P1 and P2 both leave a queue of four packets behind. The link carries four packets in T, so that with
+/// eta = 1 either ACK alone asks for half the window.
 #[test]
 fn hpcc_fig5_overreaction() {
     let after = |preset: &str| {
@@ -161,7 +145,7 @@ fn hpcc_fig5_overreaction() {
         let seen = |n: u64| path(&[hop(100, 320 * n, 4000 * n, 4000)]);
         bed.ack(1000, 9000, Some(&seen(0)));
         let w0 = bed.flow.window();
-        // P1 and P2 were sent before S1 heard anything.
+        // P1 and P2 were sent before S1 had any ACK.
         let halves = [1, 2].map(|n| bed.ack(1000 + 1000 * n, 9000, Some(&seen(n))) / w0);
         (halves, w0)
     };
@@ -221,7 +205,7 @@ fn a_window_is_at_most_the_first_one_and_never_nothing() {
         it.ack(0.1, 0, 0);
     });
     assert_eq!(it.bed.flow.window(), 162_500.0);
-    // The paper has no floor: what the additive step leaves.
+    // The paper has no floor but the additive step.
     (0..40).for_each(|_| {
         it.ack(1.0, 100_000_000, 0);
     });
@@ -245,7 +229,8 @@ fn hpcc_alg1_measure_corners() {
     // Records of one time: nothing is divided, U stays unknown and W with it.
     bed.ack(2 * MSS, 50 * MSS, Some(&path(&[hop(100, 1000, 5000, 70_000)])));
     assert_eq!((bed.flow.utilisation(), bed.flow.window()), (None, 162_500.0));
-    // 1,300 ns on: the smaller queue, 16,250 B, is a tenth of B T; 13,000 B in 1.3 us are 0.8 B. The first is taken whole.
+    // 1,300 ns on: the smaller queue, 16,250 B, is a tenth of B T; 13,000 B in 1.3 us are 0.8 B. The first is taken
+    // whole.
     bed.ack(3 * MSS, 50 * MSS, Some(&path(&[hop(100, 2300, 18_000, 16_250)])));
     near(bed.flow.utilisation().unwrap(), 0.9);
     // A tenth of T on: a tenth of the weight. u = 0 + 0.4.
@@ -260,7 +245,7 @@ fn hpcc_alg1_measure_corners() {
     near(bed.flow.utilisation().unwrap(), 0.5);
     bed.ack(7 * MSS, 50 * MSS, Some(&path(&[hop(100, 116_600, 1_421_250, 0)])));
     near(bed.flow.utilisation().unwrap(), 1.0);
-    // ACKs without telemetry (NACKs, repeated ones) say nothing, not even to line 22.
+    // ACKs without telemetry (NACKs, repeated ones) are ignored, also by line 22.
     let (w, to) = (bed.flow.window(), bed.flow.updated_to());
     bed.ack(60 * MSS, 90 * MSS, None);
     bed.ack(61 * MSS, 90 * MSS, Some(&Telemetry::default()));
@@ -289,14 +274,14 @@ fn lost_bytes_take_the_next_update_back_with_them() {
     let to = it.bed.flow.updated_to();
     assert_eq!(to, it.packet * MSS + 100 * MSS);
     let from = (it.packet + 10) * MSS;
-    let loss = Loss { from, sent_to: to, in_flight: to - from, retransmitted: false };
+    let loss = Loss::new(from, to);
     it.bed.cx(|flow, cx| flow.on_loss(&loss, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
     // A loss beyond it changes nothing.
-    let later = Loss { from: to, sent_to: to + 1, in_flight: 1, retransmitted: false };
+    let later = Loss::new(to, to + 1);
     it.bed.cx(|flow, cx| flow.on_timeout(&later, cx));
     assert_eq!(it.bed.flow.updated_to(), from);
-    // What was sent before the loss does not trigger an update, the first byte that is sent again does.
+    // Data sent before the loss does not trigger an update, the first retransmitted byte does.
     let updates = it.bed.count(Action::ReferenceUpdate);
     it.packet += 9;
     it.ack(0.5, 0, 0);
@@ -400,7 +385,7 @@ fn against_the_oracle(mut check: impl FnMut(&Flow, &Oracle)) {
             for hop in &mut hops {
                 let gap = [0, dice.below(1000), dice.below(20_000), dice.below(100_000)][dice.below(4) as usize];
                 hop.time += Time::from_ns(gap);
-                // At most what the link carries, and half of it where queues are short.
+                // At most the link's capacity, and half of it where queues are short.
                 let most = hop.rate.bytes_in(Time::from_ns(gap)) / (1 + calm as u64);
                 hop.sent += dice.below(most + 1);
                 let up_to = 1 << dice.below(21);

@@ -41,7 +41,7 @@ struct Flow {
     next: u64,
     acked: u64,
     last_sent: Time,
-    /// When it is to look again; others of its events are old.
+    /// Time of its next event; its other events are stale.
     wake_at: Time,
     stop_at: Time,
     seen: Vec<Seen>,
@@ -52,7 +52,7 @@ struct Loop {
     now: Time,
     flows: Vec<Flow>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
-    /// Packets: flow, offset behind it, when it was sent, what the switch wrote.
+    /// Packets: flow, offset behind it, time of sending, telemetry.
     packets: Vec<(usize, u64, Time, Telemetry)>,
     queue: VecDeque<usize>,
     busy: bool,
@@ -77,15 +77,7 @@ impl Loop {
             it.now = at;
             match event {
                 Event::Join(i) => {
-                    let path = PathInfo {
-                        line_rate: LINE,
-                        nic_rate: LINE,
-                        base_rtt: us(13),
-                        payload: PAYLOAD,
-                        wire: WIRE,
-                        network_bdp: 162_500,
-                        network_rtt: us(13),
-                    };
+                    let path = PathInfo::new(LINE, us(13), PAYLOAD, WIRE);
                     let opened = it.pool.open(0, &path, at);
                     let (slot, control, stop_at) = (opened.slot, opened.control, joins[i].1);
                     let seen = Vec::new();
@@ -113,7 +105,7 @@ impl Loop {
         it
     }
 
-    /// Sends what window and rate allow now, else at its time.
+    /// Sends as window and rate allow, now or at its time.
     fn send(&mut self, i: usize) {
         let f = &mut self.flows[i];
         if f.next - f.acked >= f.control.window || self.now >= f.stop_at {
@@ -126,7 +118,7 @@ impl Loop {
         }
         f.next += PAYLOAD as u64;
         f.last_sent = self.now;
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, f.next);
         self.packets.push((i, f.next, self.now, Telemetry::default()));
         self.queue.push_back(self.packets.len() - 1);
         f.control = self.pool.on_send(f.slot, self.now, &sent).0;
@@ -168,11 +160,9 @@ impl Loop {
             acked_to,
             sent_to: f.next,
             in_flight,
-            recovering: false,
-            ecn_echo: false,
             rtt: self.now - data_sent,
-            cc_feedback: 0,
             telemetry: Some(&telemetry),
+            ..Ack::default()
         };
         f.control = self.pool.on_ack(f.slot, self.now, &ack);
         let mut reference = 0.0;
@@ -205,7 +195,7 @@ fn hpcc_alg1_reference() {
             for seen in &f.seen[1..] {
                 assert_eq!(seen.updated, seen.acked_to > last_update_seq, "flow {i} of {n}: {seen:?}");
                 if seen.updated {
-                    // What is answered was sent after the last update, not before it.
+                    // The ACK answers a packet sent after the last update, not before it.
                     assert!(seen.data_sent >= updated_at, "flow {i} of {n}: {seen:?}");
                     (last_update_seq, updated_at) = (seen.sent_to, seen.at);
                     if seen.at >= from && f.stop_at == never {

@@ -1,16 +1,16 @@
-//! What HPCC reads from switches: the fields of Fig. 7, changes of the path, and the table that divides (4.1, 4.3).
+//! HPCC's telemetry: the fields of Fig. 7, changes of the path, and the table for division (4.1, 4.3).
 
 mod common;
 
 use common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{
-    Division, Fields, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, SPEEDS, entries, fill, lookup, reciprocal,
+    Division, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, entries, fill, lookup, reciprocal,
 };
-use fanin_cc::{Ack, Action, Actions, Cx, IntHop, PathInfo, Scheme, Sender, Telemetry};
+use fanin_cc::{Ack, Action, Actions, Cx, IntFields, IntHop, PathInfo, Scheme, Sender, Telemetry};
 use fanin_units::{NodeId, Rate, Time};
 
 const MSS: u64 = PAYLOAD as u64;
-/// 2^24 ns and 2^20 x 128 B: when the fields start anew.
+/// 2^24 ns and 2^20 x 128 B: where the fields wrap.
 const TIME_WRAP: u64 = 1 << 24;
 const SENT_WRAP: u64 = 128 << 20;
 
@@ -24,7 +24,7 @@ fn path(switches: &[u32], hops: &[IntHop]) -> Telemetry {
     telemetry
 }
 
-/// A flow that is told of ACKs at their times.
+/// A flow that receives ACKs at given times.
 struct Bed {
     flow: Flow,
     params: Params,
@@ -38,18 +38,10 @@ impl Bed {
         params.base_rtt = us(13);
         change(&mut params);
         let mut actions = Actions::default();
-        let (now, shared) = (Time::ZERO, &mut ());
-        let mut cx = Cx { now, params: &params, shared, shared_changed: false, actions: &mut actions };
+        let shared = &mut ();
+        let mut cx = Cx::new(Time::ZERO, &params, shared, &mut actions);
         let line = Rate::from_gbps(400);
-        let path = PathInfo {
-            line_rate: line,
-            nic_rate: line,
-            base_rtt: us(12),
-            payload: PAYLOAD,
-            wire: WIRE,
-            network_bdp: 1,
-            network_rtt: us(12),
-        };
+        let path = PathInfo { network_bdp: 1, ..PathInfo::new(line, us(12), PAYLOAD, WIRE) };
         let flow = Flow::open(&path, &mut cx);
         Self { flow, params, actions, acked: 0 }
     }
@@ -67,15 +59,11 @@ impl Bed {
             acked_to: self.acked,
             sent_to: 1_000_000 * MSS,
             in_flight: MSS,
-            recovering: false,
-            ecn_echo: false,
             rtt: us(13),
-            cc_feedback: 0,
             telemetry: Some(telemetry),
+            ..Ack::default()
         };
-        let shared = &mut ();
-        let mut cx = Cx { now, params: &self.params, shared, shared_changed: false, actions: &mut self.actions };
-        self.flow.on_ack(&ack, &mut cx);
+        self.flow.on_ack(&ack, &mut Cx::new(now, &self.params, &mut (), &mut self.actions));
         self.flow.utilisation()
     }
 
@@ -86,17 +74,17 @@ impl Bed {
     }
 }
 
-/// Layout, sizes and the bytes themselves are `wire`'s (`crates/wire/tests/int.rs`); here is what the fields keep.
+/// Layout, sizes and the bytes themselves are `wire`'s (`crates/wire/tests/int.rs`); here are the values of the fields.
 #[test]
 fn hpcc_fig7_int_format() {
     assert_eq!((HEADER_OVERHEAD.data, HEADER_OVERHEAD.ack, HEADER_OVERHEAD.telemetry), (42, 42, true));
     let of = |ns: u64, sent, queued| {
-        let f = Fields::of(&hop(100, ns, sent, queued), 1);
+        let f = IntFields::of(&hop(100, ns, sent, queued), 1);
         (f.time, f.sent, f.queued)
     };
     assert_eq!(of(TIME_WRAP - 1, SENT_WRAP - 1, 79), (0xFF_FFFF, 0xF_FFFF, 0));
     assert_eq!(of(TIME_WRAP, SENT_WRAP, 80), (0, 0, 1));
-    // A queue stops at 5.24 MB and does not start anew.
+    // A queue saturates at 5.24 MB and does not wrap.
     assert_eq!([5_242_799, 5_242_800, 5_242_880, 50_000_000].map(|q| of(0, 0, q).2), [65_534, 65_535, 65_535, 65_535]);
 
     // Differences over a wrap of either counter, at 100 and 400 Gb/s: 1,300 ns apart and half of the link used, from a
@@ -130,7 +118,7 @@ fn hpcc_fig7_int_format() {
     assert!(worst < 128.0 / 1082.0 + 1.0 / 86.0, "{worst}");
 
     // Coarser units for faster links.
-    let f = Fields::of(&hop(400, 0, 512 * 5 + 511, 320 * 7 + 319), 4);
+    let f = IntFields::of(&hop(400, 0, 512 * 5 + 511, 320 * 7 + 319), 4);
     assert_eq!((f.sent, f.queued), (5, 7));
     let bed = Bed::new(|p| (p.telemetry, p.wire_unit) = (Precision::Wire, 4));
     let u = bed.pair(hop(400, 0, 0, 6500), hop(400, 1280, 32_256, 32_500), us(1)).unwrap();
@@ -140,12 +128,12 @@ fn hpcc_fig7_int_format() {
 
 #[test]
 fn a_rate_that_the_field_cannot_say_is_written_as_the_next_lower_one() {
-    let said = |rate: Rate| SPEEDS[Fields::of(&IntHop { rate, ..IntHop::default() }, 1).speed as usize];
-    for speed in &SPEEDS[1..] {
+    let said = |rate: Rate| IntFields::SPEEDS[IntFields::of(&IntHop { rate, ..IntHop::default() }, 1).speed as usize];
+    for speed in &IntFields::SPEEDS[1..] {
         assert_eq!(said(*speed), *speed);
         assert_eq!(said(Rate::from_bps(speed.as_bps() + 1)), *speed);
     }
-    assert!(SPEEDS.is_sorted());
+    assert!(IntFields::SPEEDS.is_sorted());
     assert_eq!(said(Rate::from_bps(3_333_333_333)), Rate::from_mbps(2_500));
     assert_eq!(said(Rate::from_gbps(99)), Rate::from_gbps(50));
     // Below all of them, the slowest: a link that is never there has no number.
@@ -205,8 +193,8 @@ fn hpcc_fig7_pathid() {
         assert_eq!(bed.ack(us(5), &longer), None);
         assert_eq!(bed.actions.get(Action::PathChange), 2);
     }
-    // Two switches of a path replaced by two with the same XOR: the sender cannot see that. Of all pairs of different paths
-    // over two of 64 switches, so many look alike.
+    // Two switches of a path replaced by two with the same XOR: the sender cannot see that. Of all pairs of different
+    // paths over two of 64 switches, so many have the same number.
     let (mut alike, mut pairs) = (0, 0);
     let paths: Vec<(u32, u32)> = (0..64).flat_map(|x| (0..64).map(move |y| (x, y))).filter(|(x, y)| x != y).collect();
     for (i, p) in paths.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The models of HPCC's appendix: queues of paced flows (A.1), how fast utilisation converges (A.2) and to which fairness
-//! (A.3). No scheme runs here; what HPCC itself does of this is in `crates/fabric/tests/hpcc_design.rs`.
+//! The models of HPCC's appendix: queues of paced flows (A.1), how fast utilisation converges (A.2) and to which
+//! fairness (A.3). No scheme runs here; HPCC itself is tested in `crates/fabric/tests/hpcc_design.rs`.
 
 /// Numbers that are the same on every machine (SplitMix64).
 struct Draws(u64);
@@ -25,8 +25,8 @@ fn power(base: f64, exponent: usize) -> f64 {
     (0..exponent).fold(1.0, |product, _| product * base)
 }
 
-/// P(V > x): the work V before a server at any time, in packets, with `n` sources of one packet per `period` packet times and
-/// phases drawn at random. Exact (Roberts and Virtamo, 1991).
+/// P(V > x): the work V before a server at any time, in packets, with `n` sources of one packet per `period` packet
+/// times and phases drawn at random. Exact (Roberts and Virtamo, 1991).
 fn work_above(x: f64, n: usize, period: f64) -> f64 {
     let (mut sum, mut choose) = (0.0, 1.0);
     for k in 0..=n {
@@ -40,8 +40,8 @@ fn work_above(x: f64, n: usize, period: f64) -> f64 {
     sum
 }
 
-/// The same by trial: mean work at any time, mean packets at any time, and mean packets that a packet finds; with how often
-/// the work is above `x`.
+/// The same by simulation: mean work at any time, mean packets at any time, and mean packets that a packet finds; with
+/// how often the work is above `x`.
 fn trial(n: usize, period: f64, x: f64, trials: usize) -> [f64; 4] {
     let mut draws = Draws(n as u64);
     let mut sums = [0.0; 4];
@@ -87,7 +87,8 @@ fn hpcc_a1_sumdd1() {
         let [tried, waiting, found, above] = trial(n, period, x, 7000);
         let tail = work_above(20.0, n, period);
         println!(
-            "load {load}: work {work:.3} (by trial {tried:.3}), packets {waiting:.3}, found by a packet {found:.3}, P(V > 20) {tail:e}"
+            "load {load}: work {work:.3} (simulated {tried:.3}), packets {waiting:.3}, found by a packet {found:.3}, \
+             P(V > 20) {tail:e}"
         );
         // The formula is the right one.
         assert!((tried / work - 1.0).abs() < 0.02, "{tried} {work}");
@@ -105,7 +106,7 @@ fn hpcc_a1_sumdd1() {
     assert_eq!((bridge * 1000.0 + 0.5) as u64, 4431);
 }
 
-/// Paths over resources: which paths use which (A), what resources can carry (C) and what paths send (R).
+/// Paths over resources: the resources of each path (A), capacities (C) and rates of paths (R).
 #[derive(Debug)]
 struct Net {
     uses: Vec<Vec<bool>>,
@@ -186,8 +187,8 @@ fn hpcc_lemma_i_ii() {
 
 #[test]
 fn hpcc_lemma_iii() {
-    // As the paper has it, R constant after I steps, it does not hold: its proof takes a bottleneck away together with its
-    // paths, but not what these use of other resources.
+    // As the paper has it, R constant after I steps, it does not hold: its proof takes a bottleneck away together with
+    // its paths, but not what these use of other resources.
     let mut net = Net::new(&[1.0, 2.0], &[(&[0, 1], 2.0), (&[1], 1.0)]);
     for n in 0..40 {
         net.step(1.0, 0.0);
@@ -195,7 +196,7 @@ fn hpcc_lemma_iii() {
         assert_eq!(net.rates[0], 1.0);
         assert!((net.rates[1] - power / (power + 1.0)).abs() < 1e-12, "step {n}: {net:?}");
     }
-    // What does: it converges, and to rates none of which can grow unless another one shrinks.
+    // What holds: it converges, and to rates none of which can grow unless another one shrinks.
     let mut draws = Draws(2);
     let (mut constant, mut settled, mut optimal, mut slowest) = (0, 0, 0, 0);
     for _ in 0..INSTANCES {
@@ -272,7 +273,7 @@ fn hpcc_a3_equilibrium() {
             (0..60_000).for_each(|_| {
                 net.step(target, add);
             });
-            // U_(1) as with one. U_(2): what the shared paths take is given, so C U = S + k a U/(U - U_target).
+            // U_(1) as with one. U_(2): the load of the shared paths is given, so C U = S + k a U/(U - U_target).
             let top = target + flows[a] * add / capacity[a];
             let (shared, own) = (both as f64 * of_rate(add, top), flows[b] - both as f64);
             let p = capacity[b] * target + shared + own * add;
@@ -288,7 +289,7 @@ fn hpcc_a3_equilibrium() {
                 near(*rate, expected, "R");
                 near(if over.contains(&a) { top } else { next }, target / (1.0 - add / rate), "U of R");
             }
-            // Max-min: equal shares of the first, the others what is left of the second.
+            // Max-min: equal shares of the first, the others the rest of the second.
             let share = target * capacity[a] / flows[a];
             let rest = (target * capacity[b] - both as f64 * share) / own;
             *fair = fair.max((least / share - 1.0).abs()).max((most / rest - 1.0).abs());

@@ -1,4 +1,5 @@
-//! TCP's window on a virtual clock: RFC 5681, RFC 3465, RFC 3168, numbers worked out by hand. A segment is 1000 bytes.
+//! TCP's window on a virtual clock: RFC 5681, RFC 3465, RFC 3168, with numbers computed by hand. A segment is 1000
+//! bytes.
 
 mod common;
 
@@ -94,7 +95,7 @@ fn one_huge_ack_adds_one_segment_in_avoidance() {
     s.round(|_| false);
     s.round(|_| false);
     assert_eq!(s.window(), 5 * MSS, "4 at most by slow start, then avoidance begins at 5");
-    // Nor does what is left of it count towards the next: a mark leaves 19 segments in flight for a window of 10.
+    // Nor does the rest count towards the next: a mark leaves 19 segments in flight for a window of 10.
     let mut s = avoiding("newreno-ecn", 20);
     s.ack_bytes(MSS, true).ack_bytes(19 * MSS, false).fill();
     assert_eq!(s.window(), 11 * MSS);
@@ -105,7 +106,7 @@ fn one_huge_ack_adds_one_segment_in_avoidance() {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Growth is bounded by what was acknowledged, whatever the ACKs look like.
+    /// Growth is bounded by the bytes acknowledged, however they are split into ACKs.
     #[test]
     fn growth_is_bounded(acks in prop::collection::vec((1u64..5000, any::<bool>()), 1..200), limit in 1u32..5) {
         let mut s = stream("newreno", |p| {
@@ -196,7 +197,7 @@ fn a_loss_halves_what_is_in_flight() {
     assert_eq!(s.window(), 10 * MSS);
     // From then on it grows as ever: ten segments, one more.
     assert_eq!(s.round(|_| false).last(), Some(&(11 * MSS)));
-    // What counts is what is in flight, not the window: 6 segments of 11.
+    // Bytes in flight count, not the window: 6 segments of 11.
     let mut s = avoiding("newreno", 11);
     s.ack_bytes(5 * MSS, false).loss();
     assert_eq!(s.window(), 3 * MSS);
@@ -296,7 +297,7 @@ fn an_echo_cannot_raise_the_window() {
     let mut s = avoiding("newreno-ecn", 4);
     s.timeout(4 * MSS, false);
     assert_eq!(s.window(), MSS);
-    // All that was sent before the timeout is acknowledged, then one new segment comes back marked.
+    // All that was sent before the timeout is acknowledged, then the ACK of one new segment is marked.
     s.ack_bytes(4 * MSS, true);
     s.send(false);
     s.ack_bytes(MSS, true);
@@ -307,11 +308,11 @@ fn an_echo_cannot_raise_the_window() {
 fn the_first_new_packet_after_a_reduction_says_so() {
     let mut s = avoiding("newreno-ecn", 10);
     assert!(s.stamps.iter().all(|&cc_tag| cc_tag == 0));
-    // After a mark; a packet that goes out again does not say it.
+    // After a mark; a retransmission does not carry it.
     s.ack_bytes(MSS, true);
     assert_eq!(s.send(true), 0);
     assert_eq!((s.send(false), s.send(false)), (CWR, 0));
-    // After a loss, once what was sent before that cut is acknowledged.
+    // After a loss, once the data sent before that cut is acknowledged.
     let end = s.in_flight();
     s.ack_bytes(end, false).fill().loss();
     assert_eq!((s.send(true), s.send(false), s.send(false)), (0, CWR, 0));
@@ -326,7 +327,7 @@ fn drops_and_marks_of_one_window_reduce_it_once() {
     let mut s = avoiding("newreno-ecn", 20);
     s.ack(1, true).ack_bytes(4 * MSS, false).loss();
     assert_eq!((s.window(), s.count(Action::LossReaction)), (10 * MSS, 0));
-    // RFC 3168: unless what was lost had been sent again, which is a new instance of congestion.
+    // RFC 3168: unless the lost data was a retransmission, which is a new instance of congestion.
     let mut s = avoiding("newreno-ecn", 20);
     s.ack(1, true).lose(12 * MSS, true);
     assert_eq!((s.window(), s.count(Action::LossReaction)), (6 * MSS, 1));
@@ -360,7 +361,7 @@ fn receiver(preset: &str) -> Pool<NewReno> {
     let mut pool = Pool::<NewReno>::new(Params { ..NewReno::preset(preset) });
     pool.add_host(&nic(10));
     for flow in 0..2 {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(0), size: None };
+        let info = FlowInfo::new(ReceiverFlow(flow), MessageId(flow), NodeId(0));
         pool.receiver_open(0, Time::ZERO, &info);
     }
     pool
@@ -376,16 +377,16 @@ fn a_mark_is_echoed_until_the_sender_says_that_it_reduced() {
         plan.now.map(|fields| fields.ecn_echo)
     };
     assert_eq!(take(0, false, 0, true), Some(false));
-    // The mark comes on a packet whose ACK is delayed; the next ACKs echo it, marked or not.
+    // The mark arrives on a packet whose ACK is delayed; the next ACKs echo it, marked or not.
     assert_eq!(take(1, true, 0, false), None);
     assert_eq!(take(2, false, 0, true), Some(true));
     assert_eq!(take(3, false, 0, true), Some(true));
-    // CWR ends it, a marked packet with CWR begins it anew.
+    // CWR ends it, a marked packet with CWR starts it again.
     assert_eq!(take(4, false, CWR, true), Some(false));
     assert_eq!(take(5, false, 0, true), Some(false));
     assert_eq!(take(6, true, CWR, true), Some(true));
     assert_eq!(take(7, false, 0, true), Some(true));
-    // What on_data did not plan (a delayed ACK, a window update) says the same, and only of its flow.
+    // An ACK that on_data did not plan (a delayed one, a window update) carries the same, and only for its flow.
     assert!(pool.receiver_ack_fields(0, us(8), ReceiverFlow(0)).ecn_echo);
     assert!(!pool.receiver_ack_fields(0, us(8), ReceiverFlow(1)).ecn_echo);
     assert_eq!(pool.actions().get(Action::MarkSeen), 2);

@@ -1,4 +1,4 @@
-//! `dctcp-ns3` by hand, and against the rules of that simulator written down once more, line after line.
+//! `dctcp-ns3` by hand, and against a second implementation of that simulator's rules, line by line.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn it_counts_the_first_mark_twice() {
     // Nothing marked in the next of (40000 - 21000)/1000 + 1, so a quiet batch.
     assert_eq!(take(&mut f, 41_000, 60_000, false), 51_230_000_000);
     assert_eq!(f.watch("alpha"), 0.9375 * alpha);
-    // A cut is remembered until a number above what was sent by then, and stops the increase of its own ACK.
+    // A cut is remembered up to the next byte to send at the cut, and prevents the increase of its own ACK.
     let marked = 0.9375 * (0.9375 * alpha) + 0.0625 * (1.0 / 20.0);
     let rate = take(&mut f, 61_000, 80_000, true);
     assert_eq!(rate, (51_230_000_000.0 * (1.0 - marked / 2.0)) as u64);
@@ -138,7 +138,7 @@ proptest! {
         for (n, &(ahead, flying, a, b)) in acks.iter().enumerate() {
             let this = if n % 13 == 12 { seq / 2 } else { seq + ahead };
             seq = seq.max(this);
-            // Sometimes the sender has gone back behind the number.
+            // Sometimes the sender has gone back below the number.
             let next = if n % 7 == 6 { seq.saturating_sub(500) } else { seq + flying };
             let cnp = if seldom { a && b } else { a || b };
             oracle.ack(&params, max, this, next, cnp);

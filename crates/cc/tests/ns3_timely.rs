@@ -1,4 +1,4 @@
-//! `timely-ns3` by hand, and against the rules of that simulator written down once more, line after line.
+//! `timely-ns3` by hand, and against a second implementation of that simulator's rules, line by line.
 
 mod common;
 
@@ -55,7 +55,8 @@ fn it_cuts_by_gradient_and_by_distance() {
 
 #[test]
 fn its_limits_are_where_that_code_has_them() {
-    // With the newest difference alone: at t_low a rise counts, at t_high distance does not, and a gradient of 0 is none.
+    // With the newest difference alone: at t_low a rise counts, at t_high distance does not, and a gradient of 0 is
+    // none.
     let mut f = flow(|p| p.ewma = 1.0);
     rtt(&mut f, 1000, 2000, 49_000);
     assert_eq!(rtt(&mut f, 3000, 4000, 50_000), 96_000_000_000);
@@ -90,7 +91,7 @@ fn the_last_time_is_noted_only_when_the_mark_moves() {
     assert_eq!(rtt(&mut f, 21_000, 30_000, 61_000), (96_500_000_000f64 * (1.0 - 0.8 * (984.375 / 20_000.0))) as u64);
 }
 
-/// The rules line by line: the state, one ACK, and what of it a network sees.
+/// The rules line by line: the state, and the visible effect of one ACK.
 struct Oracle {
     last_update: u64,
     cur: u64,
@@ -150,7 +151,10 @@ proptest! {
 
     #[test]
     fn it_is_that_simulators(
-        acks in prop::collection::vec((0u64..40_000, 0u64..60_000, prop_oneof![40_000u64..70_000, 0u64..1_000_000]), 1..200),
+        acks in prop::collection::vec(
+            (0u64..40_000, 0u64..60_000, prop_oneof![40_000u64..70_000, 0u64..1_000_000]),
+            1..200,
+        ),
         gbps in prop_oneof![Just(100u64), Just(25), Just(400)],
         wide in any::<bool>(),
     ) {
@@ -165,12 +169,13 @@ proptest! {
         let mut oracle = Oracle { last_update: 0, cur: max, stage: 0, last_rtt: 0, diff: 0.0 };
         let mut seq = 0;
         for (n, &(ahead, flying, time)) in acks.iter().enumerate() {
-            // Numbers mostly rise, and sometimes an old one comes, or the sender has gone back.
+            // Numbers mostly rise, and sometimes an old one arrives, or the sender has gone back.
             let this = if n % 13 == 12 { seq / 2 } else { seq + ahead };
             seq = seq.max(this);
             let next = if n % 7 == 6 { seq } else { seq + flying };
             let rate = oracle.ack(&params, max, this, next, time);
-            prop_assert_eq!(f.ack(n as u64, &Ack { rtt: ns(time), ..ack(this, next) }), (rate, (153_000 * rate / max).max(1)));
+            let seen = f.ack(n as u64, &Ack { rtt: ns(time), ..ack(this, next) });
+            prop_assert_eq!(seen, (rate, (153_000 * rate / max).max(1)));
         }
     }
 }

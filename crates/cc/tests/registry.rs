@@ -1,4 +1,4 @@
-//! The registry and the files of `schemes/` tell the same story. Parameters as text need `--features spec`.
+//! The registry agrees with the files of `schemes/`. Parameters as text need `--features spec`.
 
 use fanin_cc::{Settings, rows};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! A sketch of ExpressPass, to try the roles on a scheme that sends only what it was given credit for.
+//! A sketch of ExpressPass, to try the roles on a scheme that sends only with credits.
 //!
 //! It is a test and no registered scheme. The receiver paces credits per flow and adapts their rate to how many are
 //! lost; the switch limits credits so that the data they ask for fits the link, and drops the others; the sender sends
@@ -57,7 +57,7 @@ impl Sender for Credited {
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let rate = if self.0.is_empty() { Rate::ZERO } else { LINE };
-        Control { window: u64::MAX, rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control::rate(rate)
     }
     fn on_notice(&mut self, notice: Notice, _: &mut Cx<'_, Params>) {
         if let Notice::Credit(number) = notice {

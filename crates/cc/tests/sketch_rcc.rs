@@ -1,7 +1,8 @@
 //! A sketch of RCC's receiver, to try the roles on a scheme whose receiver schedules the ACKs of all its flows.
 //!
-//! It is a test and no registered scheme: windows by slow start alone, no ECN, priority by what is left. What it shows: a receiver can hold ACKs back, let data of one flow release the ACK of another, order
-//! them, measure RTT by the sequence numbers it asked for, and ask for recovery when its own timer runs out.
+//! It is a test and no registered scheme: windows by slow start alone, no ECN, priority by remaining size. It shows
+//! that a receiver can hold ACKs back, let data of one flow release the ACK of another, order them, measure RTT by the
+//! sequence numbers it requested, and request recovery when its own timer expires.
 
 mod common;
 
@@ -46,7 +47,7 @@ impl Sender for Advertised {
         Self(SEGMENT)
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: self.0, rate: LINE, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control { window: self.0, ..Control::rate(LINE) }
     }
     fn on_ack(&mut self, ack: &Ack<'_>, _: &mut Cx<'_, Params>) {
         self.0 = (ack.cc_feedback as u64).max(1) * SEGMENT;
@@ -56,7 +57,8 @@ impl Sender for Advertised {
 /// One open flow.
 struct Entry {
     flow: ReceiverFlow,
-    /// In segments: what is left (`u64::MAX` when not known), the ceiling W_i, the receiver's window, and the highest ack + rwnd ever advertised.
+    /// In segments: remaining size (`u64::MAX` if unknown), the ceiling W_i, the receiver's window, and the highest
+    /// ack + rwnd ever advertised.
     left: u64,
     ceiling: u64,
     window: u64,
@@ -88,7 +90,7 @@ impl AckScheduler {
         self.entries.iter_mut().find(|e| e.flow == flow)
     }
 
-    /// RCC Alg. 1: ceilings by weight, at least 1 and at most what is left; what remains goes round from the last.
+    /// RCC Alg. 1: ceilings by weight, at least 1 and at most the remaining size; the rest is dealt out from the last.
     fn assign(&mut self, max: i64) {
         // Priority falls with size: p = 1 / left.
         self.entries.sort_by_key(|e| (e.left, e.flow));
@@ -182,7 +184,7 @@ impl Receiver for AckScheduler {
 
     fn on_close(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) {
         if let Some(e) = self.entry(flow) {
-            // What was advertised and will not be used; the last packet's own arrival is counted already.
+            // Advertised window that will not be used; the last packet's own arrival is counted already.
             self.in_flight -= e.advertised as i64 - e.next as i64;
             self.entries.retain(|e| e.flow != flow);
             self.queue.retain(|w| w.flow != flow);
@@ -221,7 +223,7 @@ impl Receiver for AckScheduler {
         }
         let cc_feedback = e.window as u32;
         self.in_flight += more as i64;
-        Some(Emit::Ack(waiting.flow, AckFields { ecn_echo: false, push: waiting.push, cc_feedback }))
+        Some(Emit::Ack(waiting.flow, AckFields { push: waiting.push, cc_feedback, ..AckFields::default() }))
     }
 
     fn wake_at(&self) -> Time {
@@ -240,7 +242,7 @@ fn run(max: i64, sizes: &[u64]) -> Net<Rcc> {
     net
 }
 
-/// Windows in flight after each entry of the log: what was advertised and has not arrived, over the open flows.
+/// Windows in flight after each entry of the log: advertised data that has not arrived, over the open flows.
 fn windows_in_flight(net: &Net<Rcc>, sizes: &[u64]) -> Vec<i64> {
     let mut advertised = vec![1i64; sizes.len()];
     let mut arrived = vec![0i64; sizes.len()];
@@ -287,7 +289,7 @@ fn with_windows_for_all_the_sum_stays_at_its_limit() {
 
 #[test]
 fn short_flows_overtake() {
-    // Nine long flows keep the queue full when a short one comes: it is done long before any of them.
+    // Nine long flows keep the queue full when a short one starts: it finishes long before any of them.
     let mut net = Net::<Rcc>::new(Params { max: 6, ..Rcc::preset("") }, 1);
     (0..9).for_each(|_| {
         net.open(0, 300);
@@ -308,11 +310,12 @@ fn short_flows_overtake() {
 fn an_ack_overtaken_too_often_is_overtaken_no_more() {
     let params = Params { max_skips: 2, ..Rcc::preset("") };
     let mut actions = Actions::default();
-    let mut cx = Cx { now: us(1), params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
+    let shared = &mut ();
+    let mut cx = Cx::new(us(1), &params, shared, &mut actions);
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     for (flow, size) in [(0, 100), (1, 3), (2, 2), (3, 1)] {
         let (flow, size) = (ReceiverFlow(flow), Some(size * SEGMENT));
-        let info = FlowInfo { flow, id: fanin_units::MessageId(flow.0), from: fanin_units::NodeId(0), size };
+        let info = FlowInfo { size, ..FlowInfo::new(flow, fanin_units::MessageId(flow.0), fanin_units::NodeId(0)) };
         receiver.on_open(&info, &mut (), &mut cx);
     }
     for flow in 0..4 {
@@ -327,7 +330,7 @@ fn an_ack_overtaken_too_often_is_overtaken_no_more() {
 fn the_receivers_timeout_asks_for_recovery() {
     let mut net = Net::<Rcc>::new(Rcc::preset(""), 1);
     let flow = net.open(0, 20);
-    // The tail is lost: nothing arrives that would tell, and only the receiver has a timer.
+    // The tail is lost: nothing arrives to show it, and only the receiver has a timer.
     net.lose = [(flow, 18), (flow, 19)].into();
     net.run_until(Time::from_ms(9));
     assert!(net.of(flow).all(|e| e.1 != Crossed::Arrived { n: 19 }));
@@ -348,10 +351,11 @@ fn the_receivers_timeout_asks_for_recovery() {
 fn the_receiver_measures_rtt_by_the_segment_it_asked_for() {
     let params = Rcc::preset("");
     let mut actions = Actions::default();
-    let mut cx = Cx { now: us(1), params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
+    let shared = &mut ();
+    let mut cx = Cx::new(us(1), &params, shared, &mut actions);
     let mut receiver = AckScheduler { entries: Vec::new(), queue: VecDeque::new(), in_flight: 0 };
     let flow = ReceiverFlow(0);
-    let info = FlowInfo { flow, id: fanin_units::MessageId(0), from: fanin_units::NodeId(0), size: None };
+    let info = FlowInfo::new(flow, fanin_units::MessageId(0), fanin_units::NodeId(0));
     receiver.on_open(&info, &mut (), &mut cx);
     receiver.on_data(&common::data(0, 0, false), &mut (), &mut cx);
     // The ACK opens segments 1 and 2; the RTT is that of segment 2, not of 1.

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod host;
 mod pacer;
 pub mod rc;
 pub mod tcp;

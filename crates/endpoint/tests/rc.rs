@@ -145,13 +145,7 @@ fn a_connection_never_mixes_two_messages_in_a_packet_and_finds_its_way_back() {
 fn a_pacer_spaces_packets_at_its_rate_and_moves_the_waiting_one_only_if_asked() {
     let line = Rate::from_gbps(10);
     let line_time = line.tx_time(1500);
-    let control = |mbps, retime| Control {
-        window: 3000,
-        rate: Rate::from_mbps(mbps),
-        wake_at: Time::NEVER,
-        retime,
-        not_before: Time::ZERO,
-    };
+    let control = |mbps, retime| Control { window: 3000, retime, ..Control::rate(Rate::from_mbps(mbps)) };
     let mut pacer = Pacer::new(&control(5_000, false));
     assert!(pacer.open(2999) && !pacer.open(3000));
     pacer.sent(Time::from_us(10), 1500, line, line_time);

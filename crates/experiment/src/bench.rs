@@ -2,7 +2,7 @@
 
 use crate::spec::Spec;
 use fanin_engine::{CalendarQueue, Event, EventQueue, Streams};
-use fanin_fabric::Parts;
+use fanin_fabric::ParallelSimulation;
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_units::{Bytes, Time};
 use serde::Serialize;
@@ -137,7 +137,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
         return Err(format!("case {id} runs on 1 thread, not {threads}: {reason}"));
     }
     let began = Instant::now();
-    let mut sim = Parts::cut(built.network, built.traffics, built.messages, &of);
+    let mut sim = ParallelSimulation::cut(built.network, built.traffics, built.messages, &of);
     let setup_seconds = began.elapsed().as_secs_f64();
     let window = built.measure.warm_up.saturating_add(built.measure.window);
     let (mut pending, mut looks) = (0, 0);

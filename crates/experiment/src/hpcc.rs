@@ -1,6 +1,7 @@
 //! Configurations of the ns-3 HPCC simulator: read, run on its own network model, and returned like any other run, with
 //! the files that its users' scripts read.
 
+pub(crate) mod convert;
 pub mod generate;
 pub mod ordinary;
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! From a built experiment to a [`Run`]: the loop that samples, measures, drains and can be stopped.
 
-use crate::built::{Built, Measure, Sampled, Series};
+use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::explain::{bytes_of_a_part, bytes_text};
 use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, HostWait, Parts, What};
+use fanin_fabric::{DropCause, Flows, Hop, HostWait, ParallelSimulation, What};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
 };
-use fanin_units::{NodeId, PortId, Time};
+use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -57,8 +57,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const DRAIN_STEP: Time = Time::from_us(100);
 /// Memory for the tables of all partitions but two, which bounds their number: 65,536 hosts take some 300 MB each.
 const BYTES_FOR_PARTS: f64 = 1e9;
-/// Samples of queues kept over all series, and as many other values; histograms still count all.
-pub(crate) const MOST_SAMPLES: usize = 4_000_000;
 
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -76,7 +74,7 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
 
 /// The network in as many partitions as there are threads for it, the name and scheme of each traffic, and the reason
 /// for fewer partitions.
-fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) {
+fn network(built: &mut Built) -> (ParallelSimulation, Vec<(String, String)>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
@@ -103,9 +101,9 @@ fn network(built: &mut Built) -> (Parts, Vec<(String, String)>, Option<String>) 
                     bytes_text(BYTES_FOR_PARTS)
                 )
             };
-            (Parts::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
+            (ParallelSimulation::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
         }
-        Err(reason) => (Parts::whole(network, traffics, messages), Some(reason.to_string())),
+        Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
     (sim, names, reason.filter(|_| built.threads > 1))
 }
@@ -145,7 +143,7 @@ impl<T> Kept<T> {
 const BIN: u64 = 1000;
 
 struct Runner<'a> {
-    sim: Parts,
+    sim: ParallelSimulation,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
     measure: Measure,
@@ -171,7 +169,7 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(
-        mut sim: Parts,
+        mut sim: ParallelSimulation,
         traffics: Vec<(String, String)>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
@@ -540,7 +538,7 @@ fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
 }
 
 /// The current values of a watched entry.
-fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
+fn look_at(sim: &ParallelSimulation, watched: &Watched) -> Vec<(&'static str, f64)> {
     match watched.part {
         Part::Flow => {
             let message = sim.followed(watched.traffic, watched.number);
@@ -563,12 +561,12 @@ fn look_at(sim: &Parts, watched: &Watched) -> Vec<(&'static str, f64)> {
 const TABLE_PEAK: &str = "table_peak";
 
 /// Bytes on the wire that each port has sent.
-fn sent(sim: &Parts) -> Vec<u64> {
+fn sent(sim: &ParallelSimulation) -> Vec<u64> {
     sim.port_counters().iter().map(|port| port.bytes).collect()
 }
 
 /// The maximum over all switches.
-fn table_peak(sim: &Parts, traffic: u16, switches: u32) -> Option<u64> {
+fn table_peak(sim: &ParallelSimulation, traffic: u16, switches: u32) -> Option<u64> {
     let seen = (0..switches).flat_map(|switch| sim.watch_switch(traffic, switch));
     seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
 }
@@ -590,23 +588,6 @@ fn histogram(sampler: &Sampler) -> Option<Histogram> {
         })
         .collect();
     Some(Histogram { what: "queue".into(), place: sampler.series.place.clone(), bins })
-}
-
-/// The ports of a place in a spec: "switch-ports", "last-hop" (a switch to a host), "tor-uplinks" (a switch with hosts
-/// to another switch) or the name of one port.
-pub fn ports_of(graph: &Graph, place: &str) -> Option<Vec<PortId>> {
-    let levels = graph.levels();
-    let wanted = |from: NodeId, to: NodeId| match place {
-        "switch-ports" => levels[from.ix()] > 0,
-        "last-hop" => levels[from.ix()] > 0 && levels[to.ix()] == 0,
-        "tor-uplinks" => levels[from.ix()] == 1 && levels[to.ix()] > 0,
-        _ => false,
-    };
-    if matches!(place, "switch-ports" | "last-hop" | "tor-uplinks") {
-        let ends = graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
-        return Some(ends.enumerate().filter(|(_, (a, b))| wanted(*a, *b)).map(|(i, _)| PortId(i as u32)).collect());
-    }
-    port_names(graph).iter().position(|name| name == place).map(|i| vec![PortId(i as u32)])
 }
 
 #[cfg(test)]

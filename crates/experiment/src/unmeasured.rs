@@ -24,8 +24,15 @@ pub fn seen(run: &Run) -> Option<String> {
     before.warning(run.measured_from, run.measured_to)
 }
 
+impl CheckedSpec {
+    /// The same, with a warning if no message will fall into the measured window, as far as a short examination shows.
+    pub fn foreseen(&self) -> Vec<String> {
+        self.warnings().iter().cloned().chain(foreseen(self)).collect()
+    }
+}
+
 /// The same before the run, as far as a short examination shows.
-pub fn foreseen(checked: &CheckedSpec) -> Option<String> {
+fn foreseen(checked: &CheckedSpec) -> Option<String> {
     let (from, to) = (checked.measure().warm_up, checked.measure().warm_up.saturating_add(checked.measure().window));
     let mut before = Before::default();
     let messages = checked.messages(Vec::new()).ok()?;

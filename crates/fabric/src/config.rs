@@ -1,9 +1,8 @@
 //! A network and its traffics, ready to build. The experiment crate makes these from a checked spec.
 
 use crate::topology::Graph;
-use fanin_cc::Settings;
 use fanin_cc::aqm::{pi, red};
-use fanin_endpoint::tcp;
+pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, TcpConfig, TrafficConfig};
 use fanin_units::{Rate, Time};
 use std::sync::Arc;
 
@@ -28,19 +27,16 @@ pub struct NetworkConfig {
     pub host_fifo: Option<HostFifo>,
 }
 
-/// Bytes on the wire by kind of packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketSizes {
-    /// Largest payload of a data packet.
-    pub payload: u16,
-    /// All headers of a data packet.
-    pub header: u16,
-    /// An ACK or NACK.
-    pub ack: u16,
-    /// A congestion notification packet.
-    pub cnp: u16,
-    /// A pause or resume frame.
-    pub pause: u16,
+impl NetworkConfig {
+    /// Largest data packet on the wire, where schemes add at most so many bytes to it.
+    pub(crate) fn largest_packet(&self, overhead: u16) -> u32 {
+        self.packet.payload as u32 + self.packet.header as u32 + overhead as u32
+    }
+
+    /// The data classes of a kind: bit c for class c.
+    pub(crate) fn classes_with(&self, is: impl Fn(&ClassConfig) -> bool) -> u8 {
+        self.classes.iter().enumerate().filter(|(_, class)| is(class)).fold(0, |mask, (i, _)| mask | 2 << i)
+    }
 }
 
 /// One data class.
@@ -59,8 +55,8 @@ pub struct ClassConfig {
     pub share: Option<f64>,
     /// Its own factor for the dynamic threshold of a pool; `None` is that of the buffer.
     pub alpha: Option<f64>,
-    /// It is lane 1 of this class, which is its lane 0: the two are marked by what both hold.
-    pub beside: Option<u8>,
+    /// It is virtual lane 1 of this class, which is its lane 0: the two are marked by what both hold.
+    pub sibling_vl: Option<u8>,
     /// Whether it is served before classes that are not.
     pub urgent: bool,
 }
@@ -150,64 +146,6 @@ pub enum Release {
     LastBit,
 }
 
-/// A queue between pacers and link, one for each class: it stops pulling from flows when full, and may mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostFifo {
-    /// Bytes it holds of a class.
-    pub capacity: u64,
-    /// Mark above this many bytes.
-    pub mark_above: Option<u64>,
-}
-
-/// One entry of a spec's list of traffics.
-#[derive(Clone, Debug)]
-pub struct TrafficConfig {
-    /// Its name in results.
-    pub name: String,
-    /// Its congestion control.
-    pub scheme: Settings,
-    /// Its data class, 1 or above.
-    pub class: u8,
-    /// The class of what it sends in lane 1; 0 where its scheme uses one lane.
-    pub lane_class: u8,
-    /// Its weight where a receiver divides its line among senders.
-    pub weight: u16,
-    /// The tenant it belongs to.
-    pub tenant: u8,
-    /// Whether its data may be marked.
-    pub ecn: bool,
-    /// Its endpoint where that is RDMA-like.
-    pub endpoint: EndpointConfig,
-    /// Its endpoint where that is TCP.
-    pub tcp: Option<TcpConfig>,
-    /// Time that a message spends in its sending host before the endpoint has it.
-    pub overhead: Time,
-}
-
-/// How TCP carries messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpConfig {
-    /// Each end. Its `ecn` is set where the traffic and its scheme both want marks.
-    pub connection: tcp::Config,
-    /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
-    pub persistent: bool,
-    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with data.
-    pub ack_class: u8,
-}
-
-/// How messages are carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EndpointConfig {
-    /// Retransmission timeout; `Time::NEVER` switches it off.
-    pub timeout: Time,
-    /// At most one NACK for the same expected byte in this time.
-    pub nack_interval: Time,
-    /// Payload bytes per ACK; 0 or 1 acknowledges every packet. The last packet of a message is always acknowledged.
-    pub ack_chunk: u32,
-    /// One sequence space per sender and receiver instead of one per message.
-    pub connection: bool,
-}
-
 /// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages of a gate have the
 /// same `start`. Where a gate is local to one host, what counts by arriving goes to it, what counts by its last ACK leaves
 /// from it, and so does all that waits. A gate that is not (htsim's triggers need not be) acts at once all the same, and a
@@ -253,5 +191,5 @@ pub struct Message {
 
 impl Message {
     /// A size that is never reached.
-    pub const ENDLESS: u64 = 1 << 60;
+    pub const ENDLESS: u64 = fanin_endpoint::host::ENDLESS;
 }

@@ -44,21 +44,10 @@
 //! [`crate::Simulation::circular_wait`] says what stands.
 
 use crate::topology::{Adjacency, Graph};
+pub use fanin_cc::EscapeEntry as Entry;
 use fanin_units::{NodeId, PortId};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
-
-/// Where messages enter the escape lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// At hosts, and in the queue towards a shortest path of any switch: no hop of the lane is a misroute.
-    AfterLastMisroute,
-    /// There, and already for the hop of the last misroute, from any switch to any switch next to it.
-    OnLastMisroute {
-        /// Whether the switch next to the destination host misroutes too.
-        last_hop: bool,
-    },
-}
 
 /// Whether the lane can wait for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //! depend on more than what they hold now.
 
 use crate::config::{ClassConfig, MarkAt, Marking, NetworkConfig};
-use crate::port::Port;
+use crate::port::{Port, PortIx};
 use fanin_cc::aqm::{Aqm, Pi, Red};
 use fanin_engine::{Stream, Streams};
-use fanin_units::{PortId, Rate, Time};
+use fanin_units::{Rate, Time};
 
 /// How the queues of a network mark, what they draw from and what they remember.
 pub(crate) struct Marks {
@@ -32,7 +32,7 @@ impl Marks {
         assert!(rates.len() < 255, "a port tells its row in a byte");
         for port in &mut *ports {
             let of_rate = rates.binary_search(&port.rate).map_or(0, |row| row + 1);
-            port.marking = (if port.of_host { rates.len() + 1 } else { of_rate }) as u8;
+            port.marking = (if port.of_host() { rates.len() + 1 } else { of_rate }) as u8;
         }
         let of = |class: &ClassConfig, rate: Option<Rate>| {
             let own = class.marking_by_rate.iter().find(|(of, _)| Some(*of) == rate);
@@ -58,7 +58,7 @@ impl Marks {
             joining: looks(&markings, classes - 1, MarkAt::Enqueue),
             leaving: looks(&markings, classes - 1, MarkAt::Dequeue),
             markings,
-            draws: (0..ports.len() as u64).map(|port| streams.stream("ecn", port)).collect(),
+            draws: ports.iter().map(|port| streams.stream("ecn", port.id.0 as u64)).collect(),
             memory,
         }
     }
@@ -68,7 +68,7 @@ impl Marks {
     #[inline(always)]
     pub fn marks(
         &mut self,
-        (out, port, class): (PortId, &Port, usize),
+        (out, port, class): (PortIx, &Port, usize),
         at: MarkAt,
         now: Time,
         queue: u64,
@@ -93,12 +93,12 @@ impl Marks {
     }
 
     /// What a queue remembers, where some do.
-    pub fn memory(&self, port: PortId, class: usize) -> Option<&Aqm> {
+    pub fn memory(&self, port: PortIx, class: usize) -> Option<&Aqm> {
         self.memory.get(port.ix() * self.classes + class)
     }
 
     /// The same to change it.
-    pub fn memory_mut(&mut self, port: PortId, class: usize) -> &mut Aqm {
+    pub fn memory_mut(&mut self, port: PortIx, class: usize) -> &mut Aqm {
         &mut self.memory[port.ix() * self.classes + class]
     }
 }

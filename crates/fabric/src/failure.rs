@@ -1,177 +1,112 @@
-//! Links that lose packets and links that go down.
+//! Links go down and come up.
 
-use crate::packet::PacketIx;
-use crate::results::DropCause;
-use crate::routing::Routes;
-use crate::sim::{Simulation, kind};
-use crate::topology::Link;
-use fanin_cc::Kind;
-use fanin_engine::{EventQueue, Stream, Streams};
-use fanin_units::{MessageId, PortId, Time};
+use crate::clock::{kind, source};
+use crate::network::Network;
+use crate::path::FlowPath;
+use crate::port::{NO_NIC, PortIx};
+use crate::routing::{Links, Routes};
+use crate::world::World;
+use fanin_endpoint::host::Hosts;
+use fanin_engine::EventQueue;
+use fanin_units::{NodeId, PortId, Time};
+use std::sync::Arc;
 
 /// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes known.
 const CHANGES: u32 = u32::MAX;
 
-/// What can go wrong with one link.
-pub struct LinkState {
-    error_rate: f64,
-    /// Changes of state still to come, the next one last: when, and whether the link is up after it.
-    changes: Vec<(Time, bool)>,
-    /// One stream of draws per direction.
-    draws: Option<Box<[Stream; 2]>>,
-}
-
-impl LinkState {
-    /// The states of all links.
-    pub fn all(links: &[Link], streams: &Streams) -> Vec<Self> {
-        links
-            .iter()
-            .enumerate()
-            .map(|(i, link)| {
-                let mut changes: Vec<(Time, bool)> =
-                    link.outages.iter().flat_map(|&(from, to)| [(from, false), (to, true)]).collect();
-                changes.retain(|(at, _)| *at != Time::NEVER);
-                changes.reverse();
-                let stream = |direction: u64| streams.stream("link error", 2 * i as u64 + direction);
-                let draws = (link.error_rate > 0.0).then(|| Box::new([stream(0), stream(1)]));
-                Self { error_rate: link.error_rate, changes, draws }
-            })
-            .collect()
+/// Schedules the first change of each link. Only a network in one piece has links that change, so rows are numbers.
+pub(crate) fn schedule_outages<Q: EventQueue>(net: &mut Network<Q>) {
+    for link in 0..net.links.len() {
+        schedule_next_change(net, link);
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
-    pub(crate) fn schedule_outages(&mut self) {
-        for link in 0..self.links.len() {
-            self.schedule_next_change(link);
+fn schedule_next_change<Q: EventQueue>(net: &mut Network<Q>, link: usize) {
+    if let Some(at) = net.links.next_change(link) {
+        net.core.clock.schedule(at, source(kind::LINK, link as u32), CHANGES);
+    }
+}
+
+/// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across it are
+/// forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a link that comes up
+/// is used at once.
+#[cold]
+pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
+    let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
+    let net = &mut world.net;
+    if step != CHANGES {
+        // Of a link that came up and went down again in between, only the last time counts.
+        if step == net.links.changes_left(link as usize) {
+            link_is_known_dead(world, hosts, ends);
+        }
+        return;
+    }
+    let Some(up) = net.links.change(link as usize) else { return };
+    schedule_next_change(net, link as usize);
+    for port in ends {
+        net.egress.set_up(port, up);
+        if !up {
+            forget_pauses(net, port);
         }
     }
-
-    fn schedule_next_change(&mut self, link: usize) {
-        if let Some(&(at, _)) = self.links[link].changes.last() {
-            self.schedule(at, kind::LINK, link as u32, CHANGES);
-        }
-    }
-
-    /// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across it
-    /// are forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a link
-    /// that comes up is used at once.
-    #[cold]
-    pub(crate) fn link_changes(&mut self, link: u32, step: u32) {
-        let ends = [PortId(2 * link), PortId(2 * link + 1)];
-        if step != CHANGES {
-            // Of a link that came up and went down again in between, only the last time counts.
-            if step == self.links[link as usize].changes.len() as u32 {
-                self.link_is_known_dead(ends);
-            }
-            return;
-        }
-        let Some((_, up)) = self.links[link as usize].changes.pop() else {
-            return;
-        };
-        self.schedule_next_change(link as usize);
+    if up {
+        find_routes(world, hosts);
         for port in ends {
-            self.ports[port.ix()].up = up;
-            for epoch in [&mut self.ports[port.ix()].epoch, &mut self.far_ends[port.ix()].epoch] {
-                *epoch = epoch.wrapping_add(1);
-            }
-            if !up {
-                self.forget_pauses(port);
+            match world.net.egress.port(port).nic {
+                NO_NIC => world.net.serve(port),
+                nic => hosts.serve(world, nic),
             }
         }
-        if !up && self.config.detection > Time::ZERO {
-            let at = self.now.saturating_add(self.config.detection);
-            self.schedule(at, kind::LINK, link, self.links[link as usize].changes.len() as u32);
-        } else if !up {
-            self.link_is_known_dead(ends);
-        } else {
-            self.find_routes();
-            ends.into_iter().for_each(|port| self.service(port));
-            for message in core::mem::take(&mut self.stranded) {
-                self.open_channel(message);
-            }
-        }
+        hosts.send_stranded(world);
+    } else if net.config().detection > Time::ZERO {
+        let at = net.core.clock.now().saturating_add(net.config().detection);
+        let left = net.links.changes_left(link as usize);
+        net.core.clock.schedule(at, source(kind::LINK, link), left);
+    } else {
+        link_is_known_dead(world, hosts, ends);
     }
+}
 
-    fn link_is_known_dead(&mut self, ends: [PortId; 2]) {
-        for port in ends {
-            self.tell_of_link(port);
-            self.flush(port);
-        }
-        self.find_routes();
+/// Neither end of a link that went down is paused by the other any more.
+fn forget_pauses<Q: EventQueue>(net: &mut Network<Q>, port: PortIx) {
+    net.egress.forget_pauses(&mut net.core, port);
+    let paused = net.buffers.forget_pauses(port);
+    let (switch, of_host) = (net.egress.port(port).home, net.egress.port(port).of_host());
+    for _ in 0..if of_host { 0 } else { paused } {
+        net.end_pause(switch);
     }
+}
 
-    /// Finds routes for the links that are up. A message that is pinned and would change its way, or that a switch has
-    /// deflected, so that its way is not known here, is blocked: its packets under way end at the next switch, and its
-    /// sender starts anew when it notices (Dart IV-C).
-    fn find_routes(&mut self) {
-        let nodes = self.config.graph.names.len() as u32;
-        let new = Routes::build(
-            &self.ports,
-            self.config.graph.hosts,
-            nodes,
-            &self.streams,
-            self.largest,
-            self.config.packet.ack as u32,
-        );
-        let old = core::mem::replace(&mut self.routes, new);
-        self.routes_changed = true;
-        for at in 0..self.senders.len() {
-            let flow = &self.senders[at];
-            if flow.flow == MessageId::NONE || !flow.options.pinned {
-                continue;
-            }
-            // A connection may have several.
-            let under_way: Vec<MessageId> = flow.half.under_way().collect();
-            if under_way.is_empty() {
-                continue;
-            }
-            let from = self.ports[flow.port.ix()].node;
-            let way = |routes: &Routes| {
-                let mut way = Vec::new();
-                routes.walk(&self.ports, from, flow.to, flow.course.key, |port, _| way.push(port));
-                way
-            };
-            if under_way.iter().any(|m| self.slots[m.ix()].deflected) || way(&old) != way(&self.routes) {
-                for message in under_way {
-                    self.slots[message.ix()].first_attempt = flow.attempt.saturating_add(1);
-                }
-                self.rerouted = true;
-                let flow = &mut self.senders[at];
-                if flow.half.in_flight() == 0 {
-                    // Nothing is under way whose loss could tell the sender.
-                    flow.attempt = flow.attempt.saturating_add(1);
-                    if flow.options.whole {
-                        flow.half.restart();
-                    }
-                }
-            }
-        }
-        self.reroute_flows();
+fn link_is_known_dead<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, ends: [PortIx; 2]) {
+    for port in ends {
+        world.net.on_link_down(port);
+        world.net.drop_queued(port);
     }
+    find_routes(world, hosts);
+}
 
-    fn flush(&mut self, port: PortId) {
-        let node = self.ports[port.ix()].node;
-        // The packet on the wire is lost with it.
-        if let Some(left) = self.leaving.get_mut(port.ix()).and_then(Option::take) {
-            self.give_back(&left);
-        }
-        for class in 0..self.classes {
-            while let Some(queued) = self.take(port, class) {
-                self.give_back(&queued);
-                self.tell_of_drop(node, queued.ix());
-                self.drop_packet(node, port, queued.ix(), DropCause::LinkDown);
-            }
-        }
-    }
-
-    /// Whether the link's error rate takes this packet. Pause frames are spared: they have no expiry here, so that one
-    /// lost resume would stop a network for ever.
-    pub(crate) fn lost_to_error(&mut self, port: PortId, ix: PacketIx) -> bool {
-        let link = &mut self.links[port.ix() / 2];
-        match &mut link.draws {
-            Some(draws) if self.packets[ix].head.kind != Kind::Pause => draws[port.ix() % 2].chance(link.error_rate),
-            _ => false,
-        }
+/// Finds routes for the links that are up. A message that is pinned and would change its path, or that a switch has deflected, so
+/// that its path is not known here, is blocked: its packets under way end at the next switch, and its sender starts anew when it
+/// notices (Dart IV-C).
+fn find_routes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>) {
+    let net = &mut world.net;
+    let (plan, down) = (net.plan.clone(), net.links.down());
+    let links = Links::new(&plan.config.graph, &down);
+    let sizes = (plan.largest, plan.config.packet.ack as u32);
+    let new = Arc::new(Routes::build(links, &plan.streams, sizes, |port| plan.layout.row(port)));
+    let old = core::mem::replace(&mut net.routes, new.clone());
+    net.routes_changed = true;
+    let path = |routes: &Routes, from: NodeId, to: NodeId, key: u32| {
+        let mut path: Vec<PortId> = Vec::new();
+        routes.walk(from, to, key, |port, _| path.push(port));
+        path
+    };
+    let deflected = net.links.deflected();
+    let blocked = hosts.on_routes_changed(world, |from, to, flow_path, messages| {
+        messages.iter().any(|message| deflected.contains(message))
+            || path(&old, from, to, flow_path.key) != path(&new, from, to, flow_path.key)
+    });
+    for (message, first_attempt) in blocked {
+        world.net.links.block(message, first_attempt);
     }
 }

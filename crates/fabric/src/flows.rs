@@ -1,7 +1,7 @@
 //! What became of messages, packed: a run may have had many millions.
 
-use crate::messages::Table;
 use crate::results::FlowRecord;
+use crate::table::Table;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 

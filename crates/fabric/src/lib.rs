@@ -1,45 +1,57 @@
-//! The fabric: links, ports, the switch pipeline, NICs, routing and topologies, driven by one event queue.
+//! The fabric: links, ports, the switch pipeline, routing and topologies, driven by one event queue; its hosts are those of
+//! [`fanin_endpoint::host`].
 //!
-//! Read in this order: [`port`] (queues and the link), `switch.rs` (route, admit, mark, queue, serve), `nic.rs` and
-//! `receive.rs` (the two halves of a host), `tcp.rs` (its TCP connections), `chain.rs` (messages that wait for others), [`sim`] (state and events), `query.rs` (what can be asked of it). One file per generic switch feature: [`ecn`],
-//! [`pfc`], [`shared_buffer`], [`failure`]. `late.rs`: how ports do without events. [`tap`]: what others may see while it runs. `trace.rs`: messages followed packet by packet. Deadlock: [`deadlock`] (what cannot happen), `circular.rs` (what does). [`parallel`]: one run on many threads.
+//! Read in this order: [`port`] and `egress.rs` (queues and the link), `buffers.rs` (who may enter), `network.rs` (what there is),
+//! `switch.rs` (a packet's way: arrive, route, admit, egress), `lazy.rs` (departures without events), `world.rs` (what the hosts see
+//! of it), [`sim`] (the events), `query.rs` (what can be asked of it). [`parallel`]: one run on many threads. [`tap`]: what others
+//! may see while it runs. `trace.rs`: messages followed packet by packet. Deadlock: [`deadlock`] (what cannot happen), `cyclic.rs`
+//! (what does).
 #![forbid(unsafe_code)]
 
-mod chain;
-mod circular;
+mod buffers;
+mod clock;
 pub mod config;
+mod core;
+mod cyclic;
 pub mod deadlock;
+mod departure;
 pub mod ecn;
-pub mod failure;
+mod egress;
+mod failure;
 mod flows;
-mod host;
-mod late;
+mod layout;
+mod lazy;
+mod links;
+mod message;
 mod messages;
-mod nic;
-mod opening;
+mod network;
 mod packet;
 pub mod parallel;
+mod partition;
+mod path;
 pub mod pfc;
 pub mod port;
+mod probes;
+mod programs;
 mod query;
 mod queue;
-mod receive;
 pub mod results;
 mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
+mod table;
 pub mod tap;
-mod tcp;
 pub mod topology;
 mod trace;
+mod world;
 
 pub use config::{
     BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
     Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
-pub use parallel::Parts;
+pub use parallel::ParallelSimulation;
 pub use results::{
     BufferUse, Cause, ClassCounters, DropCause, Drops, FlowRecord, Hop, HostWait, Incident, Incidents, Ledger,
     PortCounters, Totals, TrafficCounters, What,

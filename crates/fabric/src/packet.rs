@@ -1,10 +1,10 @@
 //! Packets in a slab: 64 bytes each, addressed by index.
 
-use crate::port::FarEnd;
-use crate::routing::{Course, Routes};
+use crate::path::FlowPath;
+use crate::port::PortIx;
 use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
-use fanin_units::{NodeId, PortId};
+use fanin_units::NodeId;
 
 /// Index of a packet in the [`Slab`].
 pub type PacketIx = u32;
@@ -18,33 +18,33 @@ const NIL: PacketIx = u32::MAX;
 pub struct Packet {
     /// What it says of itself.
     pub head: Header,
-    /// Its way; of a free place, the key is the next one that is free.
-    pub course: Course,
+    /// Its path; of a free place, the key is the next one that is free.
+    pub path: FlowPath,
     /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
     pub epoch: u16,
     /// The scheme of its traffic.
     pub scheme: u16,
-    /// Where it goes on.
-    pub onward: Onward,
+    /// The port that it leaves the next node by.
+    pub next_hop: NextHop,
 }
 
 /// The port that a packet leaves the next node by, and how often it was deflected so far: three bytes and one.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Onward(u32);
+pub struct NextHop(u32);
 
-impl Onward {
+impl NextHop {
     /// Ports that it can tell apart.
     pub const PORTS: usize = 1 << 24;
 
-    /// The port, where the packet has a label and routes are those of the start; else any.
+    /// The port, where the packet has a source route and routes are those of the start; else any.
     #[inline(always)]
-    pub fn port(self) -> PortId {
-        PortId(self.0 >> 8)
+    pub fn port(self) -> PortIx {
+        PortIx(self.0 >> 8)
     }
 
     /// Sets it.
     #[inline(always)]
-    pub fn set_port(&mut self, port: PortId) {
+    pub fn set_port(&mut self, port: PortIx) {
         self.0 = port.0 << 8 | self.0 & 0xFF;
     }
 
@@ -62,14 +62,6 @@ impl Onward {
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);
 
-impl Packet {
-    /// Notes which port it leaves the next node by.
-    #[inline(always)]
-    pub(crate) fn goes_on(&mut self, routes: &Routes, next: &FarEnd) {
-        self.onward.set_port(routes.labelled(next.first_port, self.course.label, self.head.hops));
-    }
-}
-
 /// All packets that exist, and the places of those that do not any more.
 #[derive(Default)]
 pub struct Slab {
@@ -83,20 +75,14 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// Puts a packet in.
-    #[inline(always)]
-    pub fn add(&mut self, packet: Packet) -> PacketIx {
-        self.add_copy(&packet)
-    }
-
     /// Puts a copy of a packet in, straight from where it is and not by way of the stack.
     #[inline(always)]
-    pub fn add_copy(&mut self, packet: &Packet) -> PacketIx {
+    pub fn add(&mut self, packet: &Packet) -> PacketIx {
         if self.any_free {
             let ix = self.free;
             let place = &mut self.packets[ix as usize];
-            self.any_free = place.course.key != NIL;
-            self.free = place.course.key;
+            self.any_free = place.path.key != NIL;
+            self.free = place.path.key;
             place.clone_from(packet);
             ix
         } else {
@@ -110,7 +96,7 @@ impl Slab {
     pub fn remove(&mut self, ix: PacketIx) {
         let packet = &mut self.packets[ix as usize];
         packet.head.wire = 0;
-        packet.course.key = if self.any_free { self.free } else { NIL };
+        packet.path.key = if self.any_free { self.free } else { NIL };
         self.free = ix;
         self.any_free = true;
     }
@@ -152,7 +138,7 @@ impl Slab {
 
     /// A switch writes its record into a packet that has telemetry.
     #[inline(always)]
-    pub fn stamp(&mut self, ix: PacketIx, switch: NodeId, hop: IntHop) {
+    pub fn record_hop(&mut self, ix: PacketIx, switch: NodeId, hop: IntHop) {
         self.telemetry[ix as usize].push(switch, hop);
     }
 
@@ -177,8 +163,8 @@ impl Slab {
 impl Packet {
     /// A new packet.
     #[inline(always)]
-    pub fn new(head: Header, course: Course) -> Self {
-        Self { head, course, ..Self::default() }
+    pub fn new(head: Header, path: FlowPath) -> Self {
+        Self { head, path, ..Self::default() }
     }
 }
 

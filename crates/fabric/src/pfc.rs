@@ -17,6 +17,8 @@ pub struct Ingress {
     pub reserved: u64,
     /// Whether the sender is, or is about to be, paused.
     pub paused: bool,
+    /// The switch, by its row.
+    pub switch: u32,
 }
 
 /// What an ingress does with a packet.

@@ -1,9 +1,30 @@
 //! Egress ports: the choice between their queues, and the link behind.
 
-use fanin_units::{NodeId, Rate, Time};
+use fanin_units::{NodeId, PortId, Rate, Time};
 
-/// Where a port leads to that does not lead to another part of a network that is cut.
-pub const WITHIN: u16 = u16::MAX;
+/// A port as its partition numbers it: the row of all tables of ports. The two ports of a link are neighbours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct PortIx(pub u32);
+
+impl PortIx {
+    /// No port.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// As an index.
+    #[inline(always)]
+    pub const fn ix(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The other port of the link.
+    #[inline(always)]
+    pub const fn reverse(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// No NIC: what a port of a switch has.
+pub const NO_NIC: u32 = u32::MAX;
 
 /// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
 #[derive(Clone, Debug)]
@@ -23,12 +44,10 @@ pub struct Port {
     pub packets: u64,
     /// Picoseconds per byte where that is a whole number of 32 bits, else 0.
     ps_per_byte: u32,
-    /// How often the link changed state.
-    pub epoch: u16,
-    /// The part of the network that it leads to, or [`WITHIN`].
-    pub to_part: u16,
-    /// Whether it sends some time after it was free, as if it had been then (`late.rs`).
-    pub late: bool,
+    /// Its number in the whole network.
+    pub id: PortId,
+    /// Whether departures from it are lazy (`lazy.rs`).
+    pub lazy: bool,
     /// Bit c: class c has packets. Bit 0 is control.
     pub waiting: u8,
     /// Bit c: the peer paused class c.
@@ -41,8 +60,8 @@ pub struct Port {
     pub up: bool,
     /// Which of the markings of its rate it has.
     pub marking: u8,
-    /// Whether it is a host's.
-    pub of_host: bool,
+    /// Whether it leads to another partition.
+    pub remote: bool,
     /// Most data bytes ever queued, where that is not what the one data class says.
     pub peak_queue: u64,
     /// Rate.
@@ -51,29 +70,21 @@ pub struct Port {
     pub node: NodeId,
     /// The node that receives.
     pub peer: NodeId,
-    /// The host's NIC this is, or `u32::MAX` at a switch.
+    /// The host's NIC this is, or [`NO_NIC`] at a switch.
     pub nic: u32,
+    /// The row of its node among the hosts or the switches of its partition.
+    pub home: u32,
+    /// The partition that it leads to.
+    pub to_partition: u16,
+    /// How often the link changed state.
+    pub epoch: u16,
 }
 
 const _: () = assert!(core::mem::offset_of!(Port, peak_queue) == 64, "what a packet needs is one cache line");
 
-/// The far end of one direction of a link: what an arriving packet needs of it.
-#[derive(Clone, Copy, Debug)]
-pub struct FarEnd {
-    /// The node that receives.
-    pub node: NodeId,
-    /// What routes know it by.
-    pub first_port: u32,
-    /// How often the link changed state.
-    pub epoch: u16,
-    /// Whether packets can be lost on it.
-    pub lossy: bool,
-}
-
 impl Port {
     /// An idle port.
-    pub fn new(node: NodeId, peer: NodeId, rate: Rate, delay: Time) -> Self {
-        let ps_per_byte = rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0);
+    pub fn new(id: PortId, node: NodeId, peer: NodeId, rate: Rate, delay: Time) -> Self {
         Self {
             busy_until: Time::ZERO,
             wake_at: Time::NEVER,
@@ -81,33 +92,37 @@ impl Port {
             queued: 0,
             bytes: 0,
             packets: 0,
-            ps_per_byte,
-            epoch: 0,
+            ps_per_byte: ps_per_byte(rate),
+            id,
+            lazy: false,
             waiting: 0,
             paused: 0,
             pfc_pending: 0,
             turn: 0,
             up: true,
-            to_part: WITHIN,
-            late: false,
             marking: 0,
-            of_host: false,
+            remote: false,
             peak_queue: 0,
             rate,
             node,
             peer,
-            nic: u32::MAX,
+            nic: NO_NIC,
+            home: 0,
+            to_partition: 0,
+            epoch: 0,
         }
+    }
+
+    /// Whether it is a host's.
+    #[inline(always)]
+    pub fn of_host(&self) -> bool {
+        self.nic != NO_NIC
     }
 
     /// How long a packet of `wire` bytes takes to leave.
     #[inline(always)]
     pub fn tx_time(&self, wire: u32) -> Time {
-        if self.ps_per_byte != 0 {
-            Time::from_ps(self.ps_per_byte as u64 * wire as u64)
-        } else {
-            self.rate.tx_time(wire as u64)
-        }
+        tx_time(self.ps_per_byte, self.rate, wire)
     }
 
     /// Classes that it could send of, and bit 0 for control and pause frames.
@@ -116,10 +131,10 @@ impl Port {
         self.waiting & !(self.paused & 0xFE) | (self.pfc_pending != 0) as u8
     }
 
-    /// When it has to look at what waits, once it is busy.
+    /// When it has to be served next for what waits, once it is busy.
     #[inline(always)]
-    pub fn looks_at(&self) -> Time {
-        if self.late { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
+    pub fn serve_at(&self) -> Time {
+        if self.lazy { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
     /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.
@@ -131,13 +146,64 @@ impl Port {
     }
 }
 
+/// Picoseconds per byte of a rate, where that is a whole number of 32 bits, else 0.
+pub fn ps_per_byte(rate: Rate) -> u32 {
+    rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
+}
+
+/// How long a packet takes at a rate, of which [`ps_per_byte`] is known.
+#[inline(always)]
+pub fn tx_time(ps_per_byte: u32, rate: Rate, wire: u32) -> Time {
+    if ps_per_byte != 0 { Time::from_ps(ps_per_byte as u64 * wire as u64) } else { rate.tx_time(wire as u64) }
+}
+
+/// A set of ports.
+pub struct PortSet(Vec<u64>);
+
+impl PortSet {
+    /// None of so many ports.
+    pub fn none_of(ports: usize) -> Self {
+        Self(vec![0; ports.div_ceil(64)])
+    }
+
+    /// Adds one.
+    pub fn insert(&mut self, port: PortIx) {
+        self.0[port.ix() / 64] |= 1 << (port.ix() % 64);
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, port: PortIx) {
+        self.0[port.ix() / 64] &= !(1 << (port.ix() % 64));
+    }
+
+    /// How many words of 64 ports there are.
+    pub fn words(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Those of one word, as they are now: the set may change meanwhile.
+    pub fn of_word(&self, at: usize) -> impl Iterator<Item = PortIx> + use<> {
+        let mut word = self.0[at];
+        std::iter::from_fn(move || {
+            let bit = (word != 0).then(|| word.trailing_zeros())?;
+            word &= word - 1;
+            Some(PortIx((64 * at) as u32 + bit))
+        })
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = PortIx> + '_ {
+        (0..self.words()).flat_map(|at| self.of_word(at))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn classes_take_turns() {
-        let mut port = Port::new(NodeId(0), NodeId(1), Rate::from_gbps(10), Time::ZERO);
+        let mut port = Port::new(PortId(0), NodeId(0), NodeId(1), Rate::from_gbps(10), Time::ZERO);
         let mut order = Vec::new();
         for _ in 0..6 {
             port.turn = port.choose(0b1000_1010, 0);
@@ -151,7 +217,7 @@ mod tests {
     #[test]
     fn transmission_times_agree_with_the_one_rule() {
         for bps in [1_000_000_000, 10_000_000_000, 3_333_333_333, 400_000_000_000, 380_956_790_481, 7] {
-            let port = Port::new(NodeId(0), NodeId(1), Rate::from_bps(bps), Time::ZERO);
+            let port = Port::new(PortId(0), NodeId(0), NodeId(1), Rate::from_bps(bps), Time::ZERO);
             for wire in [1, 64, 1499, 1500, 9000, 17_526] {
                 assert_eq!(port.tx_time(wire), Rate::from_bps(bps).tx_time(wire as u64), "{bps} {wire}");
             }

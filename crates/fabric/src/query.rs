@@ -1,13 +1,16 @@
 //! What can be asked of a network, while it runs and when it has stopped. To ask changes nothing that happens.
 
-use crate::config::{Message, NetworkConfig};
+use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::flows::Flows;
-use crate::host::{NO_SLOT, RecvFlow};
-use crate::results::{BufferUse, ClassCounters, FlowRecord, Incidents, PortCounters, Totals, TrafficCounters};
-use crate::shared_buffer::Limit;
-use crate::sim::{Followed, Simulation};
-use crate::tcp::TcpEnd;
+use crate::path::FlowPath;
+use crate::port::PortIx;
+use crate::results::{
+    BufferUse, ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters,
+};
+use crate::sim::Simulation;
+use crate::tap::{Seen, Wanted};
 use fanin_cc::aqm::Aqm;
+use fanin_endpoint::host::{RecvQp, TcpEnd};
 use fanin_engine::EventQueue;
 use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::ops::IndexMut;
@@ -15,78 +18,95 @@ use std::ops::IndexMut;
 impl<Q: EventQueue> Simulation<Q> {
     /// Totals so far. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
-        let mut totals = self.totals.clone();
-        totals.packet_hops = self.ports.iter().map(|p| p.packets).sum();
-        totals.ledger.in_flight = self.packets.live_bytes();
-        totals.circular_waits = self.incidents.circular_waits;
-        totals
+        let (core, hosts) = (&self.world.net.core, self.hosts.totals());
+        Totals {
+            packet_hops: self.packet_hops(),
+            ledger: crate::results::Ledger { in_flight: core.packets.live_bytes(), ..core.probes.totals.ledger },
+            circular_waits: core.probes.incidents().circular_waits,
+            timeouts: hosts.timeouts,
+            nacks: hosts.nacks,
+            cnps: hosts.cnps,
+            reordered: hosts.reordered,
+            reorder_distance: hosts.reorder_distance,
+            detour_bytes: hosts.detour_bytes,
+            ..core.probes.totals.clone()
+        }
     }
 
     /// Packets sent over one link each, so far.
     pub fn packet_hops(&self) -> u64 {
-        self.ports.iter().map(|p| p.packets).sum()
+        self.world.net.egress.ports().iter().map(|p| p.packets).sum()
     }
 
     /// Totals of each traffic. Traffics with the same scheme and parameters share its actions.
     pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
-        self.traffics
-            .iter()
-            .map(|t| TrafficCounters {
-                actions: self.schemes[t.scheme as usize].actions().clone(),
-                ..t.counters.clone()
-            })
-            .collect()
+        let messages = &self.world.messages;
+        let of = messages.traffics().iter().zip(messages.counters());
+        of.map(|(traffic, counters)| TrafficCounters {
+            actions: self.world.net.schemes[traffic.scheme as usize].actions().clone(),
+            ..counters.clone()
+        })
+        .collect()
+    }
+
+    /// The traffics, by number.
+    pub fn traffic_configs(&self) -> impl Iterator<Item = &TrafficConfig> {
+        self.world.messages.traffics().iter().map(|traffic| &traffic.config)
     }
 
     /// What became of every message, in the order of their start, up to now.
     pub fn flows(&self) -> Vec<FlowRecord> {
-        let mut flows = self.records.all();
-        self.add_channels(&mut flows, |_| self);
+        let mut flows = self.world.messages.records().all();
+        self.add_open(&mut flows, |_| self);
         flows
     }
 
     /// The same for good: the simulation knows of no message afterwards, so this is the last that it is asked.
     pub fn take_flows(&mut self) -> Flows {
-        let mut records = std::mem::take(&mut self.records);
-        self.add_channels(&mut records, |_| self);
+        let mut records = self.world.messages.take_records();
+        self.add_open(&mut records, |_| self);
         Flows::of(records)
     }
 
-    /// Adds what stands with the channels whose ends are here. `with` finds the part that a host runs in.
-    pub(crate) fn add_channels<'a>(
+    /// What is known of a message by now.
+    pub fn message(&self, number: u32) -> &FlowRecord {
+        &self.world.messages.records()[number as usize]
+    }
+
+    /// Adds what stands with the queue pairs and connections whose ends are here. `with` finds the partition that a host runs in.
+    pub(crate) fn add_open<'a>(
         &'a self,
         flows: &mut impl IndexMut<usize, Output = FlowRecord>,
         with: impl Fn(u32) -> &'a Self,
     ) {
         // Messages on connections that stay open are counted one by one.
-        let own = |traffic: u16| !self.traffics[traffic as usize].config.endpoint.connection;
-        for sender in self.senders.iter().filter(|s| s.flow.is_some() && s.tcp == NO_SLOT && own(s.traffic)) {
-            let record = &mut flows[sender.flow.ix()];
-            record.packets_sent = sender.sent;
-            record.packets_resent = sender.resent;
-            record.attempts = sender.attempt.saturating_add(1);
-        }
-        for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
-            flows[message as usize].delivered = delivered;
-        }
-        for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
-            if own(receiver.traffic) {
-                let record = &mut flows[receiver.flow.ix()];
-                record.packets_arrived = receiver.arrived;
-                record.packets_marked = receiver.marked;
-                record.reordered = receiver.reordered;
+        let own = |traffic: u16| !self.world.messages.traffics()[traffic as usize].config.endpoint.connection;
+        for sender in self.hosts.senders() {
+            if let Some(end) = sender.as_tcp() {
+                if let Some((message, delivered)) = end.under_way() {
+                    flows[message as usize].delivered = delivered;
+                }
+            } else if own(sender.traffic()) {
+                let record = &mut flows[sender.id().ix()];
+                (record.packets_sent, record.packets_resent, record.attempts) = sender.counts();
             }
-            if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver) {
+        }
+        for receiver in self.hosts.receivers().filter(|receiver| receiver.expected().is_some()) {
+            if own(receiver.traffic()) {
+                let record = &mut flows[receiver.id().ix()];
+                (record.packets_arrived, record.packets_marked, record.reordered) = receiver.counts();
+            }
+            if let Some((message, delivered)) = with(receiver.from().0).arriving(receiver) {
                 flows[message as usize].delivered = delivered;
             }
         }
     }
 
-    /// The message that arrives on an RDMA channel now, and how much of it has. Its sender is here.
-    fn arriving(&self, receiver: &RecvFlow) -> Option<(u32, u64)> {
-        let sender = self.senders.get(self.slots[receiver.flow.ix()].send as usize)?;
-        let arrived = receiver.half.expected();
-        sender.half.message_at(arrived).map(|(message, from)| (message.0, arrived - from))
+    /// The message that arrives on an RDMA queue pair now, and how much of it has. Its sender is here.
+    fn arriving(&self, receiver: &RecvQp<FlowPath>) -> Option<(u32, u64)> {
+        let sender = self.hosts.sender(self.world.messages.state(receiver.id()).ends.send)?;
+        let arrived = receiver.expected()?;
+        sender.as_rdma()?.message_at(arrived).map(|(message, from)| (message.0, arrived - from))
     }
 
     /// Payload bytes of a message that have arrived in order.
@@ -94,87 +114,98 @@ impl<Q: EventQueue> Simulation<Q> {
         self.delivered_from(message, self)
     }
 
-    /// The same where the message is sent from another part.
+    /// The same where the message is sent from another partition.
     pub(crate) fn delivered_from(&self, message: u32, from: &Self) -> u64 {
-        let record = &self.records[message as usize];
+        let record = self.message(message);
         if record.finished.is_some() {
             return record.bytes;
         }
-        // A slot may be another channel's or connection's by now; then what arrives there is another message.
-        let slot = self.slots[message as usize].recv as usize;
-        let arriving = if self.traffics[record.traffic as usize].config.tcp.is_some() {
-            self.senders.get(slot).and_then(|end| self.tcp.get(end.tcp as usize)).and_then(TcpEnd::under_way)
+        // A slot may be another queue pair's or connection's by now; then what arrives there is another message.
+        let slot = self.world.messages.state(MessageId(message)).ends.recv;
+        let arriving = if self.world.messages.traffics()[record.traffic as usize].config.tcp.is_some() {
+            self.hosts.sender(slot).and_then(|end| end.as_tcp()).and_then(TcpEnd::under_way)
         } else {
-            self.receivers.get(slot).filter(|r| r.flow.is_some()).and_then(|receiver| from.arriving(receiver))
+            self.hosts.receiver(slot).and_then(|receiver| from.arriving(receiver))
         };
         arriving.filter(|(arrives, _)| *arrives == message).map_or(0, |(_, delivered)| delivered)
     }
 
     /// Events that wait.
     pub fn pending_events(&self) -> usize {
-        self.queue.len()
+        self.world.net.core.clock.len()
     }
 
     /// Messages with an end that were posted and have not arrived whole.
     pub fn open_messages(&self) -> u64 {
-        self.open_messages as u64
+        self.world.messages.open() as u64
     }
 
     /// Messages posted so far.
     pub fn started(&self) -> u64 {
-        self.traffics.iter().map(|t| t.counters.started).sum()
+        self.world.messages.counters().iter().map(|c| c.started).sum()
     }
 
     /// Messages whose last byte has arrived so far.
     pub fn finished(&self) -> u64 {
-        self.traffics.iter().map(|t| t.counters.finished).sum()
+        self.world.messages.counters().iter().map(|c| c.finished).sum()
+    }
+
+    /// Whether no message will be posted any more.
+    pub fn nothing_to_come(&mut self) -> bool {
+        self.all_loaded() && self.started() == self.world.messages.len() as u64
     }
 
     /// Payload bytes that endless flows have delivered in order so far, per traffic.
     pub fn endless_delivered(&self) -> Vec<u64> {
-        let mut bytes = vec![0; self.traffics.len()];
+        let mut bytes = vec![0; self.world.messages.traffics().len()];
         self.add_endless(&mut bytes, |_| self);
         bytes
     }
 
-    /// Adds what endless flows to hosts here have delivered. `with` finds the part that a host runs in.
+    /// Adds what endless flows to hosts here have delivered. `with` finds the partition that a host runs in.
     pub(crate) fn add_endless<'a>(&'a self, bytes: &mut [u64], with: impl Fn(u32) -> &'a Self) {
-        for (message, delivered) in self.tcp.iter().filter_map(TcpEnd::under_way) {
-            let record = &self.records[message as usize];
+        let streams = self.hosts.senders().filter_map(|sender| sender.as_tcp()).filter_map(TcpEnd::under_way);
+        let queue_pairs = self.hosts.receivers().filter_map(|receiver| with(receiver.from().0).arriving(receiver));
+        for (message, delivered) in streams.chain(queue_pairs) {
+            let record = self.message(message);
             if record.bytes >= Message::ENDLESS {
                 bytes[record.traffic as usize] += delivered;
-            }
-        }
-        for receiver in self.receivers.iter().filter(|r| r.flow.is_some() && r.tcp == NO_SLOT) {
-            if let Some((message, delivered)) = with(receiver.from.0).arriving(receiver)
-                && self.records[message as usize].bytes >= Message::ENDLESS
-            {
-                bytes[receiver.traffic as usize] += delivered;
             }
         }
     }
 
     /// Drops and pauses, the first ones with time and place.
     pub fn incidents(&self) -> &Incidents {
-        &self.incidents
+        self.world.net.core.probes.incidents()
+    }
+
+    /// The row of a port in this partition's tables; of a whole network, its number.
+    fn row(&self, port: PortId) -> PortIx {
+        self.world.net.row(port)
     }
 
     /// Counters of every port.
     pub fn port_counters(&self) -> Vec<PortCounters> {
-        (0..self.ports.len() as u32).map(|port| self.port_counter(PortId(port))).collect()
+        (0..self.world.net.egress.ports().len() as u32).map(|port| self.port_counter(PortId(port))).collect()
     }
 
     /// Counters of one port.
     pub fn port_counter(&self, port: PortId) -> PortCounters {
-        let of_port = &self.ports[port.ix()];
+        self.counters_at(self.row(port))
+    }
+
+    /// The same by its row.
+    pub(crate) fn counters_at(&self, out: PortIx) -> PortCounters {
+        let egress = &self.world.net.egress;
+        let of_port = egress.port(out);
         let mut counters = PortCounters {
             packets: of_port.packets,
             bytes: of_port.bytes,
-            peak_queue: if self.classes == 2 { self.queues[port.ix() * 2 + 1].peak } else { of_port.peak_queue },
+            peak_queue: egress.peak_queue(out),
             ..PortCounters::default()
         };
-        for class in 0..self.classes {
-            let of_class = self.class_counter(port, class);
+        for class in 0..egress.classes() {
+            let of_class = egress.counters(out, class, self.now());
             counters.marked += of_class.marked;
             counters.dropped += of_class.dropped;
             counters.paused += of_class.paused;
@@ -185,79 +216,51 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Counters of every class at every port: port by port, control first, then the data classes in their order.
     pub fn class_counters(&self) -> Vec<ClassCounters> {
-        let of_port = |port: usize| (0..self.classes).map(move |class| self.class_counter(PortId(port as u32), class));
-        (0..self.ports.len()).flat_map(of_port).collect()
+        let classes = self.world.net.egress.classes();
+        let of_port = |port: u32| (0..classes).map(move |class| self.class_counter(PortId(port), class));
+        (0..self.world.net.egress.ports().len() as u32).flat_map(of_port).collect()
     }
 
     /// Counters of one class at one port; class 0 is control.
     pub fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
-        let at = port.ix() * self.classes + class;
-        let mut counters = ClassCounters { peak_queue: self.queues[at].peak, ..self.counters[at] };
-        let since = self.paused_since[at];
-        if since != Time::NEVER {
-            counters.paused += self.now.saturating_sub(since);
-        }
-        counters
+        self.world.net.egress.counters(self.row(port), class, self.now())
     }
 
     /// The memory of an active queue management, if the class marks by one.
     pub fn aqm(&self, port: PortId, class: usize) -> Option<&Aqm> {
-        self.marks.memory(port, class)
+        self.world.net.egress.aqm(self.row(port), class)
     }
 
     /// What each account of a switch's buffer says and what it should say: every pool, then every ingress and class.
     /// Walks over all packets that wait.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
-        let hosts = self.config.graph.hosts;
-        let each = self.plan.pools.len();
-        let mut pools: Vec<BufferUse> =
-            self.pools.iter().map(|pool| BufferUse { counted: pool.used, held: 0 }).collect();
-        let accounts = self.ingress.iter();
-        let mut ingresses: Vec<BufferUse> =
-            accounts.map(|held| BufferUse { counted: held.shared + held.headroom, held: 0 }).collect();
-        for (i, port) in self.ports.iter().enumerate().filter(|(_, port)| port.node.0 >= hosts) {
-            let switch = (port.node.0 - hosts) as usize;
-            let queues = &self.queues[i * self.classes..(i + 1) * self.classes];
-            let queued = queues.iter().flat_map(|queue| queue.iter(&self.shelves));
-            for packet in queued.chain(self.leaving.get(i).into_iter().flatten()) {
-                let class = packet.came_in();
-                let lossless = self.lossless & 1 << class != 0;
-                match self.plan.limits[class] {
-                    Limit::None => continue,
-                    Limit::Pool { pool, .. } if !lossless => pools[switch * each + pool].held += packet.wire() as u64,
-                    _ => {}
-                }
-                if lossless {
-                    ingresses[packet.ingress() as usize * self.classes + class].held += packet.wire() as u64;
-                }
-            }
-        }
-        // Of what an ingress holds, the pool counts all but the headroom.
-        for (i, held) in self.ingress.iter().enumerate() {
-            let node = self.ports[i / self.classes].node.0;
-            if let Limit::Pool { pool, .. } = self.plan.limits[i % self.classes]
-                && node >= hosts
-            {
-                pools[(node - hosts) as usize * each + pool].held += ingresses[i].held.saturating_sub(held.headroom);
-            }
-        }
-        pools.into_iter().chain(ingresses).collect()
+        self.world.net.buffers.check(&self.world.net.egress)
+    }
+
+    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and the
+    /// last one for the first. Reads all queues.
+    pub fn circular_wait(&self) -> Option<Vec<(PortId, u8)>> {
+        self.world.net.cyclic_dependency()
     }
 
     /// What can be seen of a message's sender now: `window_bytes`, `rate_bps` and what its scheme shows; nothing when it is
     /// not sending.
     pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
-        let Some(flow) = self.slots.get(message as usize).and_then(|s| self.senders.get(s.send as usize)) else {
+        let messages = &self.world.messages;
+        if !messages.records().has(message as usize) {
+            return Vec::new();
+        }
+        let Some(sender) = self.hosts.sender(messages.state(MessageId(message)).ends.send) else {
             return Vec::new();
         };
         // The slot of a TCP message may be another connection's by now.
-        if flow.flow == MessageId::NONE || self.tcp.get(flow.tcp as usize).is_some_and(|end| !end.sends(message)) {
+        if sender.as_tcp().is_some_and(|end| !end.sends(message)) {
             return Vec::new();
         }
-        let scheme = &self.schemes[flow.scheme as usize];
-        let mut seen =
-            vec![("window_bytes", flow.pacer.window() as f64), ("rate_bps", flow.pacer.rate().as_bps() as f64)];
-        scheme.watch(flow.cc, &mut |name, value| seen.push((name, value)));
+        let (scheme, cc) = sender.scheme();
+        let pacer = sender.pacer();
+        let mut seen = vec![("window_bytes", pacer.window() as f64), ("rate_bps", pacer.rate().as_bps() as f64)];
+        self.world.net.schemes[scheme as usize].watch(cc, &mut |name, value| seen.push((name, value)));
         seen
     }
 
@@ -271,7 +274,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// What can be seen of a traffic now: payload bytes of all its messages that have arrived in order, and its messages that
     /// are posted and have not arrived whole, endless ones among them.
     pub fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
-        let counters = &self.traffics[traffic as usize].counters;
+        let counters = &self.world.messages.counters()[traffic as usize];
         let open = counters.started - counters.finished;
         [("delivered_bytes", counters.delivered as f64), ("open_messages", open as f64)]
     }
@@ -279,49 +282,114 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Data bytes queued at a port.
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {
-        self.ports[port.ix()].queued
+        self.world.net.egress.port(self.row(port)).queued
     }
 
     /// What can be seen of a scheme's receiver at a host now.
     pub fn watch_host(&self, traffic: u16, host: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
-        let scheme = self.traffics[traffic as usize].scheme as usize;
-        self.schemes[scheme].receiver_watch(host as usize, &mut |name, value| seen.push((name, value)));
+        let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
+        let home = self.world.net.plan.layout.home(NodeId(host)) as usize;
+        self.world.net.schemes[scheme].receiver_watch(home, &mut |name, value| seen.push((name, value)));
         seen
     }
 
     /// What can be seen of a scheme's program at a switch now; switches are numbered from 0.
     pub fn watch_switch(&self, traffic: u16, switch: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
-        let scheme = self.traffics[traffic as usize].scheme as usize;
-        self.schemes[scheme].switch_watch(switch as usize, &mut |name, value| seen.push((name, value)));
+        let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
+        let node = NodeId(self.config().graph.hosts + switch);
+        let home = self.world.net.plan.layout.home(node) as usize;
+        self.world.net.schemes[scheme].switch_watch(home, &mut |name, value| seen.push((name, value)));
         seen
     }
 
     /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start. With
     /// `trace` its hops are written down.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
-        let name = (traffic as u64) << 32 | number as u64;
-        self.followed.entry(name).or_insert(Followed { trace: false, message: None }).trace |= trace;
+        self.world.messages.follow(traffic, number, trace);
     }
 
     /// The number of a message that was asked for; `None` before it is loaded.
     pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
-        self.followed.get(&((traffic as u64) << 32 | number as u64)).and_then(|followed| followed.message)
+        self.world.messages.followed(traffic, number)
+    }
+
+    /// The hops that were written down, in order of time: the first [`Hop::KEPT`].
+    pub fn hops(&self) -> &[Hop] {
+        self.world.net.core.probes.hops().0
+    }
+
+    /// How many more there were.
+    pub fn hops_left_out(&self) -> u64 {
+        self.world.net.core.probes.hops().1
+    }
+
+    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of time.
+    pub fn host_waits(&self) -> &[HostWait] {
+        self.tracer.waits().0
+    }
+
+    /// How many more there were.
+    pub fn host_waits_left_out(&self) -> u64 {
+        self.tracer.waits().1
+    }
+
+    /// Asks for what is seen from now on; what was asked for before is not any more.
+    pub fn tap(&mut self, wanted: &Wanted) {
+        let ports = self.world.net.egress.ports().len();
+        self.world.net.core.probes.tap(wanted, ports);
+        for message in 0..self.world.messages.len() {
+            let message = MessageId(message as u32);
+            if self.world.messages.state(message).senders.is_some() {
+                self.world.note_incast(message);
+            }
+        }
+        self.world.net.update_lazy();
+    }
+
+    /// What was seen since the last call, in order of time. `into` is emptied first and its memory used again.
+    pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
+        self.world.net.core.probes.take_seen(into);
+        for seen in into {
+            if let Seen::Packet(captured) = seen
+                && captured.head.kind != fanin_cc::Kind::Pause
+            {
+                self.name(captured);
+            }
+        }
+    }
+
+    /// Adds to a packet what its message says: its traffic, its connection, and the incast that it announces.
+    fn name(&self, captured: &mut crate::tap::Captured) {
+        use fanin_cc::{Kind, flags};
+        let head = &captured.head;
+        let record = self.message(head.flow.0);
+        captured.traffic = Some(record.traffic);
+        captured.opener = NodeId(record.src);
+        let traffic = &self.world.messages.traffics()[record.traffic as usize].config;
+        if traffic.endpoint.connection
+            && let Some(first) = self.world.messages.connection(record.traffic, record.src, record.dst)
+        {
+            captured.channel = first;
+        }
+        if head.kind == Kind::Data && head.has(flags::START) && !head.has(flags::TCP) {
+            captured.incast = self.world.net.core.probes.incast(head.flow);
+        }
     }
 
     /// The ports, with who sends and who receives.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, NodeId, NodeId)> + '_ {
-        self.ports.iter().enumerate().map(|(i, p)| (PortId(i as u32), p.node, p.peer))
+        self.world.net.egress.ports().iter().map(|p| (p.id, p.node, p.peer))
     }
 
     /// The network as configured.
     pub fn config(&self) -> &NetworkConfig {
-        &self.config
+        self.world.net.config()
     }
 
     /// Largest base round-trip time of any host pair.
     pub fn network_rtt(&self) -> Time {
-        self.routes.network_rtt
+        self.world.net.routes.network_rtt
     }
 }

@@ -1,9 +1,9 @@
-//! Class queues: the first packet of each in its header, the others on shelves that all queues share.
+//! Class queues: the first packet of each in its header, the others in chunks of one pool that all queues share.
 
 use crate::packet::PacketIx;
 
-/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words: what has
-/// many small fields is written to memory in other parts than it is read back, which stalls.
+/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words, written
+/// and read whole, which avoids a store-forwarding stall.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Queued {
@@ -19,12 +19,12 @@ impl Queued {
     /// What stands where no packet is.
     const NONE: Self = Self { who: u64::MAX, what: 0 };
 
-    /// A packet that came in in `came_in` and leaves in `class`.
+    /// A packet that came in in `ingress_class` and leaves in `class`.
     #[inline(always)]
-    pub fn new(ix: PacketIx, ingress: u32, wire: u16, came_in: u8, class: u8, markable: bool) -> Self {
+    pub fn new(ix: PacketIx, ingress: u32, wire: u16, ingress_class: u8, class: u8, markable: bool) -> Self {
         Self {
             who: ix as u64 | (ingress as u64) << 32,
-            what: wire as u32 | (class as u32) << 16 | (came_in as u32) << 24 | (markable as u32) << 31,
+            what: wire as u32 | (class as u32) << 16 | (ingress_class as u32) << 24 | (markable as u32) << 31,
         }
     }
 
@@ -54,7 +54,7 @@ impl Queued {
 
     /// The class it came in, whose buffer it holds.
     #[inline(always)]
-    pub fn came_in(&self) -> usize {
+    pub fn ingress_class(&self) -> usize {
         (self.what >> 24 & 0x7F) as usize
     }
 
@@ -65,43 +65,43 @@ impl Queued {
     }
 }
 
-/// Packets on a shelf: a line of the cache.
-const SHELF: usize = 5;
-/// No shelf.
+/// Packets in a chunk, which is one cache line.
+const CHUNK: usize = 5;
+/// No chunk.
 const NIL: u32 = u32::MAX;
 
 /// Packets that stand one behind the other.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-struct Shelf {
-    packets: [Queued; SHELF],
-    /// The shelf behind, or of an empty one the next that is empty.
+struct Chunk {
+    packets: [Queued; CHUNK],
+    /// The chunk behind, or of an empty one the next that is empty.
     next: u32,
 }
 
-const _: () = assert!(core::mem::size_of::<Shelf>() == 64);
+const _: () = assert!(core::mem::size_of::<Chunk>() == 64);
 
-/// The shelves of all queues. One that has become empty is the first to be used again, because the cache has it still.
+/// The chunks of all queues. One that has become empty is the first to be used again, because it is still in the cache.
 #[derive(Debug)]
-pub struct Shelves {
-    all: Vec<Shelf>,
+pub struct ChunkPool {
+    all: Vec<Chunk>,
     empty: u32,
 }
 
-impl Default for Shelves {
+impl Default for ChunkPool {
     fn default() -> Self {
         Self { all: Vec::new(), empty: NIL }
     }
 }
 
-impl Shelves {
+impl ChunkPool {
     /// An empty one.
     #[inline(always)]
     fn take(&mut self) -> u32 {
         let at = self.empty;
         match self.all.get(at as usize) {
-            Some(shelf) => {
-                self.empty = shelf.next;
+            Some(chunk) => {
+                self.empty = chunk.next;
                 at
             }
             None => self.build(),
@@ -110,7 +110,7 @@ impl Shelves {
 
     #[inline(never)]
     fn build(&mut self) -> u32 {
-        self.all.push(Shelf { packets: [Queued::NONE; SHELF], next: NIL });
+        self.all.push(Chunk { packets: [Queued::NONE; CHUNK], next: NIL });
         (self.all.len() - 1) as u32
     }
 
@@ -125,7 +125,7 @@ impl Shelves {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Queue {
-    /// The first of them, so that who serves the queue has to wait for no other line of the cache.
+    /// The first of them, so that serving the queue touches no other cache line.
     front: Queued,
     /// How many there are.
     waiting: u32,
@@ -133,8 +133,8 @@ pub struct Queue {
     pub bytes: u64,
     /// Most bytes ever in it.
     pub peak: u64,
-    /// Where those behind the first stand: the shelf of the second packet and its place there, and the shelf of the last one
-    /// and the place behind it. They mean something while there are two packets or more.
+    /// The chunk of the second packet and its place there, and the chunk of the last one and the place behind it. They count
+    /// while there are two packets or more.
     first: u32,
     last: u32,
     from: u8,
@@ -158,7 +158,7 @@ impl Queue {
 
     /// Adds a packet at the end.
     #[inline(always)]
-    pub fn push(&mut self, shelves: &mut Shelves, queued: Queued) {
+    pub fn push(&mut self, chunks: &mut ChunkPool, queued: Queued) {
         self.bytes += queued.wire() as u64;
         self.peak = self.peak.max(self.bytes);
         self.waiting += 1;
@@ -167,30 +167,30 @@ impl Queue {
             return;
         }
         if self.waiting == 2 {
-            (self.first, self.from) = (shelves.take(), 0);
+            (self.first, self.from) = (chunks.take(), 0);
             (self.last, self.to) = (self.first, 0);
-        } else if self.to as usize == SHELF {
-            let next = shelves.take();
-            shelves.all[self.last as usize].next = next;
+        } else if self.to as usize == CHUNK {
+            let next = chunks.take();
+            chunks.all[self.last as usize].next = next;
             (self.last, self.to) = (next, 0);
         }
-        shelves.all[self.last as usize].packets[self.to as usize] = queued;
+        chunks.all[self.last as usize].packets[self.to as usize] = queued;
         self.to += 1;
     }
 
     /// Takes the first packet.
     #[inline(always)]
-    pub fn pop(&mut self, shelves: &mut Shelves) -> Option<Queued> {
+    pub fn pop(&mut self, chunks: &mut ChunkPool) -> Option<Queued> {
         self.waiting = self.waiting.checked_sub(1)?;
         let queued = self.front;
         self.bytes -= queued.wire() as u64;
         if self.waiting > 0 {
-            let shelf = &shelves.all[self.first as usize];
-            self.front = shelf.packets[self.from as usize];
+            let chunk = &chunks.all[self.first as usize];
+            self.front = chunk.packets[self.from as usize];
             self.from += 1;
-            if self.waiting == 1 || self.from as usize == SHELF {
-                let next = shelf.next;
-                shelves.put_back(self.first);
+            if self.waiting == 1 || self.from as usize == CHUNK {
+                let next = chunk.next;
+                chunks.put_back(self.first);
                 (self.first, self.from) = (next, 0);
             }
         }
@@ -198,15 +198,15 @@ impl Queue {
     }
 
     /// What waits, in order.
-    pub fn iter<'a>(&'a self, shelves: &'a Shelves) -> impl Iterator<Item = &'a Queued> {
+    pub fn iter<'a>(&'a self, chunks: &'a ChunkPool) -> impl Iterator<Item = &'a Queued> {
         let front = (self.waiting > 0).then_some(&self.front);
-        let (mut shelf, mut place) = (self.first, self.from as usize);
+        let (mut chunk, mut place) = (self.first, self.from as usize);
         let behind = (1..self.waiting).map(move |_| {
-            if place == SHELF {
-                (shelf, place) = (shelves.all[shelf as usize].next, 0);
+            if place == CHUNK {
+                (chunk, place) = (chunks.all[chunk as usize].next, 0);
             }
             place += 1;
-            &shelves.all[shelf as usize].packets[place - 1]
+            &chunks.all[chunk as usize].packets[place - 1]
         });
         front.into_iter().chain(behind)
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn queues_are_first_in_first_out_and_share_what_they_need() {
         let packet = |ix: u32| Queued::new(ix, u32::MAX - ix, 64 + ix as u16 % 100, 5, 3, ix.is_multiple_of(2));
-        let mut shelves = Shelves::default();
+        let mut chunks = ChunkPool::default();
         // Queue n has every third packet from n on.
         let mut queues = [(); 3].map(|()| Queue::default());
         let (mut next, mut gone) = ([0, 1, 2], [0, 1, 2]);
@@ -232,14 +232,14 @@ mod tests {
             };
             let queue = &mut queues[of];
             for _ in 0..joins {
-                queue.push(&mut shelves, packet(next[of]));
+                queue.push(&mut chunks, packet(next[of]));
                 next[of] += 3;
             }
-            assert!(queue.iter(&shelves).map(Queued::ix).eq((gone[of]..next[of]).step_by(3)));
+            assert!(queue.iter(&chunks).map(Queued::ix).eq((gone[of]..next[of]).step_by(3)));
             for _ in 0..leaves.min((next[of] - gone[of]) as usize / 3) {
-                let (left, ix) = (queue.pop(&mut shelves).unwrap(), gone[of]);
+                let (left, ix) = (queue.pop(&mut chunks).unwrap(), gone[of]);
                 assert_eq!((left.ix(), left.ingress(), left.wire()), (ix, u32::MAX - ix, 64 + ix as u16 % 100));
-                assert_eq!((left.class(), left.came_in(), left.markable()), (3, 5, ix.is_multiple_of(2)));
+                assert_eq!((left.class(), left.ingress_class(), left.markable()), (3, 5, ix.is_multiple_of(2)));
                 gone[of] += 3;
             }
             assert_eq!(queue.is_empty(), next[of] == gone[of]);
@@ -248,15 +248,15 @@ mod tests {
         let mut most = 0;
         for queue in &mut queues {
             most += queue.peak as usize / 64;
-            while queue.pop(&mut shelves).is_some() {}
+            while queue.pop(&mut chunks).is_some() {}
             assert_eq!((queue.is_empty(), queue.bytes), (true, 0));
         }
         let mut empty = 0;
-        let mut at = shelves.empty;
-        while let Some(shelf) = shelves.all.get(at as usize) {
-            (at, empty) = (shelf.next, empty + 1);
+        let mut at = chunks.empty;
+        while let Some(chunk) = chunks.all.get(at as usize) {
+            (at, empty) = (chunk.next, empty + 1);
         }
-        assert_eq!(empty, shelves.all.len(), "all are empty again");
-        assert!(empty < most / SHELF + 2 * queues.len(), "{empty} shelves for {most} packets");
+        assert_eq!(empty, chunks.all.len(), "all are empty again");
+        assert!(empty < most / CHUNK + 2 * queues.len(), "{empty} chunks for {most} packets");
     }
 }

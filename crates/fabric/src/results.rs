@@ -1,54 +1,7 @@
 //! What a simulation knows when it stops. The record crate makes tables of these.
 
-use fanin_cc::Actions;
+pub use fanin_endpoint::host::{FlowRecord, HostTotals, TrafficCounters};
 use fanin_units::{NodeId, PortId, Time};
-
-/// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowRecord {
-    /// When it was posted, or [`Time::NEVER`].
-    pub start: Time,
-    /// When its last byte arrived in order, or [`Time::NEVER`].
-    pub finished: Time,
-    /// When its sender knew that, or [`Time::NEVER`].
-    pub acked: Time,
-    /// Payload bytes asked for.
-    pub bytes: u64,
-    /// Payload bytes that arrived in order.
-    pub delivered: u64,
-    /// Completion time of the same message alone on the same path, store-and-forward.
-    pub ideal: Time,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Incast or collective, or `u32::MAX`.
-    pub group: u32,
-    /// Data packets sent, retransmissions included.
-    pub packets_sent: u32,
-    /// Data packets sent again.
-    pub packets_resent: u32,
-    /// Retransmission timeouts while it was the message being sent.
-    pub timeouts: u32,
-    /// Data packets that arrived with a congestion mark.
-    pub packets_marked: u32,
-    /// Data packets that arrived.
-    pub packets_arrived: u32,
-    /// Which traffic it belongs to.
-    pub traffic: u16,
-    /// Links between its hosts.
-    pub hops: u16,
-    /// Links that its first packet crossed; 0 before that arrived.
-    pub links: u16,
-    /// Most deflections that one of its packets took.
-    pub deflections: u8,
-    /// Times it set out, 1 or more once it began: each loss that is repaired is one more.
-    pub attempts: u16,
-    /// Data packets that arrived behind a later one of the same attempt.
-    pub reordered: u32,
-    /// Whether it asks for an answer, which then is the message that somebody waits for.
-    pub request: bool,
-}
 
 /// Counters of one class at one port. What a port counts by class is the sum of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -205,23 +158,6 @@ impl Incidents {
             self.kept.push(Incident { time, port, what });
         }
     }
-}
-
-/// Totals of one traffic.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrafficCounters {
-    /// Messages posted.
-    pub started: u64,
-    /// Messages whose last byte arrived.
-    pub finished: u64,
-    /// Payload bytes that arrived in order.
-    pub delivered: u64,
-    /// Data packets that arrived.
-    pub packets_arrived: u64,
-    /// Of those, with a congestion mark.
-    pub packets_marked: u64,
-    /// How often its scheme acted.
-    pub actions: Actions,
 }
 
 /// Where all bytes are: `sent == delivered + dropped + in_flight` at every stop.

@@ -1,14 +1,21 @@
 //! Shortest paths by number of links, and equal-cost multi-path choice by a seeded hash per flow.
 
-use crate::packet::Onward;
-use crate::port::Port;
+use crate::packet::NextHop;
+use crate::path::{FlowPath, SourceRoute};
+use crate::port::PortIx;
 use crate::topology::Graph;
-use fanin_engine::{Streams, mix};
-use fanin_units::{NodeId, PortId, Rate, Time};
-use search::{Out, Search};
+use ecmp::{EcmpGroup, EcmpGroups, HERE, NONE};
+use fanin_engine::Streams;
+use fanin_units::{NodeId, PortId, Time};
+use ports::{Access, Out};
+use search::Search;
 use std::collections::BTreeMap;
 
+mod ecmp;
+mod ports;
 mod search;
+
+pub use ports::Links;
 
 /// The next hops of every node. Hosts with the same neighbours share their routes, so the table has a column per such
 /// group and not per host. In a large network neighbouring groups share a column, too: most nodes have one way to all
@@ -22,75 +29,20 @@ pub struct Routes {
     /// The way on, by row and block: the number of a set of ways, or [`EACH`] and the place in `each` where the block's
     /// groups differ.
     table: Vec<u32>,
-    /// The ways to each group of a block, one after the other.
+    /// The next hops to each group of a block, one after the other.
     each: Vec<u32>,
-    /// First each port alone, then no way, then what more there is.
-    sets: Vec<Ways>,
-    members: Vec<PortId>,
-    /// The ports that lead to each host, and the ports that lead out of it, per host a range.
-    access: Vec<PortId>,
-    access_of: Vec<(u32, u32)>,
-    /// The ports out of each node, which labels number.
+    ecmp: EcmpGroups,
+    access: Access,
+    /// The ports out of each node, which source routes number.
     out: Out,
-    /// Bits per switch in a label; more than there are where packets have no room for the numbers of ports.
-    label_bits: u32,
+    /// The same ports, as the partition of their node numbers them.
+    rows: Vec<PortIx>,
+    /// Bits per switch in a source route; more than there are where packets have no room for the numbers of ports.
+    bits: u32,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
     /// Largest product of a host's line rate and its base round-trip time to any host, in bytes.
     pub network_bdp: u64,
-}
-
-/// Which of equal ways a packet takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Course {
-    /// What every switch hashes with a multiplier of its own.
-    pub key: u32,
-    /// What comes of all these hashes while routes stay as they were at the start, so that no switch has to look anything up:
-    /// the number of the port out of the first switch in the lowest bits, that out of the second above it, and so on. Or
-    /// [`Course::NO_LABEL`], where they have no room or the packet has left this way.
-    pub label: u32,
-}
-
-impl Course {
-    /// No label.
-    pub const NO_LABEL: u32 = u32::MAX;
-
-    /// A course that every switch has to look up.
-    pub const fn unlabelled(key: u32) -> Self {
-        Self { key, label: Self::NO_LABEL }
-    }
-}
-
-/// A label that is being written, port by port.
-#[derive(Clone, Copy)]
-pub struct Label {
-    bits: u32,
-    label: u64,
-    /// Where the next number goes; nothing before the first port, that of the host, whose number no switch needs.
-    at: Option<u32>,
-}
-
-impl Label {
-    /// The next port of the way, by its number among those of its node.
-    #[inline(always)]
-    pub fn add(&mut self, number: u32) {
-        self.at = Some(self.at.map_or(0, |at| {
-            self.label |= u64::from(number).checked_shl(at).unwrap_or(0);
-            at + self.bits
-        }));
-    }
-
-    /// The label, if the way came to its end and there was room.
-    pub fn finish(self, reaches: bool) -> u32 {
-        let fits = self.at.is_some_and(|at| at <= u32::BITS);
-        if reaches && fits { self.label as u32 } else { Course::NO_LABEL }
-    }
-}
-
-impl Default for Course {
-    fn default() -> Self {
-        Self::unlabelled(0)
-    }
 }
 
 /// A node as routes see it.
@@ -111,89 +63,50 @@ struct Host {
     rank: u32,
 }
 
-/// Equal ways on: of `members`, the `n` from `start` on; to a host next to us, `each` for every host of its group, in order.
-#[derive(Clone, Copy)]
-struct Ways {
-    start: u32,
-    n: u32,
-    each: u32,
-}
-
-/// What the search finds: no way.
-const NONE: u32 = u32::MAX;
-/// What the search finds: the host is next to us.
-const HERE: u32 = u32::MAX - 1;
 /// Set in the table where the groups of a block differ and the lower bits say where each has its own way.
 const EACH: u32 = 1 << 30;
-/// Of [`Ways`] to hosts that are next to us by different numbers of links.
+/// Of an [`EcmpGroup`] to hosts that are next to us by different numbers of links.
 const UNEVEN: u32 = u32::MAX;
 /// Entries up to which each group has a column of its own: half a megabyte stays in the cache anyway.
 const SMALL: u64 = 1 << 17;
 
 impl Routes {
-    /// Finds all shortest paths over the ports that are up. `wire` and `ack` are the sizes by which base round-trip
-    /// times are counted.
-    pub fn build(ports: &[Port], hosts: u32, nodes: u32, streams: &Streams, wire: u32, ack: u32) -> Self {
-        Self::build_as(ports, hosts, nodes, streams, (wire, ack), SMALL)
+    /// Finds all shortest paths over the links that are up. Base round-trip times are counted with the sizes of a data packet
+    /// and of an ACK; `row` is how the partition of a port's node numbers it.
+    pub fn build(links: Links<'_>, streams: &Streams, sizes: (u32, u32), row: impl Fn(PortId) -> PortIx) -> Self {
+        Self::build_as(links, streams, sizes, row, SMALL)
     }
 
     /// The same, where `small` is how many entries a table may have of which each group has a column of its own.
     fn build_as(
-        ports: &[Port],
-        hosts: u32,
-        nodes: u32,
+        links: Links<'_>,
         streams: &Streams,
-        (wire, ack): (u32, u32),
+        sizes: (u32, u32),
+        row: impl Fn(PortId) -> PortIx,
         small: u64,
     ) -> Self {
-        let out = Out::new(ports, nodes);
-        let mut access = Vec::with_capacity(hosts as usize);
-        let mut access_of = Vec::with_capacity(hosts as usize);
-        let mut by_neighbours: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
-        let mut host_of: Vec<Host> = Vec::with_capacity(hosts as usize);
-        let mut sizes: Vec<u32> = Vec::new();
-        let mut representative = Vec::new();
-        let mut neighbours: Vec<NodeId> = Vec::new();
-        for host in 0..hosts {
-            let start = access.len() as u32;
-            access.extend(out.of(host).iter().map(|p| p.reverse()));
-            access_of.push((start, access.len() as u32));
-            neighbours.clear();
-            neighbours.extend(out.of(host).iter().map(|p| ports[p.ix()].peer));
-            neighbours.sort_unstable();
-            neighbours.dedup();
-            let group = by_neighbours.get(neighbours.as_slice()).copied().unwrap_or_else(|| {
-                by_neighbours.insert(neighbours.clone(), representative.len() as u32);
-                representative.push(host);
-                sizes.push(0);
-                representative.len() as u32 - 1
-            });
-            host_of.push(Host { group, rank: sizes[group as usize] });
-            sizes[group as usize] += 1;
-        }
-        drop(by_neighbours);
+        let (hosts, nodes) = (links.hosts(), links.nodes());
+        let out = Out::new(&links);
+        let access = Access::new(&out, hosts);
+        let (host_of, representative) = groups_of_hosts(&links, &out);
         let groups = representative.len() as u32;
         let has_row: Vec<u32> = (0..nodes).filter(|node| *node >= hosts || out.of(*node).len() != 1).collect();
         let rows = has_row.len() as u32;
         let shift = block_shift(u64::from(rows), groups, small);
         let blocks = groups.div_ceil(1 << shift);
         let node = |n: u32| Node { row: rows * blocks, one_link: true, seed: streams.word("ecmp", n as u64) | 1 };
+        let most_ports = (hosts..nodes).map(|node| out.of(node).len() as u32).max();
         let mut routes = Self {
             blocks,
             shift,
             nodes: (0..nodes).map(node).collect(),
             hosts: host_of,
-            table: vec![ports.len() as u32; (rows as usize + 1) * blocks as usize],
+            table: vec![links.ports(); (rows as usize + 1) * blocks as usize],
             each: Vec::new(),
-            sets: (0..=ports.len() as u32).map(|port| Ways { start: port, n: 1, each: 0 }).collect(),
-            members: (0..ports.len() as u32).map(PortId).chain([PortId::NONE]).collect(),
+            ecmp: EcmpGroups::of_ports(links.ports()),
+            bits: if links.ports() as usize > NextHop::PORTS { u32::BITS + 1 } else { most_ports.map_or(0, bits_for) },
+            rows: out.all().iter().map(|port| row(*port)).collect(),
             access,
-            access_of,
-            label_bits: if ports.len() > Onward::PORTS {
-                u32::BITS + 1
-            } else {
-                (hosts..nodes).map(|node| out.of(node).len() as u32).max().map_or(0, bits_for)
-            },
             out,
             network_rtt: Time::ZERO,
             network_bdp: 0,
@@ -202,99 +115,72 @@ impl Routes {
             let node = &mut routes.nodes[*node as usize];
             (node.row, node.one_link) = (row * blocks, false);
         }
-        // The hosts of each group, in order.
-        let mut of_group: Vec<Vec<u32>> = vec![Vec::new(); groups as usize];
-        for (number, host) in (0..).zip(&routes.hosts) {
-            of_group[host.group as usize].push(number);
-        }
-        let mut search = Search::new(ports, &routes.out, hosts, &has_row, (wire, ack));
-        // The columns of one block, one after the other.
-        let mut columns: Vec<u32> = Vec::new();
-        for block in 0..blocks {
-            columns.clear();
-            let of_block = representative.iter().skip((block << shift) as usize).take(1 << shift);
-            for &target in of_block {
-                let start = columns.len();
-                columns.resize(start + rows as usize, NONE);
-                search.column(target, &mut routes, &mut columns[start..]);
-            }
-            routes.put(block, &has_row, &columns, &of_group[(block << shift) as usize..], ports);
-        }
+        routes.fill(links, &has_row, &representative, sizes);
         routes
     }
 
-    /// Writes the columns of a block, one per group, into the table.
-    fn put(&mut self, block: u32, has_row: &[u32], columns: &[u32], groups: &[Vec<u32>], ports: &[Port]) {
+    /// Searches, and fills the table.
+    fn fill(&mut self, links: Links<'_>, has_row: &[u32], representative: &[u32], sizes: (u32, u32)) {
+        // The hosts of each group, in order.
+        let mut of_group: Vec<Vec<u32>> = vec![Vec::new(); representative.len()];
+        for (number, host) in (0..).zip(&self.hosts) {
+            of_group[host.group as usize].push(number);
+        }
+        let Self { ecmp, access, out, table, each, .. } = self;
+        let mut search = Search::new(links, (out, access), has_row, sizes);
         let rows = has_row.len();
-        for (row, node) in has_row.iter().enumerate() {
-            let ways = || columns[row..].iter().step_by(rows).copied();
-            let (first, one_group) = (columns[row], columns.len() == rows);
-            let at = row * self.blocks as usize + block as usize;
-            self.table[at] = if ways().all(|way| way == first) && (one_group || first != HERE) {
-                self.set(first, *node, &groups[0], ports)
-            } else {
-                let place = self.each.len() as u32;
-                for (way, hosts) in ways().zip(groups) {
-                    let set = self.set(way, *node, hosts, ports);
-                    self.each.push(set);
-                }
-                EACH | place
-            };
-        }
-    }
-
-    /// The number of the set of ways from a node to the hosts of a group that the search found.
-    fn set(&mut self, way: u32, node: u32, hosts: &[u32], ports: &[Port]) -> u32 {
-        match way {
-            NONE => ports.len() as u32,
-            HERE => {
-                let start = self.members.len() as u32;
-                let mut each = None;
-                for host in hosts {
-                    let (from, to) = self.access_of[*host as usize];
-                    let access = self.access[from as usize..to as usize].iter();
-                    let before = self.members.len();
-                    self.members.extend(access.filter(|p| ports[p.ix()].node.0 == node));
-                    let links = (self.members.len() - before) as u32;
-                    each = Some(each.map_or(links, |each| if each == links { links } else { UNEVEN }));
-                }
-                let each = each.unwrap_or(0);
-                self.sets.push(Ways { start, n: each, each });
-                self.sets.len() as u32 - 1
+        // The columns of one block, one after the other.
+        let mut columns: Vec<u32> = Vec::new();
+        for block in 0..self.blocks as usize {
+            columns.clear();
+            let targets = representative.iter().skip(block << self.shift).take(1 << self.shift);
+            for &target in targets {
+                let start = columns.len();
+                columns.resize(start + rows, NONE);
+                search.column(target, ecmp, &mut columns[start..]);
             }
-            set => set,
+            // Writes them into the table: one entry for all groups of the block where they are alike.
+            let groups = &of_group[block << self.shift..];
+            for (row, node) in has_row.iter().enumerate() {
+                let found = || columns[row..].iter().step_by(rows).copied();
+                let (first, one_group) = (columns[row], columns.len() == rows);
+                table[row * self.blocks as usize + block] = if found().all(|of| of == first)
+                    && (one_group || first != HERE)
+                {
+                    group_of(first, *node, &groups[0], ecmp, access, out)
+                } else {
+                    let place = each.len() as u32;
+                    each.extend(found().zip(groups).map(|(of, hosts)| group_of(of, *node, hosts, ecmp, access, out)));
+                    EACH | place
+                };
+            }
         }
-    }
-
-    /// Two hosts may be this far from each other, of which one sends at `rate`.
-    fn reaches(&mut self, rtt: Time, rate: Rate) {
-        self.network_rtt = self.network_rtt.max(rtt);
-        self.network_bdp = self.network_bdp.max(rate.bytes_in(rtt));
+        (self.network_rtt, self.network_bdp) = search.farthest;
     }
 
     /// Where a packet for host `to` leaves `node`, or `None` when there is no way.
     #[inline]
-    pub fn next(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+    pub fn next(&self, node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         if self.nodes[node.ix()].one_link {
             return self.out.of(node.0).first().copied();
         }
-        let port = self.way(ports, node, to, key);
+        let port = self.next_hop(node, to, key);
         (port != PortId::NONE).then_some(port)
     }
 
     /// The same for a host, mostly by its only link.
     #[inline(always)]
-    pub fn out_of_host(&self, ports: &[Port], host: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+    pub fn out_of_host(&self, host: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         match self.out.of(host.0) {
             [only] => Some(*only),
-            _ => self.next(ports, host, to, key),
+            _ => self.next(host, to, key),
         }
     }
 
-    /// The same for a switch, with `PortId::NONE` for no way; hosts with one link have none here. There is no branch on
-    /// what kind of way it is, because which it is nobody can foretell.
+    /// The same for a switch, with `PortId::NONE` for no path; hosts with one link have none here. It does not branch on the
+    /// kind of group, which is unpredictable.
     #[inline(always)]
-    pub fn way(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> PortId {
+    pub fn next_hop(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
         let Node { row, seed, .. } = self.nodes[node.ix()];
         let Host { group, rank } = self.hosts[to.ix()];
         let mut set = self.table[row as usize + (group >> self.shift) as usize];
@@ -302,55 +188,54 @@ impl Routes {
             let within = group & ((1 << self.shift) - 1);
             set = self.each[(set & !EACH) as usize + within as usize];
         }
-        let Ways { start, n, each } = self.sets[set as usize];
+        let EcmpGroup { start, n, each } = self.ecmp.groups[set as usize];
         if each == UNEVEN {
-            return self.uneven(ports, node, to, key);
+            return self.uneven(node, to, key);
         }
-        self.members[(start + pick(key, seed, n) + rank * each) as usize]
+        self.ecmp.members[(start + pick(key, seed, n) + rank * each) as usize]
     }
 
     /// One of several links to a host that is next to us.
     #[cold]
-    fn uneven(&self, ports: &[Port], node: NodeId, to: NodeId, key: u32) -> PortId {
-        let (start, end) = self.access_of[to.ix()];
-        let here = || self.access[start as usize..end as usize].iter().copied().filter(|p| ports[p.ix()].node == node);
+    fn uneven(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
+        let here = || self.access.of(to.0).iter().copied().filter(|port| self.out.node(*port) == node);
         let picked = pick(key, self.nodes[node.ix()].seed, here().count() as u32);
         here().nth(picked as usize).unwrap_or(PortId::NONE)
     }
 
-    /// The course of flows with this key from one host to another.
-    pub fn course(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32) -> Course {
-        let mut label = self.label();
-        let reaches = self.walk(ports, from, to, key, |_, number| label.add(number));
-        Course { key, label: label.finish(reaches) }
+    /// The path of flows with this key from one host to another.
+    pub fn path(&self, from: NodeId, to: NodeId, key: u32) -> FlowPath {
+        let mut route = self.source_route();
+        let reaches = self.walk(from, to, key, |_, number| route.add(number));
+        FlowPath { key, source_route: route.finish(reaches) }
     }
 
-    /// A label that is still empty.
-    pub fn label(&self) -> Label {
-        Label { bits: self.label_bits, label: 0, at: None }
+    /// A source route that is still empty.
+    pub fn source_route(&self) -> SourceRoute {
+        SourceRoute::new(self.bits)
     }
 
-    /// What [`Routes::labelled`] knows a node by.
+    /// What [`Routes::routed`] knows a node by.
     pub fn first_port(&self, node: NodeId) -> u32 {
         self.out.first(node)
     }
 
-    /// Where a packet with this label leaves a node after `hops` links; the node is given by [`Routes::first_port`]. Without a
-    /// label, it is some port or none.
+    /// Where a packet with this source route leaves a node after `hops` links; the node is given by [`Routes::first_port`], and
+    /// the port as the node's partition numbers it. Without a source route, it is some port or none.
     #[inline(always)]
-    pub fn labelled(&self, first_port: u32, label: u32, hops: u8) -> PortId {
-        let at = self.label_bits.wrapping_mul(u32::from(hops));
-        let number = (u64::from(label) >> (at & 63)) as u32 & ((1u64 << self.label_bits) - 1) as u32;
-        self.out.port(first_port.wrapping_add(number))
+    pub fn routed(&self, first_port: u32, source_route: u32, hops: u8) -> PortIx {
+        let at = self.bits.wrapping_mul(u32::from(hops));
+        let number = (u64::from(source_route) >> (at & 63)) as u32 & ((1u64 << self.bits) - 1) as u32;
+        self.rows.get(first_port.wrapping_add(number) as usize).copied().unwrap_or(PortIx::NONE)
     }
 
     /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when
     /// there is no way.
-    pub fn walk(&self, ports: &[Port], from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
+    pub fn walk(&self, from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
         for _ in 0..self.nodes.len() {
-            let Some(port) = self.next(ports, at, to, key) else {
+            let Some(port) = self.next(at, to, key) else {
                 return false;
             };
             let (peer, number) = self.out.ends[port.ix()];
@@ -419,38 +304,78 @@ fn bits_for(n: u32) -> u32 {
     u32::BITS - n.saturating_sub(1).leading_zeros()
 }
 
-/// The hash key of one direction of a flow.
-pub fn key(a: u64, b: u64) -> u32 {
-    (mix(a, b) >> 32) as u32
+/// The group of each host, and a host of each group: hosts with the same neighbours are one.
+fn groups_of_hosts(links: &Links<'_>, out: &Out) -> (Vec<Host>, Vec<u32>) {
+    let mut by_neighbours: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
+    let mut host_of: Vec<Host> = Vec::with_capacity(links.hosts() as usize);
+    let (mut sizes, mut representative): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut neighbours: Vec<NodeId> = Vec::new();
+    for host in 0..links.hosts() {
+        neighbours.clear();
+        neighbours.extend(out.of(host).iter().map(|port| links.peer(*port)));
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        let group = by_neighbours.get(neighbours.as_slice()).copied().unwrap_or_else(|| {
+            by_neighbours.insert(neighbours.clone(), representative.len() as u32);
+            representative.push(host);
+            sizes.push(0);
+            representative.len() as u32 - 1
+        });
+        host_of.push(Host { group, rank: sizes[group as usize] });
+        sizes[group as usize] += 1;
+    }
+    (host_of, representative)
+}
+
+/// The number of the group of next hops from a node to the hosts of a group that the search found.
+fn group_of(found: u32, node: u32, hosts: &[u32], ecmp: &mut EcmpGroups, access: &Access, out: &Out) -> u32 {
+    match found {
+        NONE => out.ends.len() as u32,
+        HERE => {
+            let start = ecmp.members.len() as u32;
+            let mut each = None;
+            for host in hosts {
+                let before = ecmp.members.len();
+                ecmp.members.extend(access.of(*host).iter().filter(|port| out.node(**port).0 == node));
+                let links = (ecmp.members.len() - before) as u32;
+                each = Some(each.map_or(links, |each| if each == links { links } else { UNEVEN }));
+            }
+            let each = each.unwrap_or(0);
+            ecmp.groups.push(EcmpGroup { start, n: each, each });
+            ecmp.groups.len() as u32 - 1
+        }
+        group => group,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::key;
     use crate::topology::{Cable, Clos, Explicit, FatTree, NamedLink};
+    use fanin_units::Rate;
 
-    fn built(graph: &Graph) -> (Routes, Vec<Port>) {
-        let ports: Vec<Port> = graph
-            .links
-            .iter()
-            .flat_map(|l| [Port::new(l.a, l.b, l.rate, l.delay), Port::new(l.b, l.a, l.rate, l.delay)])
-            .collect();
-        let nodes = graph.names.len() as u32;
-        (Routes::build(&ports, graph.hosts, nodes, &Streams::new(1), 1500, 64), ports)
+    fn built(graph: &Graph) -> (Routes, Links<'_>) {
+        built_as(graph, SMALL)
+    }
+
+    fn built_as(graph: &Graph, small: u64) -> (Routes, Links<'_>) {
+        let links = Links::new(graph, &[]);
+        (Routes::build_as(links, &Streams::new(1), (1500, 64), |port| PortIx(port.0), small), links)
     }
 
     /// Next hops as shortest ways have them, by a search of its own: of each node to a host.
-    fn shortest(graph: &Graph, ports: &[Port], to: u32) -> Vec<Vec<PortId>> {
+    fn shortest(graph: &Graph, links: &Links<'_>, to: u32) -> Vec<Vec<PortId>> {
         let distance = graph.distances_from(NodeId(to));
         let next = |node: u32| {
-            let nearer = (0..).map(PortId).zip(ports).filter(|(_, port)| {
-                let peer = port.peer;
+            let nearer = (0..links.ports()).map(PortId).filter(|port| {
+                let peer = links.peer(*port);
                 // Hosts do not forward.
-                port.node.0 == node
+                links.node(*port).0 == node
                     && (peer.0 >= graph.hosts || peer.0 == to)
                     && distance[peer.ix()].wrapping_add(1) == distance[node as usize]
             });
-            nearer.map(|(number, _)| number).collect()
+            nearer.collect()
         };
         (0..graph.node_count()).map(next).collect()
     }
@@ -481,34 +406,30 @@ mod tests {
             FatTree { k: 6, link }.build().unwrap(),
             explicit.build().unwrap(),
         ] {
-            let (_, ports) = built(&graph);
-            let build = |small| {
-                let nodes = graph.node_count();
-                Routes::build_as(&ports, graph.hosts, nodes, &Streams::new(1), (1500, 64), small)
-            };
-            let (whole, in_blocks) = (build(u64::MAX), build(0));
+            let (_, links) = built(&graph);
+            let (whole, in_blocks) = (built_as(&graph, u64::MAX).0, built_as(&graph, 0).0);
             assert_eq!(whole.shift, 0);
             assert!(in_blocks.shift > 0 && !in_blocks.each.is_empty());
             let mut longest = Time::ZERO;
             for to in 0..graph.hosts {
-                let expected = shortest(&graph, &ports, to);
+                let expected = shortest(&graph, &links, to);
                 for (from, expected) in
                     (0..graph.node_count()).filter(|from| *from != to).zip(expected_of(&expected, to))
                 {
                     let mut seen: Vec<PortId> = Vec::new();
                     for flow in 0..100 {
-                        let next = whole.next(&ports, NodeId(from), NodeId(to), key(2, flow));
-                        assert_eq!(next, in_blocks.next(&ports, NodeId(from), NodeId(to), key(2, flow)));
+                        let next = whole.next(NodeId(from), NodeId(to), key(2, flow));
+                        assert_eq!(next, in_blocks.next(NodeId(from), NodeId(to), key(2, flow)));
                         seen.extend(next);
                     }
                     seen.sort_unstable();
                     seen.dedup();
                     assert_eq!(seen, *expected, "from {from} to {to}");
-                    let rtt =
-                        |port: &Port| Time::from_ps(2 * port.delay.as_ps()) + port.tx_time(1500) + port.tx_time(64);
                     if from < graph.hosts {
                         let mut sum = Time::ZERO;
-                        whole.walk(&ports, NodeId(from), NodeId(to), 0, |port, _| sum += rtt(&ports[port.ix()]));
+                        whole.walk(NodeId(from), NodeId(to), 0, |port, _| {
+                            sum += links.round_trip(port, (1500, 64));
+                        });
                         longest = longest.max(sum);
                     }
                 }
@@ -531,8 +452,9 @@ mod tests {
             switches: ["s"].map(String::from).to_vec(),
             links: vec![slow("near", "s", 1), slow("far", "s", 100)],
         };
-        let (routes, ports) = built(&graph.build().unwrap());
-        let wire = ports[0].tx_time(1500) + ports[0].tx_time(64);
+        let graph = graph.build().unwrap();
+        let (routes, links) = built(&graph);
+        let wire = links.round_trip(PortId(0), (1500, 64)) - Time::from_us(2);
         assert_eq!(routes.network_rtt, Time::from_us(202) + wire + wire);
     }
 
@@ -560,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_lead_the_way_that_switches_would_choose() {
+    fn source_routes_lead_where_switches_would_choose() {
         let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
         let two_links = |a: &str, b: &str| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(1));
         let explicit = Explicit {
@@ -571,17 +493,17 @@ mod tests {
                 .to_vec(),
         };
         for graph in [FatTree { k: 6, link }.build().unwrap(), explicit.build().unwrap()] {
-            let (routes, ports) = built(&graph);
+            let (routes, links) = built(&graph);
             for (from, to) in (0..graph.hosts).flat_map(|from| (0..graph.hosts).map(move |to| (from, to))) {
                 for flow in 0..if from == to { 0 } else { 20 } {
-                    let course = routes.course(&ports, NodeId(from), NodeId(to), key(3, flow));
-                    assert_ne!(course.label, Course::NO_LABEL, "three bits or less for at most five switches");
+                    let path = routes.path(NodeId(from), NodeId(to), key(3, flow));
+                    assert_ne!(path.source_route, FlowPath::NO_ROUTE, "three bits or less for at most five switches");
                     let mut hops = 0;
-                    routes.walk(&ports, NodeId(from), NodeId(to), course.key, |port, _| {
+                    routes.walk(NodeId(from), NodeId(to), path.key, |port, _| {
                         if hops > 0 {
                             assert_eq!(
-                                routes.labelled(routes.first_port(ports[port.ix()].node), course.label, hops - 1),
-                                port
+                                routes.routed(routes.first_port(links.node(port)), path.source_route, hops - 1),
+                                PortIx(port.0)
                             );
                         }
                         hops += 1;
@@ -592,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_is_too_long_for_a_label_has_none() {
+    fn a_path_that_is_too_long_has_no_source_route() {
         let chain = |switches: u32| {
             let names: Vec<String> = (0..switches).map(|n| format!("s{n}")).collect();
             let link = |a: &str, b: &str| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(1));
@@ -605,15 +527,17 @@ mod tests {
             Explicit { hosts, switches: names, links }.build().unwrap()
         };
         for (switches, fits) in [(8, true), (9, false)] {
-            let (routes, ports) = built(&chain(switches));
-            let course = routes.course(&ports, NodeId(0), NodeId(1), 7);
-            assert_eq!((course.key, course.label != Course::NO_LABEL), (7, fits), "{switches} switches");
+            let graph = chain(switches);
+            let (routes, _) = built(&graph);
+            let path = routes.path(NodeId(0), NodeId(1), 7);
+            assert_eq!((path.key, path.source_route != FlowPath::NO_ROUTE), (7, fits), "{switches} switches");
         }
         assert_eq!([1, 2, 3, 16, 17, 8_000_000].map(bits_for), [0, 1, 2, 4, 5, 23], "of as many links as there may be");
-        let (mut routes, ports) = built(&chain(1));
-        // No way at all.
-        routes.out = Out::new(&[], routes.nodes.len() as u32);
-        assert_eq!(routes.course(&ports, NodeId(0), NodeId(1), 7), Course::unlabelled(7));
+        let chain = chain(1);
+        let (mut routes, _) = built(&chain);
+        // No path at all.
+        routes.out = Out::new(&Links::new(&chain, &[true; 20]));
+        assert_eq!(routes.path(NodeId(0), NodeId(1), 7), FlowPath::by_hash(7));
     }
 
     #[test]
@@ -629,16 +553,16 @@ mod tests {
     fn flows_spread_evenly_over_equal_paths_and_stay_on_theirs() {
         let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
         let graph = FatTree { k: 8, link }.build().unwrap();
-        let (routes, ports) = built(&graph);
+        let (routes, links) = built(&graph);
         let (from, to) = (NodeId(0), NodeId(graph.hosts - 1));
-        let ends = |port: PortId| (ports[port.ix()].node.0, ports[port.ix()].peer.0);
+        let ends = |port: PortId| (links.node(port).0, links.peer(port).0);
         let mut seen: BTreeMap<Vec<(u32, u32)>, u32> = BTreeMap::new();
         for flow in 0..16_000 {
             let mut path = Vec::new();
-            assert!(routes.walk(&ports, from, to, key(1, flow), |p, _| path.push(ends(p))));
+            assert!(routes.walk(from, to, key(1, flow), |p, _| path.push(ends(p))));
             assert_eq!(path.len(), 6);
             let mut again = Vec::new();
-            routes.walk(&ports, from, to, key(1, flow), |p, _| again.push(ends(p)));
+            routes.walk(from, to, key(1, flow), |p, _| again.push(ends(p)));
             assert_eq!(path, again);
             *seen.entry(path).or_default() += 1;
         }

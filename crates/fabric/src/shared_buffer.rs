@@ -128,7 +128,7 @@ mod tests {
             marking: Marking::Off,
             marking_by_rate: Vec::new(),
             share,
-            beside: None,
+            sibling_vl: None,
             urgent: false,
             alpha,
         };

@@ -507,7 +507,7 @@ fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages:
     let messages = (0..messages).map(&mut any).collect();
     let mut config = network(graph);
     config.seed = seed;
-    config.classes = vec![class(true, Marking::Off), ClassConfig { beside: Some(1), ..class(true, Marking::Off) }];
+    config.classes = vec![class(true, Marking::Off), ClassConfig { sibling_vl: Some(1), ..class(true, Marking::Off) }];
     config.buffer = lossless(2 * (threshold + most), None);
     let scheme = Settings::Dart("dart-iofd", params);
     let mut traffic = TrafficConfig { scheme, lane_class: 2, ..traffic("none") };

@@ -25,7 +25,7 @@ struct Outcome {
     open: u64,
 }
 
-fn outcome(mut parts: Parts, stops: &[Time]) -> Vec<Outcome> {
+fn outcome(mut parts: ParallelSimulation, stops: &[Time]) -> Vec<Outcome> {
     let stop = |until: &Time| {
         assert!(parts.run_until(*until, 50_000_000), "events without end");
         check_ledger(&parts.totals());
@@ -53,12 +53,12 @@ fn messages_of(case: &Case) -> Box<dyn Iterator<Item = Message> + Send> {
 
 fn whole(case: &Case, stops: &[Time]) -> Vec<Outcome> {
     let messages = messages_of(case);
-    outcome(Parts::whole(case.config.clone(), case.traffics.clone(), messages), stops)
+    outcome(ParallelSimulation::whole(case.config.clone(), case.traffics.clone(), messages), stops)
 }
 
 fn in_parts(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome> {
     let messages = messages_of(case);
-    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages, of);
+    let mut parts = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, of);
     if share {
         parts.always_share();
     }
@@ -194,7 +194,7 @@ fn threads_share_what_is_worth_it() {
     };
     for (messages, threads) in [(across(100 * PAYLOAD), 2), (alone(across(100 * PAYLOAD)), 1)] {
         let case = Case { config: network(graph.clone()), traffics: vec![traffic("none")], messages };
-        let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
+        let mut parts = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
         let mut slices = 0;
         while !parts.run_until(Time::from_ms(3), 20_000) {
             slices += 1;
@@ -208,7 +208,8 @@ fn threads_share_what_is_worth_it() {
 #[test]
 fn samples_come_from_the_part_that_knows() {
     let case = incast(3);
-    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &any_cut(&case, 5, 1));
+    let mut parts =
+        ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &any_cut(&case, 5, 1));
     let mut sim = case.build();
     parts.follow(0, 3, false);
     sim.follow(0, 3, false);
@@ -274,7 +275,8 @@ fn what_cannot_be_cut_says_why() {
 fn a_panic_of_any_part_is_told() {
     let case = incast(1);
     let messages = Box::new(messages_of(&case).chain(std::iter::once_with(|| panic!("on purpose"))));
-    let mut parts = Parts::cut(case.config.clone(), case.traffics.clone(), messages, &any_cut(&case, 4, 1));
+    let mut parts =
+        ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, &any_cut(&case, 4, 1));
     parts.always_share();
     parts.run_until(Time::from_ms(5), u64::MAX);
 }
@@ -300,7 +302,7 @@ fn messages_that_are_over_are_packed_in_every_part() {
     for parts in [2, 3] {
         let of = any_cut(&case, parts, 7);
         assert_eq!(in_parts(&case, &of, true, &stops), expected);
-        let mut run = Parts::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
+        let mut run = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
         assert!(run.run_until(Time::from_ms(3), u64::MAX));
         assert_eq!(run.take_flows().iter().collect::<Vec<_>>(), expected.last().unwrap().flows);
     }

@@ -1,7 +1,8 @@
 //! Records in the format of that simulator's files.
 
 use crate::hash::address;
-use crate::network::{Kind, Network, Packet};
+use crate::network::Network;
+use crate::packet::{Kind, Packet};
 use crate::results::{Finished, Lengths, Pause, Record, Seen};
 use fanin_formats::hpcc::{Fct, Pfc, QlenDump, QlenPort, trace};
 

@@ -1,13 +1,15 @@
 //! Hosts: opening and scheduling of flows, acknowledgements.
 
 use crate::events::Event;
-use crate::network::{Kind, LOWER_HEADERS, Network, Packet, UPPER_HEADERS};
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::packet::{Kind, LOWER_HEADERS, Packet, UPPER_HEADERS};
 use crate::results::{Drop, Seen};
 use crate::time;
 use crate::wiring::NONE;
 use fanin_cc::{Ack, Control, PathInfo, Telemetry};
 use fanin_units::{Rate, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Smallest size of an ACK or NACK.
 const LEAST_ACK: u32 = 60;
@@ -15,79 +17,6 @@ const LEAST_ACK: u32 = 60;
 const ACK_FIELDS: u32 = 12;
 /// At most one NACK for the same byte in this time, ns.
 const NACK_INTERVAL: u64 = 500_000;
-
-/// A host's device.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Nic {
-    /// Queued ACKs and NACKs.
-    pub acks: VecDeque<u32>,
-    /// Its flows in order of start times, until the scheduler skips a finished one.
-    flows: Vec<u32>,
-    /// Place of the flow served last.
-    last: usize,
-    /// Time of its next check whether a flow may send.
-    look: Option<u64>,
-    /// Number of the valid check.
-    number: u32,
-}
-
-/// A flow: its sender, and the state of its receiver.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Source port.
-    pub sport: u16,
-    /// Destination port.
-    pub dport: u16,
-    /// Queue.
-    pub pg: u8,
-    /// Bytes.
-    pub size: u64,
-    /// Start, ns.
-    pub start: u64,
-    /// Whether all bytes are acknowledged.
-    pub finished: bool,
-    next: u64,
-    acked: u64,
-    device: u32,
-    control: u32,
-    window: u64,
-    rate: u64,
-    line: u64,
-    next_at: u64,
-    last_size: u32,
-    wake_at: Time,
-    timer: u32,
-    expected: u32,
-    /// Arrival time of its last byte, ns, or `u64::MAX`.
-    pub arrived_at: u64,
-    /// Time at which its sender knew that, ns, or `u64::MAX`.
-    pub done_at: u64,
-    /// Data packets sent.
-    pub sent: u32,
-    /// Retransmissions.
-    pub again: u32,
-    /// Data packets that arrived, and those of them with a mark.
-    pub arrived: (u32, u32),
-    furthest: u64,
-    nacked: u32,
-    nack_after: u64,
-}
-
-impl Flow {
-    /// The key under which its host finds it.
-    pub(crate) fn key(&self) -> u64 {
-        (crate::hash::address(self.dst) as u64) << 32 | (self.sport as u64) << 16 | self.pg as u64
-    }
-
-    /// Bytes that have arrived in order.
-    pub fn delivered(&self) -> u64 {
-        self.expected as u64
-    }
-}
 
 impl Network {
     /// Opens the flows of the file that are due, each in two steps at the same instant, and schedules itself for the
@@ -151,15 +80,10 @@ impl Network {
             (true, false) => self.wiring.product(src, dst),
         };
         let round_trip = if self.config.global_t { self.largest.0 } else { self.wiring.round_trip(src, dst) };
-        let path = PathInfo {
-            line_rate: Rate::from_bps(line),
-            nic_rate: Rate::from_bps(line),
-            base_rtt: Time::from_ns(round_trip),
-            payload: self.config.payload,
-            wire: self.config.payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead,
-            network_bdp: window,
-            network_rtt: Time::from_ns(round_trip),
-        };
+        let payload = self.config.payload;
+        let wire = payload + LOWER_HEADERS + UPPER_HEADERS + self.overhead;
+        let path = PathInfo::new(Rate::from_bps(line), Time::from_ns(round_trip), payload, wire);
+        let path = PathInfo { network_bdp: window, ..path };
         let now = self.events.now();
         let opened = self.scheme.open(0, &path, Time::from_ns(now));
         let f = &mut self.flows[flow as usize];
@@ -176,7 +100,7 @@ impl Network {
         let nic = self.devices[device as usize].nic as usize;
         self.nics[nic].flows.push(flow);
         self.set_timer(flow, opened.control.wake_at);
-        self.serve(device);
+        self.serve_host(device);
     }
 
     /// Whether a flow has data to send and its window allows it.
@@ -187,6 +111,9 @@ impl Network {
 
     /// ACKs first, then flows in round robin; if none may send, the device checks again when the first of them is due.
     pub(crate) fn serve_host(&mut self, device: u32) {
+        if !self.is_free(device) {
+            return;
+        }
         let d = device as usize;
         let (nic, paused) = (self.devices[d].nic as usize, self.devices[d].paused);
         let ack_queue = if self.config.ack_high_prio { 0 } else { 3 };
@@ -262,7 +189,7 @@ impl Network {
         let nic = &mut self.nics[self.devices[device as usize].nic as usize];
         if nic.number == number {
             nic.look = None;
-            self.serve(device);
+            self.serve_host(device);
         }
     }
 
@@ -351,7 +278,7 @@ impl Network {
         };
         self.note(device, ix, 0, Seen::Enqueued);
         self.nics[self.devices[device as usize].nic as usize].acks.push_back(ix);
-        self.serve(device);
+        self.serve_host(device);
     }
 
     fn ack_arrives(&mut self, packet: Packet, telemetry: Option<Telemetry>) {
@@ -382,14 +309,14 @@ impl Network {
             acked_to: f.acked,
             sent_to: f.next,
             in_flight,
-            recovering: false,
             ecn_echo: packet.ce,
             rtt: Time::from_ns(now - packet.sent_at),
-            cc_feedback: 0,
             telemetry: telemetry.as_ref(),
+            ..Ack::default()
         };
         // A check at this instant that was inserted before the packet comes first, though nothing waits for it.
-        while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
+        while packet.ce && self.scheme.ns3_sender(f.control).hidden_tick(Time::from_ns(now)) < Time::from_ns(self.asked)
+        {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
         }
@@ -400,7 +327,7 @@ impl Network {
             let slot = self.flows[flow as usize].control;
             self.scheme.close(slot, Time::from_ns(now));
         }
-        self.serve(device);
+        self.serve_host(device);
     }
 
     /// Applies the answer of a flow's control law. Only HPCC reschedules a waiting packet.
@@ -431,7 +358,7 @@ impl Network {
         f.timer = f.timer.wrapping_add(1);
         if wake_at != Time::NEVER {
             let now = self.events.now();
-            let armed = (self.scheme.armed_at(f.control).as_ps() / 1000).min(now);
+            let armed = (self.scheme.ns3_sender(f.control).armed_at().as_ps() / 1000).min(now);
             self.events.push_as_of((wake_at.as_ps() / 1000).max(now), armed, Event::Timer(flow, f.timer));
         }
     }
@@ -464,7 +391,7 @@ impl Network {
                 let device = self.wiring.leaves_by(f.src, f.dst, f.sport, f.dport).unwrap_or(f.device);
                 self.flows[flow as usize].device = device;
                 self.nics[self.devices[device as usize].nic as usize].flows.push(flow);
-                self.serve(device);
+                self.serve_host(device);
             }
         }
     }

@@ -10,14 +10,18 @@
 
 pub mod events;
 pub mod files;
+pub mod flow;
 pub mod hash;
 pub mod hosts;
 pub mod law;
 pub mod mmu;
 pub mod network;
 pub mod order;
+pub mod packet;
 pub mod random;
 pub mod results;
+mod run;
+mod switches;
 pub mod time;
 pub mod wiring;
 

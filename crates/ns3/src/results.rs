@@ -1,6 +1,6 @@
 //! Results of a run: finished flows, pauses, drops, queue lengths, and packets at traced nodes.
 
-use crate::network::Packet;
+use crate::packet::Packet;
 use crate::wiring::Wiring;
 
 /// A flow whose last byte is acknowledged.

@@ -1,7 +1,7 @@
 //! A run's folder on disk, written completely or not at all.
 
 use crate::readme::{incomplete, readme};
-use crate::{Manifest, RecordError, Run, Spool, Summary, tables};
+use crate::{RecordError, RunFiles, Spool, tables};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use serde::Serialize;
@@ -12,20 +12,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The file that identifies a folder as a run's.
 const MANIFEST: &str = "manifest.json";
-
-/// Content of the folder.
-#[derive(Clone, Copy)]
-pub struct RunFiles<'a> {
-    /// The resolved spec, as TOML: `spec.resolved.toml`.
-    pub spec_toml: &'a str,
-    /// How the run was made: `manifest.json`.
-    pub manifest: &'a Manifest,
-    /// The run itself: `flows.arrow` and so on for [`tables::ALL`], each an Arrow IPC file (Feather V2); and the files
-    /// that it wrote while it ran.
-    pub run: &'a Run,
-    /// The summary: `summary.json`.
-    pub summary: &'a Summary,
-}
 
 /// Writes a run's folder, completely or not at all: everything is written to a hidden folder next to the target,
 /// flushed to disk, and then renamed. Parent folders are created as needed. `README.md` describes the content;

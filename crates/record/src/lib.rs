@@ -15,6 +15,7 @@ mod manifest;
 mod percentile;
 mod readme;
 mod run;
+mod run_files;
 mod spool;
 mod summary;
 pub mod tables;
@@ -23,12 +24,12 @@ mod tests;
 
 pub use error::RecordError;
 pub use events::{Event, EventKind, EventLog};
-pub use folder::{RunFiles, write_folder};
+pub use folder::write_folder;
 pub use manifest::{Machine, Manifest};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers, port_names};
+pub use run_files::RunFiles;
 pub use spool::{Spool, SpoolWriter};
 pub use summary::{
-    DartSummary, DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us,
-    slowdown, summarise,
+    DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,
 };

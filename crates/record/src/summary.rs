@@ -1,7 +1,7 @@
 //! Summaries of runs.
 
-use crate::{EventKind, Percentiles, Run, TrafficInfo};
-use fanin_cc::{Action, Actions};
+use crate::{EventKind, Percentiles, Run};
+use fanin_cc::{Acted, SchemeSummaries};
 use fanin_fabric::FlowRecord;
 use fanin_units::Time;
 use schemars::JsonSchema;
@@ -72,77 +72,12 @@ pub struct TrafficSummary {
     pub path_dilation: Option<f64>,
     /// Measured messages with at least one deflected packet.
     pub deflected: u64,
-    /// Actions of Dart, if the scheme is one of Dart's.
-    pub dart: Option<DartSummary>,
+    /// What its scheme alone counts, in a table of the scheme's name.
+    #[serde(flatten)]
+    pub of_scheme: SchemeSummaries,
     /// Number of actions of its scheme by kind, over the whole run. Traffics with the same scheme and parameters share
-    /// this and `dart`.
+    /// this and the table of the scheme.
     pub actions: BTreeMap<&'static str, u64>,
-}
-
-/// Actions of Dart over the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct DartSummary {
-    /// Mean number of senders (n) in ACKs; `None` if no ACK carried it.
-    pub sender_count: Option<f64>,
-    /// Time in the state of no congestion while data arrived, summed over hosts, in microseconds.
-    pub no_congestion_us: f64,
-    /// The same in receiver congestion.
-    pub receiver_congestion_us: f64,
-    /// The same in non-receiver congestion.
-    pub non_receiver_congestion_us: f64,
-    /// Mean number of entries in a switch's deflected flow table, over all switches, counting entries that were freed.
-    /// `None` without tables.
-    pub table_entries: Option<f64>,
-    /// Largest number of entries in the table of any switch; `None` without tables.
-    pub table_peak: Option<u64>,
-}
-
-impl DartSummary {
-    /// What only Dart does.
-    const ACTIONS: [Action; 22] = [
-        Action::NoCongestion,
-        Action::ReceiverCongestion,
-        Action::NonReceiverCongestion,
-        Action::StateChange,
-        Action::ShareTold,
-        Action::CountTold,
-        Action::ShareChange,
-        Action::MarkSuppressed,
-        Action::MarkPassed,
-        Action::LookAheadUsed,
-        Action::LookAheadRepeated,
-        Action::LookAheadRefused,
-        Action::SenderExpired,
-        Action::MessageDeflected,
-        Action::TokenSpent,
-        Action::TableFull,
-        Action::NoPortFit,
-        Action::EntryFreed,
-        Action::EntryFlushed,
-        Action::EntryReclaimed,
-        Action::EntryTime,
-        Action::Escaped,
-    ];
-
-    fn of(info: &TrafficInfo, run: &Run) -> Option<Self> {
-        let actions: &Actions = &info.counters.actions;
-        if info.table_peak.is_none() && Self::ACTIONS.iter().all(|action| actions.get(*action) == 0) {
-            return None;
-        }
-        let us = |action| actions.get(action) as f64 / 1e3;
-        // Of all tables over the whole run.
-        let table_ns = f64::from(run.graph.switches()) * run.stopped.as_ps() as f64 / 1e3;
-        let told = actions.get(Action::ShareTold);
-        Some(Self {
-            sender_count: (told > 0).then(|| actions.get(Action::CountTold) as f64 / told as f64),
-            no_congestion_us: us(Action::NoCongestion),
-            receiver_congestion_us: us(Action::ReceiverCongestion),
-            non_receiver_congestion_us: us(Action::NonReceiverCongestion),
-            table_entries: (info.table_peak.is_some() && table_ns > 0.0)
-                .then(|| actions.get(Action::EntryTime) as f64 / table_ns),
-            table_peak: info.table_peak,
-        })
-    }
 }
 
 /// The queries of a traffic whose first request was posted in the measured window.
@@ -428,7 +363,11 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             // Dart, Table II
             path_dilation: (c.shortest > 0).then(|| c.links as f64 / c.shortest as f64 - 1.0),
             deflected: c.deflected,
-            dart: DartSummary::of(info, run),
+            of_scheme: SchemeSummaries::of(&Acted {
+                actions: &info.counters.actions,
+                table_peak: info.table_peak,
+                switch_ns: f64::from(run.graph.switches()) * run.stopped.as_ps() as f64 / 1e3,
+            }),
             actions: info.counters.actions.iter().map(|(action, n)| (action.name(), n)).collect(),
         })
         .collect()

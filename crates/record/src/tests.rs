@@ -365,7 +365,7 @@ fn a_summary_tells_what_deflection_costs() {
 #[test]
 fn dart_tells_of_its_states_its_counts_and_its_tables() {
     // DCQCN sends CNPs too, and is not Dart.
-    assert_eq!(summarise(&example(), SizeRange::ALL, false).traffics[0].dart, None);
+    assert_eq!(summarise(&example(), SizeRange::ALL, false).traffics[0].of_scheme.dart, None);
     let mut run = example();
     let actions = &mut run.traffics[0].counters.actions;
     actions.add_up(Action::ShareTold, 4);
@@ -377,8 +377,8 @@ fn dart_tells_of_its_states_its_counts_and_its_tables() {
     actions.add_up(Action::EntryTime, 1_000_000);
     // Tables alone tell that it is Dart, though nothing was deflected.
     run.traffics[1].table_peak = Some(0);
-    let summary = |run: &Run| -> Vec<DartSummary> {
-        summarise(run, SizeRange::ALL, false).traffics.into_iter().map(|t| t.dart.unwrap()).collect()
+    let summary = |run: &Run| -> Vec<fanin_cc::schemes::dart::Summary> {
+        summarise(run, SizeRange::ALL, false).traffics.into_iter().map(|t| t.of_scheme.dart.unwrap()).collect()
     };
     let [queries, updates] = summary(&run)[..] else { panic!("two traffics") };
     assert_eq!(queries.sender_count, Some(2.5));

@@ -14,7 +14,7 @@
 //!
 //! | bits | field |
 //! |---|---|
-//! | 63-60 | B: type of the egress port's speed; `fanin_cc::schemes::hpcc::SPEEDS` has a list |
+//! | 63-60 | B: type of the egress port's speed; `fanin_cc::IntFields::SPEEDS` has a list |
 //! | 59-36 | TS: when the packet was emitted, nanoseconds modulo 2^24 |
 //! | 35-16 | txBytes: sent from the egress port so far, units of 128 B modulo 2^20 |
 //! | 15-0 | qLen: of the egress port, units of 80 B, 2^16 - 1 for that and more |

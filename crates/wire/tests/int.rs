@@ -1,7 +1,8 @@
 //! HPCC's telemetry on the wire: its bytes by hand, what holds for all of them, and that the scheme counts what `wire`
 //! writes.
 
-use fanin_cc::schemes::hpcc::{Fields, HEADER_OVERHEAD, SPEEDS};
+use fanin_cc::IntFields;
+use fanin_cc::schemes::hpcc::HEADER_OVERHEAD;
 use fanin_cc::{IntHop, Telemetry};
 use fanin_units::{Bytes, NodeId, Rate, Time};
 use fanin_wire::{Aeth, Bth, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, IntRecord, Ipv4, Udp, WireError, size};
@@ -165,7 +166,7 @@ proptest! {
     ) {
         let (mut header, mut telemetry) = (IntHeader::default(), Telemetry::default());
         for (switch, hop) in &hops {
-            let Fields { speed, time, sent, queued } = Fields::of(hop, unit);
+            let IntFields { speed, time, sent, queued } = IntFields::of(hop, unit);
             header.push(*switch, IntRecord { speed, time, sent, queued });
             telemetry.push(NodeId(*switch as u32), *hop);
         }
@@ -175,10 +176,9 @@ proptest! {
         prop_assert_eq!(read.hops(), telemetry.count());
         prop_assert_eq!(read.records().len(), telemetry.hops().len());
         for (record, hop) in read.records().iter().zip(telemetry.hops()) {
-            let again = Fields::of(hop, unit);
-            prop_assert_eq!((record.speed, record.time), (again.speed, again.time));
-            prop_assert_eq!((record.sent, record.queued), (again.sent, again.queued));
-            prop_assert!(SPEEDS[record.speed as usize] <= hop.rate.max(SPEEDS[1]));
+            let again = IntFields::of(hop, unit);
+            prop_assert_eq!((record.speed, record.time, record.sent, record.queued), (again.speed, again.time, again.sent, again.queued));
+            prop_assert!(IntFields::SPEEDS[record.speed as usize] <= hop.rate.max(IntFields::SPEEDS[1]));
         }
     }
 }

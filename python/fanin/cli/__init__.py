@@ -1,6 +1,6 @@
 """The command `fanin`.
 
-Exit codes: 0 well, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
+Exit codes: 0 success, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 
 With `--json` a command prints one document; where it fails, `{"ok": false, "exit_code": ..., "errors": [...]}`.
 """
@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core, gen, stopping
-from fanin.cli import errors, results, runs, specs, studies, sweeps
+from fanin import _core, stopping
+from fanin.cli import errors, gen, results, runs, specs, studies, sweeps
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -59,7 +59,7 @@ def main() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if threading.active_count() > 1:
-        # A run whose network was still being set up cannot be told to stop, and leaving would wait for it.
+        # A run whose network is still being set up cannot be stopped, and a normal exit would wait for it.
         os._exit(failure.code)
     raise SystemExit(failure.code)
 
@@ -70,14 +70,14 @@ def _failure() -> CommandError | None:
     except CommandError as failure:
         return failure
     except typer.TyperException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # whose words are the help
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
             print(error, file=sys.stderr)
             return CommandError("", WRONG_SPEC)
         return CommandError(errors.of_command_line(error, sys.argv[1:]), WRONG_SPEC)
     except _core.SpecError as error:
         return CommandError(str(error), WRONG_SPEC)
     except BrokenPipeError:
-        # Who read our output has seen enough; the interpreter's own flush at the end must not complain about it.
+        # The reader of our output has closed it; the interpreter's flush at exit must not report that as an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CommandError("", FAILED)
     except (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
@@ -87,15 +87,15 @@ def _failure() -> CommandError | None:
     except MemoryError:
         return CommandError("there was not enough memory; fanin explain SPEC shows what a spec needs", FAILED)
     except Exception as error:
-        from fanin.result import RunError
+        from fanin.run_folder import RunError
 
         if isinstance(error, RunError):
             return CommandError(str(error), FAILED)
-        if stopping.received():  # what was being loaded or drawn may have made another error of it
+        if stopping.received():  # the library that was interrupted may have raised another error
             return CommandError("interrupted", INTERRUPTED)
         return CommandError(errors.of_ourselves(error), FAILED)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what the native module raises where it finds itself wrong
+        if type(error).__name__ != "PanicException":  # raised by the native module for a bug in itself
             raise
         return CommandError(f"a fault in the simulator: {error}. Please report it with the spec that shows it", FAILED)
     # Ctrl-C outside a run arrives here as this code.

@@ -1,4 +1,4 @@
-"""What all commands share: options, ways to print, ways to fail."""
+"""Shared by all commands: options, printing, errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """A command that ends with an exit code, and with an error where there is something left to say."""
+    """A command that ends with an exit code, and with a message unless all has been printed already."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class CommandError(Exception):
 
 
 def complete_scheme(incomplete: str) -> list[str]:
-    """Schemes for shell completion; in a list, of its last part."""
+    """Schemes for shell completion; in a list, completions of its last item."""
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + row["id"] for row in _core.schemes() if row["id"].startswith(last)]
 
@@ -46,7 +46,7 @@ Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of a new folder in runs.")
 ]
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs that are in the way.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once; one per processor by default.")]
 Threads = Annotated[
@@ -91,7 +91,7 @@ def emit(document: object) -> None:
 
 
 def show(what: RenderableType) -> None:
-    """Prints a table or a text that may be styled."""
+    """Prints a table or styled text."""
     stdout().print(what)
 
 
@@ -126,7 +126,7 @@ def _line(word: str, style: str, text: str) -> None:
 
 
 def tell(failure: CommandError, *, as_json: bool) -> None:
-    """Says why a command failed: lines on stderr, and the document that was asked for."""
+    """Reports why a command failed: lines on stderr, and with `--json` a document."""
     lines = str(failure).splitlines()
     for line in lines:
         error(line)
@@ -153,13 +153,13 @@ def known_scheme(name: str | None, option: str | None = None) -> str | None:
 
 
 def meant(word: str, known: list[str]) -> str:
-    """The end of a sentence about a word that is not known: what comes close, or all that are known."""
+    """The end of a message about an unknown word: the known words closest to it, or all of them."""
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
     return f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(sorted(known))}"
 
 
 def seeds(text: str) -> int | list[int]:
-    """`5` is how many; `1,2,3` are the seeds themselves."""
+    """`5` is the number of seeds; `1,2,3` are the seeds themselves."""
     if not re.fullmatch(r"\d{1,18}(,\d{1,18})*,?", text) or text == "0":
         raise _core.SpecError(
             f"--seeds: {text!r} is neither how many, like --seeds 5, nor a list of seeds, like --seeds 1,2,3"
@@ -169,11 +169,11 @@ def seeds(text: str) -> int | list[int]:
 
 
 def need(holds: bool, message: str) -> None:
-    """Fails as a wrong command line does unless something holds."""
+    """Fails as a wrong command line does unless the condition holds."""
     if not holds:
         raise CommandError(message, WRONG_SPEC)
 
 
 def is_terminal() -> bool:
-    """Whether a person looks at what is printed."""
+    """Whether the output goes to a terminal."""
     return sys.stdout.isatty()

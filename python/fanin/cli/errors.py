@@ -1,4 +1,4 @@
-"""What went wrong, in words: system errors by what can be done about them, a wrong command line by what was typed."""
+"""Messages for errors: system errors with a remedy, a wrong command line with the option as it was typed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import typer
 
 
 def of_system(error: OSError) -> str:
-    """A sentence with the path, and what to do."""
+    """A sentence with the path and a remedy."""
     if not error.strerror:
         return str(error)
     if error.filename is None:
         return _plain(error)
     path = Path(os.fsdecode(error.filename))
     if error.strerror != os.strerror(error.errno or 0):
-        return f"{path}: {error.strerror}"  # it is in words already
+        return f"{path}: {error.strerror}"  # it has a message of ours already
     what = {
         errno.ENOENT: "there is no such file or folder; check its name",
         errno.EACCES: "you may not read or write it; ask for the right to, or choose another place",
@@ -47,13 +47,13 @@ def of_system(error: OSError) -> str:
 
 
 def _plain(error: OSError) -> str:
-    """What the system calls it, without its number."""
+    """The system's own message, without its number."""
     said = error.strerror or type(error).__name__
     return said[:1].lower() + said[1:]
 
 
 def of_ourselves(error: Exception) -> str:
-    """A mistake of the program: one line, and a file with what whoever mends it needs to know."""
+    """A bug of the program: one line, and a file with the details for its developers."""
     said = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
     try:
         with tempfile.NamedTemporaryFile(
@@ -62,11 +62,11 @@ def of_ourselves(error: Exception) -> str:
             file.write(f"fanin {' '.join(sys.argv[1:])}\n\n{''.join(traceback.format_exception(error))}")
     except OSError:
         return f"a fault in Fanin: {said}. Please report it with the command that shows it"
-    return f"a fault in Fanin: {said}. Please report it with {file.name}, which says where"
+    return f"a fault in Fanin: {said}. Please report it with {file.name}, which has the details"
 
 
 def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
-    """What is wrong with the command line: the option or argument as it was typed, and what would be right."""
+    """The error in the command line: the option or argument as it was typed, and what would be right."""
     wrong: Any = error
     context = getattr(wrong, "ctx", None)
     path = context.command_path if context is not None else "fanin"
@@ -112,7 +112,7 @@ def _about(parameter: Any) -> str:
 
 
 def _typed(parameter: Any, arguments: list[str]) -> str:
-    """The option with its value, as far as it stands in the command line."""
+    """The option with its value, as it was typed in the command line."""
     for at, word in enumerate(arguments):
         for option in parameter.opts:
             if word == option:
@@ -123,7 +123,7 @@ def _typed(parameter: Any, arguments: list[str]) -> str:
 
 
 def _right(message: str) -> str:
-    """What typer says of a value, in words."""
+    """The error message of typer about a value, reworded."""
     for pattern, words in (
         (r".*valid integer.*", "not a whole number"),
         (r".*valid number.*", "not a number"),

@@ -1,4 +1,4 @@
-"""Where results go when nobody says so: each run into a folder of its own, named after what it is."""
+"""Where results go by default: each run into a folder of its own, named after its spec and its changes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 ROOT = Path("runs")
 
 LONGEST = 80
-"""Most letters of the spec's name, and of what was changed in it: a file name has 255 at most."""
+"""Longest part of a folder name, in letters: a file name has at most 255."""
 
 _NOT_TOLD = ("name", "measure.allow_drops")
-"""Keys that change nothing of what happens."""
+"""Keys that do not change the simulation."""
 
 
 def of_run(job: Job) -> Path:
-    """The folder of one run: its scheme with what was changed, in the folder of its spec."""
+    """The folder of one run, named after its scheme and its changes, in the folder of its spec."""
     return ROOT / _name(job) / (job.label + changed(job.overrides))
 
 
 def of_spec(job: Job) -> Path:
-    """The folder of all runs of a spec with what was changed in it."""
+    """The folder of all runs of a spec with these changes."""
     return ROOT / (_name(job) + changed(job.overrides))
 
 
@@ -39,9 +39,8 @@ def _name(job: Job) -> str:
 
 
 def changed(changes: Sequence[str]) -> str:
-    """What `--set` changed, as the end of a name: `-marking.above=50KB`.
-
-    The last two words of a key say enough, unless two agree.
+    """The changes of `--set` as the end of a name: `-marking.above=50KB`. Keys are shortened to their last two words,
+    unless two keys share them.
     """
     values = {key.strip(): value for key, _, value in (change.partition("=") for change in changes)}
     values = {key: value for key, value in values.items() if key not in _NOT_TOLD}
@@ -51,39 +50,39 @@ def changed(changes: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """What needs no quotes in a shell."""
+    """The text without characters that need quotes in a shell."""
     text = re.sub(r"\[(\d+)\]", r"\1", text)
     text = re.sub(r"[\s\"']+", "", text.replace("\u00b5", "u").replace("\u03bc", "u"))
     return re.sub(r"[^A-Za-z0-9.,=_+-]+", "-", text).strip("-")
 
 
 def _short(text: str) -> str:
-    """The text, or its beginning and a number that stands for all of it."""
+    """The text, or its beginning and a hash of the whole."""
     if len(text) <= LONGEST:
         return text
     return f"{text[: LONGEST - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def numbered(folder: Path) -> Iterator[Path]:
-    """The folder, and those beside it: `runs/incast`, `runs/incast-2`, `runs/incast-3`."""
+    """The folder and its numbered alternatives: `runs/incast`, `runs/incast-2`, `runs/incast-3`."""
     yield folder
     for number in count(2):
         yield folder.with_name(f"{folder.name}-{number}")
 
 
 class Results(Protocol):
-    """What can be kept: a run or a comparison."""
+    """Results that can be saved: a run or a comparison."""
 
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
-        """Raises `FileExistsError` where that would replace something and may not."""
+        """Raises `FileExistsError` where that would replace something without `force`."""
 
 
 class Place:
-    """Where the results of a command go: where `--out` says, or into a folder that is free."""
+    """The folder for the results of a command: that of `--out`, or one that does not exist yet."""
 
     def __init__(self, out: Path | None, default: Path, *, force: bool, within: str = "") -> None:
-        """Raises what is wrong with it, before anything has run. `within` is a folder that there will be in it."""
-        from fanin.result import check_target
+        """Raises an error if it cannot be written, before anything has run. `within` is a folder to be made in it."""
+        from fanin.run_folder import check_target
 
         self._folder = default if out is None else out
         self._force = force
@@ -98,7 +97,8 @@ class Place:
             raise type(error)(error.errno, error.strerror, str(self._folder)) from None
 
     def keep(self, results: Results, *, parquet: bool) -> Path:
-        """Saves them and returns where. What came into the way since is not replaced, and what has run is not lost."""
+        """Saves the results and returns their folder: another one if the wanted folder exists by now, so that nothing
+        is replaced or lost."""
         for folder in numbered(self._folder):
             try:
                 results.save(folder, parquet=parquet, force=self._force)
@@ -112,12 +112,12 @@ class Place:
 
 
 def tell_other(wanted: Path, folder: Path) -> None:
-    """Says on stderr that results went elsewhere, and why."""
+    """Reports on stderr that results went to another folder, and why."""
     if folder != wanted:
         text = f"{wanted} holds earlier results, so these go to {folder} (--force replaces them)"
         stderr().print(text, markup=False)
 
 
 def holds_something(folder: Path) -> bool:
-    """Whether anything is there but an empty folder."""
+    """Whether the path exists and is not an empty folder."""
     return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))

@@ -35,7 +35,7 @@ def report(
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Instead of DIR/report.html.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write an HTML report of a run, a comparison or a sweep: one file, to open in any browser and to send to anybody.
+    """Write an HTML report of a run, a comparison or a sweep: one file that any browser opens.
 
     \b
     Examples:
@@ -72,9 +72,7 @@ def plot(
         list[Path] | None, typer.Argument(metavar="DIR...", help="Runs, a comparison or a sweep.", show_default=False)
     ] = None,
     out: Image = None,
-    x: Annotated[
-        str | None, typer.Option("--x", metavar="KEY", help="Of a sweep: the column that is drawn along.")
-    ] = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="KEY", help="Of a sweep: the column of the x axis.")] = None,
     y: Annotated[
         str | None,
         typer.Option("--y", metavar="NUMBER", help="Of a sweep: the number that is drawn, like slowdown_p99."),
@@ -129,7 +127,7 @@ def _results(folder: Path) -> list[Result]:
 
 
 def _draw_sweep(folders: list[Path], x: str | None, y: str | None, path: Path) -> list[str]:
-    """Draws a number of one sweep, and returns which runs it is of."""
+    """Draws a number of one sweep, and returns the labels of its runs."""
     from fanin import load_sweep
     from fanin.sweeps.grid import label_of
 
@@ -148,7 +146,7 @@ def why(
     out: Image = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show why a message was slow: run its spec once more, follow each of its packets, draw what they waited for.
+    """Show why a message was slow: run its spec again, trace each of its packets, draw what they waited for.
 
     \b
     Examples:
@@ -157,7 +155,7 @@ def why(
     """
     from fanin import load
     from fanin import why as asked
-    from fanin.result import is_run_folder
+    from fanin.run_folder import is_run_folder
 
     if out is not None:
         _check_image(out)

@@ -1,4 +1,4 @@
-"""Commands that run specs: `run`, `compare`; and `show`, which prints again what they printed."""
+"""Commands that run specs: `run`, `compare`; and `show`, which prints their tables again."""
 
 from __future__ import annotations
 
@@ -83,9 +83,10 @@ def run(
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    With --hpcc, run a configuration of the ns-3 HPCC simulator on that simulator's own network; paths in it start at this
-    folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --hpcc and --scheme, its topology, flows, buffer
-    and thresholds run on ours under that scheme, and leave fct.txt. With --htsim, run htsim's files on ours.
+    With --hpcc, run a configuration of the ns-3 HPCC simulator on that simulator's own network; paths in it start at
+    this folder, and fct.txt, pfc.txt and qlen.txt go into the run folder. With --hpcc and --scheme, its topology,
+    flows, buffer and thresholds run on ours under that scheme, and leave fct.txt. With --htsim, run htsim's files on
+    ours.
 
     \b
     Examples:
@@ -117,7 +118,7 @@ def run(
         )
         need(
             scheme is None or not trace,
-            "--trace: a run under --scheme has no trace of that simulator; leave one of both out",
+            "--trace: a run under --scheme has no trace of that simulator; leave one of them out",
         )
         label = HpccJob(str(files[0]), ".", scheme=scheme, seed=seed).label
         place = folders.Place(out, folders.ROOT / (label + folders.changed(changes)), force=force)
@@ -190,7 +191,7 @@ def compare(
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
-    from fanin.comparison import compare as compare_schemes
+    from fanin.comparing import compare as compare_schemes
     from fanin.runs import Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
@@ -241,8 +242,10 @@ def show_command(
 
 def read(folder: Path) -> Comparison:
     """A comparison, or a run as one."""
-    from fanin.comparison import Comparison, load_comparison
-    from fanin.result import is_run_folder, load
+    from fanin.comparing import load_comparison
+    from fanin.comparison import Comparison
+    from fanin.result import load
+    from fanin.run_folder import is_run_folder
 
     if is_run_folder(folder):
         result = load(folder)
@@ -271,7 +274,8 @@ def report(
     threads: int | None = None,
     lines: Sequence[str] | None = None,
 ) -> None:
-    """Prints what came out, or lines instead, and where it lies; exits as it went. `threads` are those asked for."""
+    """Prints the results, or `lines` instead, and their folder; exits with 1 if a run failed. `threads` is the number
+    that was asked for."""
     if as_json:
         emit(document(compared, folder))
     else:
@@ -291,7 +295,7 @@ def report(
 
 
 def fewer_threads(compared: Comparison, threads: int | None) -> list[str]:
-    """Where runs had fewer threads than were asked for: how many and why, each thing once."""
+    """For runs with fewer threads than were asked for: how many they had and why, each message once."""
     told: dict[str, None] = {}
     for result in compared.results:
         used, why = result.manifest["threads"], result.manifest["threads_reason"]
@@ -301,8 +305,8 @@ def fewer_threads(compared: Comparison, threads: int | None) -> list[str]:
 
 
 def document(compared: Comparison, folder: Path) -> dict[str, object]:
-    """What `--json` prints of runs."""
-    from fanin.result import is_run_folder
+    """The document that `--json` prints of runs."""
+    from fanin.run_folder import is_run_folder
 
     alone = is_run_folder(folder)
     return {

@@ -50,7 +50,7 @@ def new(
             autocompletion=lambda: list(_templates()),
         ),
     ] = "incast",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, which has no comments.")] = False,
 ) -> None:
     """Write a commented spec to start from.
@@ -120,10 +120,9 @@ def explain(
     scheme: OneScheme = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a spec means before it runs, or the manual of a scheme.
-
-    Of a spec: its paths and round-trip times, thresholds and headroom, the load of each tier, and what running it will cost. Of a
-    scheme: its idea, control law, parameters and sources.
+    """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
+    thresholds and headroom, the load of each tier, and the cost of running it. Of a scheme: its idea, control law,
+    parameters and sources.
 
     \b
     Examples:

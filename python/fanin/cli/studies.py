@@ -79,10 +79,10 @@ def validate_command(
     golden: Annotated[
         Path, typer.Argument(metavar="DIR", help="configs/, micro/ and traces/ with that simulator's results.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where pictures and rows go.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for pictures and numbers.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold our results against those of the ns-3 HPCC simulator, flow by flow, and draw both.
+    """Compare our results with those of the ns-3 HPCC simulator, flow by flow, and draw both.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def paper(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and numbers go.")] = Path("runs/papers"),
     specs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the papers' specs.")] = Path("papers"),
     quick: Annotated[
-        bool, typer.Option(help="A short version, to see that it runs; its numbers prove nothing.")
+        bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
     ] = False,
     workers: Workers = None,
 ) -> None:
@@ -121,8 +121,9 @@ def paper(
       fanin paper all
     """
     from fanin import papers, table
+    from fanin.papers.experiment import run_experiment
 
-    known = papers.experiments()
+    known = papers.EXPERIMENTS
     if not names:
         show(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
         return
@@ -136,7 +137,7 @@ def paper(
     need(specs.is_dir(), f"--specs {specs}: there is no such folder; it is papers of Fanin's source tree")
     for name in names:
         with stopping.stoppable():
-            studied = papers.study(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
+            studied = run_experiment(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
         if not studied.complete:
             raise CommandError(f"{name}: stopped; nothing was written", INTERRUPTED)
         show(table.claims(studied))

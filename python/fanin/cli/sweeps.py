@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fanin.sweeps.sweeping import Sweep
 
 SWEEP = "sweep.json"
-"""The file by which the folder of a sweep is known, here so that other commands need not load what runs sweeps."""
+"""The file that marks the folder of a sweep; named here so that other commands need not load the code of sweeps."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -71,7 +71,7 @@ def sweep(
     ] = None,
     set_: Set = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew: delete what an earlier sweep left there.")
+        bool, typer.Option("--force", help="Start again: delete the results of an earlier sweep there.")
     ] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Runs at once, a process each; one per processor by default.")
@@ -88,8 +88,9 @@ def sweep(
 ) -> None:
     """Run a grid of schemes, loads, values of keys and seeds; leave one table, sweep.parquet and sweep.csv.
 
-    Each run's numbers are kept in DIR as soon as it ends. Stopped or killed, the same command goes on where it was; a larger or
-    another grid of the same spec adds to DIR. Runs that failed run again. The longest runs, by their estimate, go first.
+    Each run's numbers are saved in DIR as soon as it ends. After a sweep was stopped or killed, the same command
+    continues it; a larger or another grid of the same spec adds to DIR. Runs that failed are repeated. The longest
+    runs, by their estimate, go first.
 
     \b
     Examples:
@@ -138,14 +139,14 @@ def sweep(
             except FileExistsError:
                 if out is not None:
                     raise
-                continue  # a sweep of another spec has that name; one of this spec goes on there
+                continue  # a sweep of another spec has that name; one of this spec is continued there
             folders.tell_other(out or wanted, folder)
             report(swept, as_json=as_json)
             return
 
 
 def report(swept: Sweep, *, as_json: bool) -> None:
-    """Prints the table and where it lies; exits as it went."""
+    """Prints the table and its folder; exits with 1 if a run failed."""
     if as_json:
         emit(document(swept))
     else:
@@ -171,7 +172,7 @@ def show_sweep(folder: Path, *, as_json: bool) -> None:
 
 
 def document(swept: Sweep) -> dict[str, object]:
-    """What `--json` prints of a sweep."""
+    """The document that `--json` prints of a sweep."""
     return {
         "ok": not (swept.cancelled or swept.errors),
         "name": swept.name,

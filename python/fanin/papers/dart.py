@@ -1,5 +1,5 @@
-"""Dart section VI: the calibration of the network on DCQCN's row of Table I, Fig. 11(a), 12(a), 13(a) and Tables I and II,
-and what the distance from the paper depends on."""
+"""Dart section VI: the calibration of the network on DCQCN's row of Table I, Fig. 11(a), 12(a), 13(a) and Tables I and
+II, and the causes of the differences from the paper."""
 
 from __future__ import annotations
 
@@ -10,24 +10,37 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin.looks import look
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, pooled, strict
 from fanin.papers.dctcp import for_people
-from fanin.plot import dress, nth, stroke
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    Verdict,
+    band,
+    order,
+    pooled,
+    strict,
+)
+from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.plot.axes import set_axis
 from fanin.plot.base import shades
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result, TrafficSummary
+    from fanin.result import Result
+    from fanin.run_folder import TrafficSummary
 
 SEEDS = (1, 2, 3)
 LOADS = (20, 40, 60)
-"""Per cent of what the ToR uplinks carry (row E11)."""
+"""Per cent of the capacity of the ToR uplinks (row E11)."""
 
 SHORT_SHARE = 0.4
-"""Of the bytes, in the typical mix (row E12)."""
+"""Share of short messages in the bytes of the typical mix (row E12)."""
 
 TABLE_1 = {"dcqcn": (17, 41, 67), "dart": (6, 11, 14)}
 """Dart's Table I, typical mix at LOADS: per cent of short messages' packets with a mark."""
@@ -35,12 +48,12 @@ TABLE_1 = {"dcqcn": (17, 41, 67), "dart": (6, 11, 14)}
 TABLE_2 = {"load increase": (3, 6, 9), "path dilation": (8, 15, 23)}
 """Dart's Table II, typical mix at LOADS, in per cent."""
 
-# Row E15: who the long flows are.
+# Row E15: the long flows.
 SNAPSHOT = "as many endless flows as the load has line rates"
 POISSON = "10 MB flows that come and go"
 EVERY_SERVER = "one endless flow from every server"
 
-# Row E5: when a queue marks.
+# Row E5: the marking of queues.
 STEP = "step at 22.5 KB"
 RED = "RED 5 to 200 KB, 1 %"
 RAMP = "RED 22.5 to 225 KB, 100 %"
@@ -55,7 +68,7 @@ JITTERS_US = (0, 20, 40, 60, 100, 200)
 """Row E14: the senders of an incast start within so many microseconds."""
 
 CALIBRATED_US = 40
-"""The jitter of the sweep that comes nearest to DCQCN's row of Table I, with the step and the snapshot."""
+"""The jitter that comes closest to DCQCN's row of Table I, with the step and the snapshot."""
 
 
 def load(percent: int, short: float = SHORT_SHARE, of: str = "tor-uplinks") -> tuple[str, ...]:
@@ -67,11 +80,11 @@ def load(percent: int, short: float = SHORT_SHARE, of: str = "tor-uplinks") -> t
 
 
 def population(who: str) -> tuple[str, ...]:
-    """The long flows of row E15; comes after `load`."""
+    """The long flows of row E15; overrides `load`."""
     if who == POISSON:
         return ('traffic.long.pattern={ kind = "poisson" }', 'traffic.long.size={ fixed = "10 MB" }')
     if who == EVERY_SERVER:
-        # 1,024 line rates of 10 Gb/s, where the uplinks carry 2.56 Tb/s.
+        # 1,024 line rates of 10 Gb/s over uplinks of 2.56 Tb/s.
         return ('traffic.long.load={ share = 4.0, of = "tor-uplinks" }',)
     return ()
 
@@ -88,12 +101,12 @@ def window(quick: bool, short: str | None = None) -> tuple[str, ...]:
 
 
 def seeds(quick: bool) -> Sequence[int]:
-    """A short version runs one seed."""
+    """The seeds; a short version has one."""
     return SEEDS[:1] if quick else SEEDS
 
 
 def mean(values: Sequence[float]) -> float:
-    """Not a number without any values."""
+    """NaN without values."""
     return float(np.mean(values)) if values else float("nan")
 
 
@@ -104,7 +117,7 @@ def at(measures: Measures, key: Key, name: str) -> float:
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme, the same in every picture."""
-    return stroke(scheme)
+    return scheme_line(scheme)
 
 
 def traffic(result: Result, name: str) -> TrafficSummary:
@@ -167,16 +180,16 @@ def draw_calibration(measures: Measures) -> Figure:
                     if key[:2] == (law, who) and key[3] == percent
                 )
                 across, up = [us for us, _ in points], [marked for _, marked in points]
-                axes.plot(across, up, marker="o", label=f"{percent} % load", **nth(colour))
-                axes.axhline(paper, color=nth(colour)["color"], linewidth=1, linestyle=":")
-            dress(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
+                axes.plot(across, up, marker="o", label=f"{percent} % load", **indexed_line(colour))
+                axes.axhline(paper, color=indexed_line(colour)["color"], linewidth=1, linestyle=":")
+            label_axes(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
             axes.set_title(f"{law}\n{who}", fontsize=9)
     figure.suptitle("Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)", fontsize=11)
     return figure
 
 
 def rows_calibration(measures: Measures) -> list[Row]:
-    """What comes nearest, and what the setting of the headline gives."""
+    """The closest setting, and the results of the headline's setting."""
     found = errors(measures)
     rows = []
     claim = "dart-table1-values (row of DCQCN)"
@@ -237,14 +250,14 @@ TCP = (
         for name in ("short", "long")
     ),
 )
-"""Rows E4 and E16: DCTCP drops at the tail, and its host takes 300 us per message."""
+"""Rows E4 and E16: DCTCP has tail drop, and 300 us per message in the hosts."""
 
 WITH_WINDOW = "dart with a window"
 """Row C13's option: a window of the network's bandwidth-delay product."""
 
 
 ONE_LANE = "dart, one lane"
-"""Rows D15 and D16 the other way: the threshold sees long messages too, and short ones do not take turns with them."""
+"""The alternatives of rows D15 and D16: the threshold counts long messages too, and short ones share their queue."""
 
 OPTIONS = {WITH_WINDOW: "bdp_window = true", ONE_LANE: 'lanes = "one"'}
 
@@ -281,7 +294,7 @@ def sweep_11(quick: bool) -> dict[Key, Change]:
 
 
 def measure_11(result: Result) -> Measured:
-    """Completion of 8 KB messages, goodput of long flows, marks, detours, and where the marks were set."""
+    """Completion of 8 KB messages, goodput of long flows, marks, detours, and the links of the marks."""
     short, long = traffic(result, "short"), traffic(result, "long")
     network = result.summary()["network"]
     ports = result.ports()
@@ -327,7 +340,7 @@ def draw_11(measures: Measures) -> Figure:
             axes.set_yscale("log")
             for_people(axes)
         axes.set_ylim(bottom=None if name.endswith("_us") else 0)
-        dress(axes, title, "load (% of ToR uplinks)", label)
+        label_axes(axes, title, "load (% of ToR uplinks)", label)
     figure.suptitle(
         f"Dart, typical mix on 1,024 hosts, 10 Gb/s; the senders of an incast start within {CALIBRATED_US} us",
         fontsize=11,
@@ -488,7 +501,7 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
 
 
 def saturates(measures: Measures, scheme: str) -> bool:
-    """The claim's test at 60 %: the tail against that at 20 %, or the long flows' goodput against what is offered."""
+    """The claim's test at 60 %: the tail against that at 20 %, or the long flows' goodput against the offered load."""
     offered = (1 - SHORT_SHARE) * 0.6 * 2560
     slow = at(measures, (scheme, 60), "p99_us") > 5 * at(measures, (scheme, 20), "p99_us")
     return bool(slow or at(measures, (scheme, 60), "goodput_gbps") < 0.95 * offered)
@@ -507,7 +520,7 @@ def edge(measures: Measures) -> Row:
     )
 
 
-# What the distance depends on: one thing changed at a time, at 40 %
+# Causes of the differences: one change at a time, at 40 %
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "as Fig. 11(a) is run": jitter(CALIBRATED_US),
@@ -556,13 +569,13 @@ def measure_causes(result: Result) -> Measured:
 
 
 def dotted(scheme: str) -> dict[str, Any]:
-    """The dots of a scheme; those of Dart's family are shades of its colour, the whole Dart in the full one."""
+    """The dots of a scheme; Dart's family has shades of its colour, the whole Dart the full colour."""
     family = [name for name in SCHEMES_CAUSES if name.startswith("dart")]
-    shown = look(scheme)
+    shown = style_of(scheme)
     colour = shown.colour
     if scheme in family:
         ordered = sorted(family, key=lambda name: name != "dart")
-        colour = shades(look("dart").colour, len(family))[ordered.index(scheme)]
+        colour = shades(style_of("dart").colour, len(family))[ordered.index(scheme)]
     return {"color": colour, "marker": shown.marker_for_matplotlib(), "markersize": 7, "linestyle": "none"}
 
 
@@ -583,7 +596,7 @@ def draw_causes(measures: Measures) -> Figure:
         axes.axhline(edge - height / 2 - 0.1, color="#dddddd", linewidth=0.7)
     title = "Tail of 8 KB messages at 40 %, one thing changed at a time"
     scale = ", log scale" if axes.get_xscale() == "log" else ""
-    dress(axes, title, f"99th percentile FCT (us{scale})", "")
+    label_axes(axes, title, f"99th percentile FCT (us{scale})", "")
     axes.grid(visible=False, axis="y")
     axes.legend(frameon=False, fontsize=10, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

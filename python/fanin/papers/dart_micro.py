@@ -1,4 +1,5 @@
-"""Dart's mechanisms, each in one picture: Fig. 3, an incast that meets a long flow, and Fig. 6, a message around a hot link."""
+"""Dart's mechanisms, each in one picture: Fig. 3, an incast that meets a long flow, and Fig. 6, a message around a hot
+link."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, strict
-from fanin.plot import dress, stroke
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, band, order, strict
+from fanin.plot import label_axes, scheme_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ PAYLOAD, HEADER, ACK = 1460, 40, 64
 """Bytes of the specs' packets."""
 
 GOODPUT_GBPS = LINE_BPS / 1e9 * PAYLOAD / (PAYLOAD + HEADER)
-"""Payload that a full line carries."""
+"""Payload rate of a full line."""
 
 LINK_US = 5.0
 MESSAGE = 8000
@@ -41,7 +42,7 @@ BASE_RTT_US = 4 * LINK_US + 2 * wire_us(PAYLOAD + HEADER) + 2 * wire_us(ACK)
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme, the same in every picture."""
-    return stroke(scheme)
+    return scheme_line(scheme)
 
 
 # Fig. 3: a long flow and an incast
@@ -59,13 +60,13 @@ CROWD = 16
 
 PERIOD_US = 1000.0
 EVERY = ", every 1 ms"
-"""Marks the runs whose incast comes again and again."""
+"""Marks the runs with repeated incasts."""
 
 BEFORE_US, AFTER_US = 60.0, 240.0
-"""What the picture shows around the first message of the incast."""
+"""The time span of the picture around the first message of the incast."""
 
 RECOVERY_US = 3000.0
-"""How long after it the long flow is looked at."""
+"""The time after it in which the long flow is evaluated."""
 
 SINCE = "time since the first message of the incast was posted (us)"
 
@@ -98,13 +99,14 @@ def seen(result: Result, what: str, name: str, begin_us: float) -> tuple[NDArray
 
 
 def spans(times: NDArray[np.float64], below: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """From when to when it was so; what lasts to the end is left out."""
+    """The intervals in which it was so; one that lasts to the end is left out."""
     turns = np.flatnonzero(np.diff(below.astype(np.int8), prepend=0))
     return [(float(times[a]), float(times[b])) for a, b in zip(turns[::2], turns[1::2], strict=False)]
 
 
 def measure_3(result: Result) -> Measured:
-    """What the long flow was told and did; of a single incast also all that is drawn. Times count from its first message."""
+    """The feedback to the long flow and its rate; of a single incast also all that is drawn. Times count from its first
+    message."""
     short = result.flows().filter(pl.col("traffic") == "short").sort("start_ps")
     begin_us = float(short["start_ps"].to_numpy().min()) / 1e6
     found: Measured = {}
@@ -135,7 +137,7 @@ def measure_3(result: Result) -> Measured:
 
 
 def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
-    """What is drawn of a single incast."""
+    """The curves of a single incast."""
     series = result.series().sort("time_ps")
     short = result.flows().filter(pl.col("traffic") == "short").sort("start_ps")
     start_us = short["start_ps"].to_numpy() / 1e6 - begin_us
@@ -143,7 +145,7 @@ def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
     at_receiver = hops.filter(pl.col("port").is_null())
     long, others = (at_receiver.filter((pl.col("message") == "long:0") == own) for own in (True, False))
     long_us = long["time_ps"].to_numpy() / 1e6 - begin_us
-    # A packet carries up to where the next one begins: what a list of senders takes is no payload.
+    # A packet carries the bytes up to the next one's offset: a list of senders is no payload.
     parts = others.sort("message", "seq_bytes").with_columns(
         (pl.col("seq_bytes").shift(-1).over("message").fill_null(MESSAGE) - pl.col("seq_bytes")).alias("payload")
     )
@@ -187,12 +189,12 @@ def draw_3(measures: Measures) -> Figure:
         )
         bars.text(-4, top + CROWD / 2, scheme.replace("-look", "-\nlook"), fontsize=10, va="center", ha="right")
         bars.text(ends[-1] + 3, top + CROWD - 1, f"last at {ends[-1]:.0f} us", fontsize=10, va="center")
-    dress(queue, "The switch's queue to the receiver", "", "queue (KB)")
-    dress(told, "n, as the receiver tells it", "", "n (senders)")
-    dress(rate, "The long flow: the rate that holds at its sender, the lower of C/n and DCQCN's", "", "rate (Gb/s)")
-    dress(arriving, f"The {CROWD} short messages together, as they reach the receiver", "", "goodput (Gb/s)")
-    dress(bars, f"The {CROWD} short messages of 8 KB, each from its post to its last byte", SINCE, "message")
-    dress(recovery, "The long flow's rate again, on a longer time axis", SINCE, "rate (Gb/s)")
+    label_axes(queue, "The switch's queue to the receiver", "", "queue (KB)")
+    label_axes(told, "n, as the receiver tells it", "", "n (senders)")
+    label_axes(rate, "The long flow's rate at its sender: the lower of C/n and DCQCN's", "", "rate (Gb/s)")
+    label_axes(arriving, f"The {CROWD} short messages together, as they reach the receiver", "", "goodput (Gb/s)")
+    label_axes(bars, f"The {CROWD} short messages of 8 KB, each from its post to its last byte", SINCE, "message")
+    label_axes(recovery, "The long flow's rate again, on a longer time axis", SINCE, "rate (Gb/s)")
     for axes in panels:
         if (legend := axes.get_legend()) is not None:
             legend.remove()
@@ -218,7 +220,7 @@ def draw_3(measures: Measures) -> Figure:
 
 
 def rows_3(measures: Measures) -> list[Row]:
-    """Claims `dart-fig3-kplus1` and `dart-fig3-shortlived`, and what the single incast shows of III-B and III-D."""
+    """Claims `dart-fig3-kplus1` and `dart-fig3-shortlived`, and numbers of the single incast for III-B and III-D."""
     rows = []
     for scheme in INCAST[1:]:
         for k in CROWDS:
@@ -232,7 +234,7 @@ def rows_3(measures: Measures) -> list[Row]:
                 )
     one = {scheme: measures[scheme, CROWD, 1] for scheme in INCAST}
     again = {scheme: measures[f"{scheme}{EVERY}", CROWD, 1] for scheme in INCAST}
-    # What the incast alone takes of the receiver's line.
+    # The incast's own share of the receiver's line.
     packets = -(-MESSAGE // PAYLOAD)
     drain_us = wire_us(CROWD * (MESSAGE + packets * HEADER))
     limit_us = drain_us + 2 * BASE_RTT_US
@@ -305,7 +307,7 @@ def rows_3(measures: Measures) -> list[Row]:
 
 
 def rows_of_one(one: dict[str, Measured]) -> list[Row]:
-    """What the picture shows, in numbers; times are samples of 1 us."""
+    """The picture in numbers; times are samples of 1 us."""
     claim = "dart-fig3-shortlived (one incast)"
 
     def each(schemes: tuple[str, ...], text: dict[str, str]) -> str:
@@ -379,14 +381,14 @@ PLACES = {
 
 NODES = tuple(PLACES)
 SOURCES = {"short:0": "S2", "long:0": "S1", "long:1": "S3"}
-"""The messages that are traced, and who sends them."""
+"""The traced messages and their senders."""
 LINES = "a line per packet, level where it waits"
 HOT = "#CC0000"
 NOTE: dict[str, Any] = {"fontsize": 10, "va": "center"}
 
 
 def sweep_6(quick: bool) -> dict[Key, Change]:
-    """The same message deflected, queued under DCQCN, and with lanes as by default; a seed is another choice of ways."""
+    """The same message deflected, queued under DCQCN, and with the default lanes; each seed chooses other paths."""
     two_lanes = tuple(f'traffic.{traffic}.scheme="dart-iofd"' for traffic in ("short", "long"))
     changes = {DEFLECTED: Change(None), QUEUED: Change("dcqcn"), TWO_LANES: Change(None, two_lanes)}
     seeds = (22, SHOWN_SEED, 36) if quick else range(1, 201)
@@ -394,7 +396,8 @@ def sweep_6(quick: bool) -> dict[Key, Change]:
 
 
 def measure_6(result: Result) -> Measured:
-    """The way of each packet of the message, and of the long flows' first ones. Times count from the message's post."""
+    """The path of each packet of the message, and of the long flows' first packets. Times count from the message's
+    post."""
     short = result.flows().filter(pl.col("traffic") == "short").row(0, named=True)
     begin_us = short["start_ps"] / 1e6
     hops = result.hops().filter(~pl.col("node").is_in(list(SOURCES.values()))).sort("time_ps")
@@ -427,9 +430,9 @@ def way_of(run: Measured, message: str) -> list[tuple[str, str]]:
 
 
 def packets(run: Measured) -> list[list[tuple[str, float, float]]]:
-    """For each packet the nodes that it comes by, when its last bit is there, and when its first leaves again.
+    """For each packet its nodes, the arrival of its last bit, and the departure of its first.
 
-    That is a hundredth of a microsecond late under Dart, whose packets carry a few bytes more.
+    These are a hundredth of a microsecond late under Dart, whose packets have a few bytes more.
     """
     found = []
     for seq in sorted(set(run["seq"])):
@@ -438,7 +441,7 @@ def packets(run: Measured) -> list[list[tuple[str, float, float]]]:
         stops = [(NODES[int(run["node"][row])], run["at_us"][row]) for row in rows]
         leaves = [at - flight for _, at in stops]
         source = NODES[int(run["way short:0"][0])]
-        # At its source it waits for its turn from the post on; at its end it stays.
+        # At its source it waits from the post on; at its receiver it stays.
         found.append(
             [
                 (node, at, leave)
@@ -449,8 +452,8 @@ def packets(run: Measured) -> list[list[tuple[str, float, float]]]:
 
 
 def hot(run: Measured) -> tuple[str, float, float, float]:
-    """The aggregation switch that the message came to first; when its first packet did, and the queue to the rack then
-    and the lowest until its last packet did."""
+    """The first aggregation switch on the path; the arrival of the first packet there, the queue to the rack then, and
+    the lowest queue until the last packet."""
     ways = packets(run)
     agg, first, _ = ways[0][2]
     last = ways[-1][2][1]
@@ -460,7 +463,7 @@ def hot(run: Measured) -> tuple[str, float, float, float]:
 
 
 def turned_at(run: Measured) -> list[str]:
-    """Where each packet was deflected first, in order of packets."""
+    """The node of each packet's first deflection, in order of packets."""
     turned: dict[float, str] = {}
     for seq, node, turns in zip(run["seq"], run["node"], run["turns"], strict=True):
         if turns > 0:
@@ -469,12 +472,12 @@ def turned_at(run: Measured) -> list[str]:
 
 
 def deflected_to(run: Measured) -> str:
-    """The node behind the first switch that deflected the message."""
+    """The next node after the first switch that deflected the message."""
     return dict(way_of(run, "short:0"))[turned_at(run)[0]]
 
 
 def draw_6(measures: Measures) -> Figure:
-    """The network with the message's two ways, and each packet of it in time and space."""
+    """The network with the message's two paths, and each of its packets in time and space."""
     deflected, queued = measures[DEFLECTED, SHOWN_SEED], measures[QUEUED, SHOWN_SEED]
     figure = Figure(figsize=(9, 12), layout="constrained")
     network, above, below = figure.subplots(3, 1, height_ratios=[4.6, 3.1, 2.5])
@@ -497,7 +500,7 @@ def draw_6(measures: Measures) -> Figure:
 
 
 def arrow(axes: Axes, a: str, b: str, side: float, **drawn: Any) -> tuple[float, float]:
-    """An arrow from node to node, aside of the link by so much; returns its middle."""
+    """An arrow from node to node, parallel to the link at this distance; returns its middle."""
     start, end = np.asarray(PLACES[a]), np.asarray(PLACES[b])
     along = (end - start) / np.hypot(*(end - start))
     aside = np.asarray([along[1], -along[0]]) * side
@@ -514,7 +517,7 @@ def arrow(axes: Axes, a: str, b: str, side: float, **drawn: Any) -> tuple[float,
 
 
 def draw_network(axes: Axes, deflected: Measured, queued: Measured) -> None:
-    """Nodes in tiers, the hot link, the long flows, and the two ways of the message with its tokens."""
+    """Nodes in tiers, the hot link, the long flows, and the two paths of the message with its tokens."""
     links = [
         (f"{low}{a}", f"{high}{b}")
         for low, high, n in (("tor", "agg", 3), ("agg", "core", 2))
@@ -594,7 +597,7 @@ def draw_flight(axes: Axes, run: Measured, scheme: str, title: str, end_us: floa
     ways = packets(run)
     nodes = [node for node, _, _ in ways[0]]
     for number, way in enumerate(ways):
-        # Aside of each other, so that those that wait together can be told apart.
+        # Shifted, so that packets that wait together are distinct.
         aside = 0.07 * (number - (len(ways) - 1) / 2)
         line: list[tuple[float, float]] = []
         for place, (_, at, leave) in enumerate(way):
@@ -606,7 +609,7 @@ def draw_flight(axes: Axes, run: Measured, scheme: str, title: str, end_us: floa
     axes.invert_yaxis()
     done = run["completion_us"][0]
     axes.axvline(done, color="#444444", linewidth=0.9, linestyle=":")
-    dress(
+    label_axes(
         axes,
         f"{title}: done after {done:.1f} us, {run['links'][0]:g} links",
         "time since the message was posted (us)",
@@ -617,7 +620,7 @@ def draw_flight(axes: Axes, run: Measured, scheme: str, title: str, end_us: floa
 
 
 def rows_6(measures: Measures) -> list[Row]:
-    """Claim `dart-fig6-deflect`: the message of the picture, all deflected ones, and lanes as by default."""
+    """Claim `dart-fig6-deflect`: the message of the picture, all deflected ones, and the default lanes."""
     claim = "dart-fig6-deflect"
     run, queued, lanes = (measures[key, SHOWN_SEED] for key in (DEFLECTED, QUEUED, TWO_LANES))
     agg, first, met, lowest = hot(run)
@@ -647,7 +650,8 @@ def rows_6(measures: Measures) -> list[Row]:
         row(
             "the decision",
             "well below an RTT",
-            f"at {turned[0] if turned else 'no switch'}, as the first packet joins {met:.0f} KB, {first:.1f} us after the post",
+            f"at {turned[0] if turned else 'no switch'}, as the first packet joins {met:.0f} KB, "
+            f"{first:.1f} us after the post",
             "at the first packet's enqueue, all packets",
             strict(turned == [agg] * count and lowest > THRESHOLD_KB),
         ),
@@ -691,7 +695,8 @@ def rows_6(measures: Measures) -> list[Row]:
         row(
             "lanes as by default, two: links crossed, completion",
             "2 more than the shortest way, faster than queued",
-            f"{lanes['links'][0]:g} of {lanes['shortest'][0]:g}, {lanes['completion_us'][0]:.1f} us: it passes the long flows in its own lane",
+            f"{lanes['links'][0]:g} of {lanes['shortest'][0]:g}, {lanes['completion_us'][0]:.1f} us: "
+            "it passes the long flows in its own lane",
             "2 more and faster",
             strict(
                 lanes["links"][0] == lanes["shortest"][0] + 2 and lanes["completion_us"][0] < queued["completion_us"][0]

@@ -11,9 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from fanin import measures as of
-from fanin.looks import look
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, points, pooled, strict
-from fanin.plot import dress, stroke
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    points,
+    pooled,
+    strict,
+)
+from fanin.plot import label_axes, scheme_line
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,37 +33,38 @@ if TYPE_CHECKING:
     from fanin.result import Result
 
 PACKET_BYTES = 1538
-"""A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and gap."""
+"""A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and
+gap."""
 
 SCHEMES = ("newreno", "dctcp")
 SEEDS = (1, 2, 3)
 
 
 def under(scheme: str, *traffics: str) -> tuple[str, ...]:
-    """These traffics of a spec under another scheme, with the window that the spec gives its own."""
+    """These traffics of a spec under another scheme, with the window of the spec's own scheme."""
     choice = f'{{ id = "{scheme}", initial_window = 2, restart_after = "10 ms" }}'
     return tuple(f"traffic.{traffic}.scheme={choice}" for traffic in traffics)
 
 
 def seeds(quick: bool) -> Sequence[int]:
-    """A short version runs one seed."""
+    """The seeds; a short version has one."""
     return SEEDS[:1] if quick else SEEDS
 
 
 def mean(values: Sequence[float]) -> float:
-    """Not a number without any values."""
+    """NaN without values."""
     return float(np.mean(values)) if values else float("nan")
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """By nearest rank, as everywhere."""
+    """By nearest rank, as in all of Fanin."""
     found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
     return float("nan") if found is None else found
 
 
 def style(scheme: str) -> dict[str, Any]:
     """The colour and line of a scheme, the same in every picture."""
-    return stroke(scheme)
+    return scheme_line(scheme)
 
 
 def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
@@ -61,7 +74,7 @@ def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
 
 
 def for_people(axes: Axes) -> None:
-    """A logarithmic axis that reads 10, 20, 50, 100."""
+    """A logarithmic axis with ticks at 10, 20, 50, 100."""
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -97,7 +110,7 @@ def draw_14(measures: Measures) -> Figure:
             cdf(axes, pooled(measures, (scheme, n), "queue_packets"), scheme, f"{scheme} ({goodput:.3f} Gb/s)")
         axes.axvline(20 + n, color="#888888", linewidth=1, linestyle=":", label=f"K + n = {20 + n}")
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-        dress(axes, f"{n} long flows into one port", "queue (packets)", "share of samples")
+        label_axes(axes, f"{n} long flows into one port", "queue (packets)", "share of samples")
     figure.suptitle("DCTCP Fig. 14: queue at a 1 Gb/s port, K = 20, 4 MB shared buffer", fontsize=11)
     return figure
 
@@ -184,7 +197,7 @@ def draw_18(measures: Measures) -> Figure:
         heights = [mean(pooled(measures, (scheme, 0), group)) for group in GROUPS]
         timeouts = mean(pooled(measures, (scheme, 0), "timeouts"))
         places = [place + (side - 0.5) * 0.36 for place in range(len(GROUPS))]
-        shown = {"color": style(scheme)["color"], "marker": look(scheme).marker_for_matplotlib(), "markersize": 8}
+        shown = {"color": style(scheme)["color"], "marker": style_of(scheme).marker_for_matplotlib(), "markersize": 8}
         axes.plot(places, heights, linestyle="none", label=f"{scheme} ({timeouts:.0f} timeouts)", **shown)
         for place, height, (paper, *_) in zip(places, heights, GROUPS.values(), strict=True):
             away = (0, 7 if height > paper else -15)  # from the paper's line
@@ -196,7 +209,7 @@ def draw_18(measures: Measures) -> Figure:
     for_people(axes)
     axes.set_ylim(20, 1000)
     axes.set_xticks(range(len(GROUPS)), ["S1 to R1\n(both bottlenecks)", "S3 to R1\n(1 Gb/s)", "S2 to R2\n(10 Gb/s)"])
-    dress(axes, "DCTCP Fig. 18: two bottlenecks", "", "goodput per sender (Mb/s, log scale)")
+    label_axes(axes, "DCTCP Fig. 18: two bottlenecks", "", "goodput per sender (Mb/s, log scale)")
     return figure
 
 
@@ -333,8 +346,8 @@ def draw_incast(
         for_people(left)
     right.set_ylim(-0.02, 1.02)
     right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    dress(left, title, "servers", "mean query completion (ms, log scale)" if log else "mean query completion (ms)")
-    dress(right, title, "servers", "queries with a timeout")
+    label_axes(left, title, "servers", "mean query completion (ms, log scale)" if log else "mean query completion (ms)")
+    label_axes(right, title, "servers", "queries with a timeout")
 
 
 def draw_19(measures: Measures) -> Figure:
@@ -465,7 +478,7 @@ def rows_20(measures: Measures) -> list[Row]:
 
 
 RESTARTS = {"kept": "10 ms", "anew": "1 ns"}
-"""Whether a chunk goes on with the window of the last one, or starts from two segments: `restart_after` of the chunks."""
+"""Whether a chunk keeps the window of the last one, or starts from two segments: `restart_after` of the chunks."""
 
 
 def sweep_22(quick: bool) -> dict[Key, Change]:
@@ -503,7 +516,7 @@ def draw_22(measures: Measures) -> Figure:
             axes.step(times, shares, where="post", label=label, **(style(scheme) | {"linestyle": line}))
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    dress(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests")
+    label_axes(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests")
     return figure
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from fanin.papers import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-from fanin.plot import dress, nth, stroke
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.plot import indexed_line, label_axes, scheme_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Path:
 
     def changes(self) -> tuple[str, ...]:
         """The network of the spec with this bottleneck."""
-        # Data and a 64 B ACK cross the bottleneck and two links that are four times as fast.
+        # Data and a 64 B ACK pass the bottleneck and two links that are four times as fast.
         own_us = 1.5 * (self.packet_us + 64 * 8 / (self.gbps * 1e3))
         delay = f"{round((self.rtt_us - own_us) / 6 * 1e6)} ps"
         return (
@@ -80,9 +80,9 @@ PATHS = {
 FLOWS = (1, 2, 4, 8, 10, 20, 40)
 ANALYSED = "10 Gb/s, 100 us"
 GROWING = ", growing when marked"
-"""Marks the runs whose windows grow by marked ACKs too."""
+"""Marks the runs whose windows also grow by marked ACKs."""
 SHOWN_MS = 10.0
-"""How much of a run is kept for the picture."""
+"""The part of a run that is kept for the picture."""
 
 
 def sweep_eq(quick: bool) -> dict[Key, Change]:
@@ -108,7 +108,7 @@ def spans(path: Path) -> tuple[str, ...]:
 
 
 def sawtooth(queue: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Where each tooth begins, and its highest and lowest queue.
+    """The beginning of each tooth, and its highest and lowest queue.
 
     A tooth begins where the queue rises through its middle, once it has been below the lower third since the last one.
     """
@@ -147,17 +147,17 @@ def measure_eq(result: Result) -> Measured:
 
 
 def draw_eq(measures: Measures) -> Figure:
-    """The queue over time for 1, 2, 10 and 40 flows, with what the equations say."""
+    """The queue over time for 1, 2, 10 and 40 flows, with the results of the equations."""
     name = ANALYSED
     path = PATHS[name]
     figure = Figure(figsize=(11, 7.6), layout="constrained")
     for axes, n in zip(figure.subplots(2, 2).flat, (1, 2, 10, 40), strict=True):
         run = measures[(name, n, 1)]
-        shown = nth(0) | {"linewidth": 0.9}
+        shown = indexed_line(0) | {"linewidth": 0.9}
         axes.plot(run["time_ms"], run["queue"], label="measured", **shown)
         top, bottom = q_max(path, n), q_max(path, n) - amplitude(path, n)
-        axes.axhline(top, label=f"eq. (3): K + N = {top:g}", **(nth(1) | {"linewidth": 1.2}))
-        axes.axhline(bottom, label=f"eq. (4): lowest {bottom:.1f}", **(nth(2) | {"linewidth": 1.2}))
+        axes.axhline(top, label=f"eq. (3): K + N = {top:g}", **(indexed_line(1) | {"linewidth": 1.2}))
+        axes.axhline(bottom, label=f"eq. (4): lowest {bottom:.1f}", **(indexed_line(2) | {"linewidth": 1.2}))
         loaded_us = path.rtt_us + run["mean"][0] * path.packet_us
         told, found = (
             period_rtts(path, n),
@@ -165,7 +165,7 @@ def draw_eq(measures: Measures) -> Figure:
         )
         axes.set_xlim(0, SHOWN_MS if n < 10 else SHOWN_MS / 2)
         axes.set_ylim(0, top * 1.45)
-        dress(axes, f"N = {n}: period {found:.1f} RTT, eq. (5) says {told:.1f}", "time (ms)", "queue (packets)")
+        label_axes(axes, f"N = {n}: period {found:.1f} RTT, eq. (5) says {told:.1f}", "time (ms)", "queue (packets)")
     figure.suptitle(f"DCTCP eqs. (3) to (5): {name}, K = {path.k}, g = 1/16", fontsize=11)
     return figure
 
@@ -249,10 +249,10 @@ def draw_k(measures: Measures) -> Figure:
     axes = figure.subplots()
     for place, n in enumerate((1, 2, 10, 40, 100)):
         found = [pooled(measures, (k, n), "utilisation")[0] * 100 for k in THRESHOLDS]
-        axes.plot(THRESHOLDS, found, marker="o", markersize=3.5, label=f"N = {n}", **nth(place))
+        axes.plot(THRESHOLDS, found, marker="o", markersize=3.5, label=f"N = {n}", **indexed_line(place))
     bound = Path(10, 500, 0).bdp / 7
     axes.axvline(bound, color="#888888", linewidth=1, linestyle=":", label=f"eq. (6): C x RTT / 7 = {bound:.1f}")
-    dress(axes, "DCTCP eq. (6): 10 Gb/s, 500 us", "marking threshold K (packets)", "utilisation (%)")
+    label_axes(axes, "DCTCP eq. (6): 10 Gb/s, 500 us", "marking threshold K (packets)", "utilisation (%)")
     return figure
 
 
@@ -289,15 +289,17 @@ def rows_k(measures: Measures) -> list[Row]:
 def pi_marking(packets_per_s: float, rtt_s: float, flows: int) -> str:
     """PI for this path by Proposition 2 of its paper, with a target of 40 packets.
 
-    For C(s) = K (s/z + 1) / s the loop's gain is K (RC)^3 / (2N)^2 / (s (Rs + 1)); z cancels the window's pole, and K puts the
-    crossover at 0.13 / R, where the authors' own example has it. Sampled, like that example, 0.0033 / crossover apart.
+    For C(s) = K (s/z + 1) / s the loop's gain is K (RC)^3 / (2N)^2 / (s (Rs + 1)); z cancels the window's pole, and K
+    puts the crossover at 0.13 / R, where the authors' own example has it. Sampled, like that example, 0.0033 /
+    crossover apart.
     """
     crossover = 0.13 / rtt_s
     zero = 2 * flows / (rtt_s**2 * packets_per_s)
     gain = crossover * abs(complex(1, crossover * rtt_s)) / ((rtt_s * packets_per_s) ** 3 / (2 * flows) ** 2)
     every_s = 0.0033 / crossover
     a, b = gain / zero + gain * every_s / 2, gain / zero - gain * every_s / 2
-    return f'network.marking={{ kind = "pi", target = "60 KB", a = {a:.6e}, b = {b:.6e}, every = "{every_s * 1e9:.0f} ns" }}'
+    every = f"{every_s * 1e9:.0f} ns"
+    return f'network.marking={{ kind = "pi", target = "60 KB", a = {a:.6e}, b = {b:.6e}, every = "{every}" }}'
 
 
 # The base round trip and 40 packets of queue; two flows, as the figure.
@@ -335,10 +337,10 @@ def draw_13(measures: Measures) -> Figure:
         for name in VARIANTS:
             queue = pooled({key: run for key, run in measures.items() if key[2] == 1}, (name, n), "queue")
             rate = np.mean(pooled(measures, (name, n), "wire_gbps"))
-            shown = stroke(name) | {"linewidth": 1.0, "linestyle": "-"}
+            shown = scheme_line(name) | {"linewidth": 1.0, "linestyle": "-"}
             axes.plot(np.arange(len(queue)) * 0.048, queue, label=f"{name} ({rate:.2f} Gb/s)", **shown)
         axes.set_ylim(0, 135)
-        dress(axes, f"{n} long flows", "time (ms)", "queue (packets)")
+        label_axes(axes, f"{n} long flows", "time (ms)", "queue (packets)")
     figure.suptitle("DCTCP Fig. 13: 10 Gb/s, 500 us, buffer of 100 packets, K = qref = 40", fontsize=11)
     return figure
 

@@ -1,16 +1,17 @@
-"""Pictures of runs, one line each: `fanin.plot.completion(runs, "completion.png")`.
+"""Pictures of runs, each with one call: `fanin.plot.completion(runs, "completion.png")`.
 
-`runs` is a `Result`, a `Comparison`, a `Sweep` whose runs were kept, or a list of results; the file's ending chooses the format
-(png, pdf, svg), and without a file the figure is only returned. All seeds of a scheme are in its curve: pooled in a
-distribution, elsewhere as their mean with an interval; the title says which. A scheme has the same colour, dash and marker
-in every picture (`fanin.looks`). What was not measured raises `RunError` with the line of the spec that would measure it.
+`runs` is a `Result`, a `Comparison`, a `Sweep` whose runs were kept, or a list of results; the suffix of the file
+chooses the format (png, pdf, svg); without a file the figure is only returned. The curve of a scheme is over all its
+seeds: pooled in a distribution, elsewhere their mean with an interval; the title says which. A scheme has the same
+colour, dash and marker in every picture (`fanin.style`). A quantity that was not measured raises `RunError` with the
+line of the spec that would measure it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fanin.plot.base import dress, nth, stroke, thin
+from fanin.plot.base import indexed_line, label_axes, scheme_line, thin
 from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
@@ -28,15 +29,15 @@ __all__ = [
     "along",
     "comparison",
     "completion",
-    "dress",
     "goodput",
-    "nth",
+    "indexed_line",
+    "label_axes",
     "pauses",
     "queue_over_time",
     "queues",
     "rates",
+    "scheme_line",
     "slowdown_by_size",
-    "stroke",
     "thin",
     "timeline",
     "utilisation",
@@ -60,10 +61,10 @@ KINDS: dict[str, Draw] = {
     "utilisation": utilisation,
     "comparison": comparison,
 }
-"""Every picture of whole runs, by the name that the command line knows it by. That of a single message is `timeline`, that of the
-numbers of a sweep `along`."""
+"""The pictures of whole runs, by their name in the command line. The picture of a single message is `timeline`, that of
+a sweep `along`."""
 
 
 def about(kind: str) -> str:
-    """What a kind of picture shows, in a sentence: the first line of its docstring."""
-    return (KINDS[kind].__doc__ or "").split("\n")[0]
+    """A description of a kind of picture: the first paragraph of its docstring."""
+    return " ".join((KINDS[kind].__doc__ or "").split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""Axes whose labels never overprint: where ticks stand, and what they say."""
+"""Axes whose labels never overlap: ticks and their labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Text = Callable[[float], str]
-"""What stands at a tick."""
+"""The label of a tick."""
 
 
 def across_figure(figure: Figure, fontsize: float) -> int:
-    """About how many letters fit side by side."""
+    """About how many letters fit beside each other."""
     return int(figure.get_figwidth() * 72 / (0.53 * fontsize))
 
 
@@ -39,7 +39,7 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 def set_axis(axes: Axes, which: Literal["x", "y"], values: ArrayLike, text: Text | None = None, most: int = 7) -> bool:
     """Makes an axis fit for these values: logarithmic, and True, where they span decades.
 
-    `text` says what stands at the ticks; without it, a plain number.
+    `text` makes the labels of ticks, by default plain numbers.
     """
     known = np.asarray(values, float)
     known = known[np.isfinite(known)]
@@ -63,7 +63,7 @@ def set_axis(axes: Axes, which: Literal["x", "y"], values: ArrayLike, text: Text
 
 
 def plain_number(value: float) -> str:
-    """For example "0.5", "20" and "10,000"; thousands are separated, and nothing is 1e+06."""
+    """For example "0.5", "20" and "10,000"; thousands are separated, without exponents."""
     return f"{value:,.10g}" if abs(value) < 1e15 else f"{value:g}"
 
 
@@ -71,7 +71,7 @@ UNITS = (("s", 1e6), ("ms", 1e3), ("us", 1.0))
 
 
 def time_text(us: float) -> str:
-    """A round time as people write it: "10 us", "2 ms"."""
+    """A round time with its unit: "10 us", "2 ms"."""
     unit, scale = next(((unit, scale) for unit, scale in UNITS if us >= scale), ("us", 1.0))
     return f"{us / scale:g} {unit}"
 
@@ -88,7 +88,7 @@ def time_axis(axes: Axes, values_us: ArrayLike, title: str) -> str:
 
 
 def name_ticks(axes: Axes, names: Sequence[str], *, inches: float, fontsize: float = 9) -> None:
-    """Names at the places 0, 1, ... of the x axis, aslant where they are too long to stand side by side."""
+    """Names at the places 0, 1, ... of the x axis, slanted where they are too long to stand beside each other."""
     room = inches * 72 / (0.6 * fontsize) / max(1, len(names))
     aslant = max((len(line) for name in names for line in name.split("\n")), default=0) + 1 > room
     axes.set_xticks(range(len(names)), labels=list(names), fontsize=fontsize)

@@ -1,4 +1,4 @@
-"""What all pictures share: which runs, whose colours, titles, axes and legends."""
+"""Shared by all pictures: their runs, styles, titles, axes and legends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
 from fanin import spec
-from fanin.looks import COLOURS, Look, among, look
 from fanin.measures import by_scheme
 from fanin.plot.axes import across_figure
-from fanin.result import Result
+from fanin.style import COLOURS, Style, style_of, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanin.comparison import Comparison
+    from fanin.result import Result
     from fanin.sweeps.sweeping import Sweep
 
     Runs: TypeAlias = Result | Comparison | Sweep | Sequence[Result]
@@ -34,14 +34,12 @@ POINTS = 2000
 DASHES = ("-", "--", "-.", ":")
 
 LEGEND_LINES = 10
-"""Curves that a legend names one by one; of more, it says how many there are."""
+"""The most curves that a legend names; of more, it gives the number."""
 
 
 def as_results(runs: Runs) -> list[Result]:
     """One run, a comparison, a sweep whose runs were kept, or several runs, as a list that is not empty."""
-    if isinstance(runs, Result):
-        return [runs]
-    results = list(runs if isinstance(runs, Sequence) else runs.results)
+    results: list[Result] = list(runs) if isinstance(runs, Sequence) else getattr(runs, "results", [runs])
     if not results:
         raise ValueError("there is no run to draw")
     return results
@@ -53,42 +51,42 @@ class Group:
 
     name: str
     runs: list[Result]
-    look: Look
+    style: Style
 
     @property
     def line(self) -> dict[str, Any]:
         """Keyword arguments of its curve."""
-        return {**self.look.for_matplotlib(), "linewidth": 1.8}
+        return {**self.style.for_matplotlib(), "linewidth": 1.8}
 
 
 def groups_of(results: Sequence[Result]) -> list[Group]:
-    """The groups of `measures.by_scheme`, each with a look of its own."""
+    """The groups of `measures.by_scheme`, each with a style of its own."""
     groups = by_scheme(results)
-    looks = among(list(groups))
-    return [Group(name, runs, looks[name]) for name, runs in groups.items()]
+    styles = styles_of(list(groups))
+    return [Group(name, runs, styles[name]) for name, runs in groups.items()]
 
 
-def stroke(scheme: str) -> dict[str, Any]:
+def scheme_line(scheme: str) -> dict[str, Any]:
     """Keyword arguments of the curve of a scheme."""
-    return {**look(scheme).for_matplotlib(), "linewidth": 1.8}
+    return {**style_of(scheme).for_matplotlib(), "linewidth": 1.8}
 
 
-def nth(index: int) -> dict[str, Any]:
-    """Keyword arguments of the curve with this index, where curves are of no scheme."""
+def indexed_line(index: int) -> dict[str, Any]:
+    """Keyword arguments of the curve with this index, for curves that do not belong to a scheme."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)], "linewidth": 1.8}
 
 
 def shades(colour: str, count: int) -> list[str]:
-    """So many shades of a colour, from itself to pale, for the messages of one scheme."""
+    """So many shades of a colour, from full to pale, for the messages of one scheme."""
     red, green, blue = to_rgb(colour)
     paler = [0.65 * number / max(1, count - 1) for number in range(count)]
     return [to_hex((red + (1 - red) * p, green + (1 - green) * p, blue + (1 - blue) * p)) for p in paler]
 
 
 def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes: str, heading: str = "") -> Figure:
-    """Adds the title, with the number of seeds and what must be known to read the picture, and writes the file.
+    """Adds the title, with the number of seeds and notes on how to read the picture, and writes the file.
 
-    `heading` says what is drawn, where no panel does.
+    `heading` is the subject of the picture, where no panel has it as its title.
     """
     names = dict.fromkeys(result.name for result in results)
     described = dict.fromkeys(spec.describe(result.spec) for result in results)
@@ -107,7 +105,7 @@ def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes:
     return figure
 
 
-def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> None:
+def label_axes(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> None:
     """Titles, labels, grid and legend."""
     axes.set_title(title, fontsize=12)
     axes.set_xlabel(x, fontsize=11)
@@ -122,9 +120,9 @@ def dress(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> Non
 
 
 def draw_points(
-    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Look, label: str
+    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Style, label: str
 ) -> None:
-    """Means joined by a line, each with its marker, and with its interval where one is wider than 0."""
+    """Means joined by a line, each with its marker, and with its interval if any is wider than 0."""
     line = {**shown.for_matplotlib(), "linewidth": 1.6}
     axes.plot(across, means, marker=shown.marker_for_matplotlib(), markersize=5, label=label, **line)
     if any(half):
@@ -132,8 +130,8 @@ def draw_points(
 
 
 def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
-    """One legend for the whole figure, below all axes, in as many columns as there is room for; a long one makes the figure
-    taller."""
+    """One legend for the whole figure, below all axes, in as many columns as there is room for; a long legend makes the
+    figure taller."""
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
@@ -146,13 +144,13 @@ def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
 
 
 def legend_beside(axes: Axes) -> None:
-    """Curves over time fill their panel, so that no place inside it is free."""
+    """Puts the legend beside a panel, which curves over time fill."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def say(axes: Axes, text: str) -> None:
-    """Words where there is nothing to draw."""
+def write_note(axes: Axes, text: str) -> None:
+    """Text in an empty panel."""
     axes.text(
         0.5, 0.5, text, ha="center", va="center", fontsize=11, color="#555555", transform=axes.transAxes, wrap=True
     )
@@ -166,7 +164,7 @@ def thin(count: int) -> NDArray[np.intp]:
 
 
 def steps(begin: Iterable[float], end: Iterable[float], values: Iterable[float]) -> tuple[list[float], list[float]]:
-    """The outline of values that hold from `begin` to `end` each; a stretch without values is left open."""
+    """The outline of values each of which holds from `begin` to `end`, with gaps where there is no value."""
     across: list[float] = []
     up: list[float] = []
     for first, last, value in zip(begin, end, values, strict=True):
@@ -179,7 +177,7 @@ def steps(begin: Iterable[float], end: Iterable[float], values: Iterable[float])
 
 
 def peaks(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
-    """Which points to draw, at most so many: of each stretch of samples its largest, so that no peak is lost."""
+    """Which points to draw, at most so many: the largest of each interval of samples, so that no peak is lost."""
     if values.size <= most:
         return np.arange(values.size)
     parts = np.array_split(np.arange(values.size), most)

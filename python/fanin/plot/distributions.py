@@ -1,4 +1,4 @@
-"""How FCTs, slowdowns and queues are spread."""
+"""Distributions of FCTs, slowdowns and queues."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fanin.measures import (
 from fanin.over_seeds import estimate
 from fanin.over_time import missing
 from fanin.plot.axes import name_ticks, plain_number, set_axis, time_axis
-from fanin.plot.base import as_results, draw_points, dress, finish, groups_of, legend_below, say, thin
+from fanin.plot.base import as_results, draw_points, finish, groups_of, label_axes, legend_below, thin, write_note
 from fanin.table import estimated, time
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def comparison(runs: Runs, path: Path | None = None) -> Figure:
     note = draw_completion(left, results)
     if queue_place(results[0]) is None:
         right.set_axis_off()
-        say(right, "no queue was sampled: measure.series is empty")
+        write_note(right, "no queue was sampled: measure.series is empty")
     else:
         draw_queues(right, results)
     legend_below(figure, left)
@@ -68,9 +68,9 @@ def completion(runs: Runs, path: Path | None = None) -> Figure:
 
 
 def queues(runs: Runs, path: Path | None = None) -> Figure:
-    """How often switch queues were longer than a given length.
+    """The share of time in which switch queues were longer than a given length.
 
-    Raises `RunError` where none was sampled.
+    Raises `RunError` if none was sampled.
     """
     results = as_results(runs)
     figure = Figure(figsize=(6.8, 5.2), layout="constrained")
@@ -102,16 +102,16 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
             half = np.nan_to_num(table[f"{name}_ci95"].cast(float).to_numpy())
             seen += [*means.tolist(), *(means + half).tolist()]
             left_out |= bool((np.isnan(means) & (table["count"].to_numpy() > 0)).any())
-            draw_points(axes, (places + aside).tolist(), means.tolist(), half.tolist(), group.look, label)
+            draw_points(axes, (places + aside).tolist(), means.tolist(), half.tolist(), group.style, label)
     log = set_axis(panels[0], "y", seen)
     for axes, (name, per_mille) in zip(panels, SLOWDOWNS.items(), strict=True):
-        dress(axes, f"Slowdown {name}", "", "", legend=False)
+        label_axes(axes, f"Slowdown {name}", "", "", legend=False)
         axes.tick_params(labelbottom=False)
         if not bins:
-            say(axes, "no message was measured")
+            write_note(axes, "no message was measured")
         elif not any(np.isfinite(np.asarray(curve.get_ydata(), float)).any() for curve in axes.lines):
             few = f"too few messages in each bin:\n{name} needs {least_count(per_mille)} in a run"
-            say(axes, few if left_out else "none finished")
+            write_note(axes, few if left_out else "none finished")
     panels[0].set_ylabel(f"slowdown: FCT over its ideal{' (log scale)' if log else ''}", fontsize=10)
     short, whole = bin_texts(bins)
     posted = np.concatenate([messages(run)["bytes"].to_numpy() for run in results])
@@ -119,7 +119,7 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
     for axes in below:
         bars = axes.bar(places, counts, width=0.7, color="#b9c0c7")
         axes.bar_label(bars, [f"{count:,.0f}" for count in counts], fontsize=8, padding=1)
-        dress(axes, "", "message size" if short == whole else "message size: largest of its bin", "", legend=False)
+        label_axes(axes, "", "message size" if short == whole else "message size: largest of its bin", "", legend=False)
         axes.grid(visible=False)
         axes.set_ylim(0, (max(counts, default=0) or 1) * 1.6)  # with room for the numbers
         axes.set_yticks([])
@@ -138,7 +138,7 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
 
 
 def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
-    """One cumulative curve per scheme, its p99 in the legend; returns what must be known to read them."""
+    """One cumulative curve per scheme, its p99 in the legend; returns a note on how to read them."""
     seen = []
     several = means = False
     for group in groups_of(results):
@@ -158,15 +158,15 @@ def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
     axes.set_ylim(0, 1.01)
     told = dict.fromkeys(sizes_text(result) for result in results)
     what = f"{next(iter(told)) if len(told) == 1 else 'reported'} messages".lstrip()
-    dress(axes, f"FCT of {what}", x, f"share of {what}", legend=False)
+    label_axes(axes, f"FCT of {what}", x, f"share of {what}", legend=False)
     if not any(times.size for times in seen):
-        say(axes, "none finished")
+        write_note(axes, "none finished")
     pooled = "distributions: all seeds pooled" if several else ""
     return f"{pooled}; p99: mean over seeds with half of its 95 % interval" if means else pooled
 
 
 def draw_queues(axes: Axes, results: Sequence[Result]) -> str:
-    """One complementary cumulative curve per scheme; returns what must be known to read them."""
+    """One complementary cumulative curve per scheme; returns a note on how to read them."""
     place = queue_place(results[0])
     if place is None:
         raise missing(results[0], "queues were", '{ what = "queue", where = "switch-ports", every = "10 us" }')
@@ -179,7 +179,7 @@ def draw_queues(axes: Axes, results: Sequence[Result]) -> str:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda kb, _: plain_number(kb)))
     axes.set_xlim(left=0)
-    dress(
+    label_axes(
         axes, f"Queues of {place}", "queue length (KB)", "share of samples at least as long (log scale)", legend=False
     )
     return "distributions: all seeds pooled" if seeds_of(results) > 1 else ""

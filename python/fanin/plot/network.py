@@ -1,4 +1,4 @@
-"""How busy the network was."""
+"""The utilisation of links."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.measures import seeds_of, utilisation_by_tier
 from fanin.plot.axes import name_ticks
-from fanin.plot.base import as_results, dress, finish, groups_of, legend_below
+from fanin.plot.base import as_results, finish, groups_of, label_axes, legend_below
 
 if TYPE_CHECKING:
     from fanin.plot.base import Path, Runs
 
 
 def utilisation(runs: Runs, path: Path | None = None) -> Figure:
-    """How busy links were in the measured window, by tier: every port as a dot, their mean as a marker."""
+    """Utilisation of links in the measured window, by tier: every port as a dot, their mean as a marker."""
     results = as_results(runs)
     groups = groups_of(results)
     tables = [utilisation_by_tier(group.runs) for group in groups]
@@ -33,15 +33,15 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
             values = np.sort(np.asarray(shares))
             across = place + np.linspace(-0.36, 0.36, values.size) * width if values.size > 1 else [place]
             axes.scatter(
-                across, values, s=7, color=group.look.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
+                across, values, s=7, color=group.style.colour, alpha=0.4, linewidths=0, rasterized=values.size > 2000
             )
         half = np.nan_to_num(table["ci95"].cast(float).to_numpy())
-        marker = group.look.marker_for_matplotlib()
+        marker = group.style.marker_for_matplotlib()
         shown: dict[str, Any] = {"markersize": 8, "markeredgecolor": "white", "markeredgewidth": 0.8, "zorder": 3}
         means = table["mean"].to_numpy()
-        axes.plot(places, means, marker, color=group.look.colour, label=group.name, **shown)
+        axes.plot(places, means, marker, color=group.style.colour, label=group.name, **shown)
         if half.any():
-            axes.errorbar(places, means, half, fmt="none", ecolor=group.look.colour, elinewidth=1.4, capsize=3)
+            axes.errorbar(places, means, half, fmt="none", ecolor=group.style.colour, elinewidth=1.4, capsize=3)
     for edge in range(1, len(tiers)):
         axes.axvline(edge - 0.5, color="#dddddd", linewidth=0.7)
     name_ticks(axes, tiers, inches=inches * 0.85, fontsize=10)
@@ -49,7 +49,7 @@ def utilisation(runs: Runs, path: Path | None = None) -> Figure:
     highest = max((float(max(shares)) for table in tables for shares in table["utilisation"]), default=1.0)
     axes.set_ylim(0, min(1.02, 1.3 * highest) or 1.0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
-    dress(
+    label_axes(
         axes,
         "Utilisation of links in the measured window",
         "tier of links, from sender to receiver",

@@ -1,4 +1,4 @@
-"""What changed in the course of a run: means over seeds, with a band."""
+"""Quantities over time: means over seeds, with a band."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin import over_time as measured
-from fanin.looks import look
 from fanin.measures import seeds_of
 from fanin.over_seeds import band_text, band_text_of_messages
 from fanin.plot.axes import set_axis
@@ -19,16 +18,17 @@ from fanin.plot.base import (
     LEGEND_LINES,
     Group,
     as_results,
-    dress,
     finish,
     groups_of,
+    label_axes,
     legend_below,
     legend_beside,
     peaks,
-    say,
     shades,
     steps,
+    write_note,
 )
+from fanin.style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ FEW_POINTS = 4
 """Curves of fewer points have markers."""
 
 TOGETHER = 3
-"""Most schemes whose curves over time share a panel; more would hide one another."""
+"""The most schemes whose curves over time share a panel; more would hide one another."""
 
 
 def queue_over_time(runs: Runs, path: Path | None = None, *, port: str | None = None) -> Figure:
@@ -78,7 +78,7 @@ def draw_mean(axes: Axes, table: pl.DataFrame, scale: float, **line: Any) -> Non
         across, (up, low, high) = (whole["time_us"] / 1e3).to_list(), (column.tolist() for column in columns)
     step: Literal["post"] | None = "post" if line.get("drawstyle") == "steps-post" else None
     if np.isfinite(columns[0]).sum() < FEW_POINTS:
-        line = {**line, "marker": ".", "markersize": 7}  # a line through a point or two is not to be seen
+        line = {**line, "marker": ".", "markersize": 7}  # a line through one or two points is hardly visible
     axes.plot(across, up, **line)
     if np.isfinite(np.asarray(low, float)).any():
         axes.fill_between(across, low, high, step=step, color=line["color"], alpha=0.2, linewidth=0)
@@ -103,7 +103,7 @@ def close_panels(figure: Figure, panels: Sequence[Axes], groups: Sequence[Group]
     for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
         lowest = together or number >= len(groups) - 2
         left = together or number % 2 == 0
-        dress(axes, title if together else "", "time (ms)" if lowest else "", y if left else "", legend=False)
+        label_axes(axes, title if together else "", "time (ms)" if lowest else "", y if left else "", legend=False)
         axes.tick_params(labelbottom=lowest)
         if not together:
             axes.set_title(group.name, fontsize=11, loc="left")
@@ -113,7 +113,8 @@ def close_panels(figure: Figure, panels: Sequence[Axes], groups: Sequence[Group]
 
 
 def goodput(runs: Runs, path: Path | None = None) -> Figure:
-    """Goodput over time, a row per scheme: of traffics, of messages, and Jain's index of fairness over these messages."""
+    """Goodput over time, a row per scheme: of traffics, of messages, and Jain's index of fairness over these
+    messages."""
     results = as_results(runs)
     groups = groups_of(results)
     tables = [measured.goodput_curve(group.runs) for group in groups]
@@ -133,7 +134,7 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
             )
         if fair:
             draw_mean(row[-1], measured.fairness_curve(group.runs), 1.0, label=group.name, **group.line)
-            dress(row[-1], "", "", "Jain's index", legend=False)
+            label_axes(row[-1], "", "", "Jain's index", legend=False)
             row[-1].set_title(f"{group.name}: fairness over these messages", fontsize=11, loc="left")
             row[-1].set_ylim(0, 1.03)
     for axes in grid[-1]:
@@ -157,8 +158,8 @@ def watched(tables: Sequence[pl.DataFrame]) -> list[tuple[str, str]]:
 
 
 def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: Sequence[tuple[str, str]]) -> None:
-    """A curve per watched message or traffic, in shades of their schemes' colours; the shades are of all `names`, so that each has its
-    own in the panel of every scheme."""
+    """A curve per watched message or traffic, in shades of their schemes' colours; the shades are of all `names`, so
+    that each has its own in the panel of every scheme."""
     schemes = {traffic["traffic"]: traffic["scheme"] for traffic in group.runs[0].summary()["traffics"]}
     alone = len(set(schemes.values())) <= 1
     of_scheme: dict[str, list[str]] = {}
@@ -176,7 +177,7 @@ def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: 
         number = alike.index(where)
         label = where if not many else f"{len(alike)} of {scheme}" if scheme not in told else None
         told.add(scheme)
-        colour = group.look.colour if alone else look(scheme).colour
+        colour = group.style.colour if alone else style_of(scheme).colour
         shown: dict[str, Any] = {
             "color": shades(colour, len(alike))[number],
             "linestyle": "-" if many else DASHES[number % len(DASHES)],
@@ -186,7 +187,7 @@ def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: 
             shown["drawstyle"] = "steps-post"
         draw_mean(axes, part, scale, label=label, **shown)
     if not parts:
-        say(axes, "none of what was watched was open in the measured window")
+        write_note(axes, "none of what was watched was open in the measured window")
 
 
 def rates(runs: Runs, path: Path | None = None) -> Figure:
@@ -208,7 +209,7 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
         dress_panel(row[0], group.name, "rate (Gb/s)")
         if with_window:
             if window.is_empty():
-                say(row[1], "no window")
+                write_note(row[1], "no window")
             else:
                 several(row[1], window, group, 1e3, names)
             dress_panel(row[1], group.name, "window (KB)")
@@ -227,7 +228,7 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
 
 
 def pauses(runs: Runs, path: Path | None = None) -> Figure:
-    """PFC over time: how many queues were held paused at once, or, where ports were not watched, how many pauses began."""
+    """PFC over time: the number of paused queues, or, if ports were not watched, the number of pauses that began."""
     results = as_results(runs)
     groups = groups_of(results)
     found = measured.pauses_of({group.name: group.runs for group in groups})
@@ -238,7 +239,7 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
         title, y, none = "Pauses (PFC) as they begin", "pauses in 1 % of the run", "PFC paused nothing"
     else:
         title, y, none = (
-            "Queues held by PFC (watched ports)",
+            "Queues paused by PFC (watched ports)",
             "queues paused at once",
             "PFC paused none of the watched ports",
         )
@@ -246,8 +247,8 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
     if all(axes.dataLim.ymax <= 0 for axes in panels):
         panels[0].set_ylim(-0.02, 1)
         for axes in dict.fromkeys(panels):
-            say(axes, none)
-    stopped = [f"{name}: {left:,} later pauses were not kept" for name, left in found.left_out.items()]
+            write_note(axes, none)
+    stopped = [f"{name}: {left:,} later pauses were not recorded" for name, left in found.left_out.items()]
     if stopped:
         place: Any = {"xycoords": "axes fraction", "va": "top", "fontsize": 9, "color": "#aa0000"}
         panels[0].annotate("\n".join(stopped), (0.01, 0.98), **place)
@@ -255,7 +256,7 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
 
 
 def dress_panel(axes: Axes, title: str, y: str) -> None:
-    """Dresses one of several panels, with the legend beside it."""
-    dress(axes, "", "", y, legend=False)
+    """Labels one of several panels, with the legend beside it."""
+    label_axes(axes, "", "", y, legend=False)
     axes.set_title(title, fontsize=11, loc="left")
     legend_beside(axes)

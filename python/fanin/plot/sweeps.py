@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from fanin.looks import among
 from fanin.plot.axes import across_figure, name_ticks, plain_number, set_axis
-from fanin.plot.base import draw_points, dress, legend_below
+from fanin.plot.base import draw_points, label_axes, legend_below
 from fanin.quantities import scaled, spans_decades
+from fanin.style import styles_of
 from fanin.sweeps.means import Lines, lines, value_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fanin.sweeps.sweeping import Sweep
 
 APART = 0.07
-"""Ticks that are closer than this share of the axis would print over one another."""
+"""Labels of ticks that are closer than this share of the axis would overlap."""
 
 
 def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path | None = None) -> Figure:
@@ -37,21 +37,21 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
     reached = [one.mean or 0.0 for one in known] + [(one.mean or 0.0) + (one.half or 0.0) for one in known]
     log = spans_decades(one.mean or 0.0 for one in known)
     scale, title = scaled(found.y, reached, *(["log scale"] if log else []))
-    looks = among(list(found.lines))
+    styles = styles_of(list(found.lines))
     for number, (name, line) in enumerate(found.lines.items()):
         values = [value for value in found.values if value in line and line[value].mean is not None]
         half = [(line[value].half or 0.0) / scale for value in values]
-        # Side by side, so that the intervals at one place are told apart.
+        # Shifted, so that the intervals at one place are distinct.
         alone = all(len(line) == 1 for line in found.lines.values())
         aside = 0.0 if alone else (number - (len(found.lines) - 1) / 2) * min(0.012, 0.06 / len(found.lines))
         means = [(line[value].mean or 0.0) / scale for value in values]
-        draw_points(axes, [shifted(value, aside) for value in values], means, half, looks[name], name)
+        draw_points(axes, [shifted(value, aside) for value in values], means, half, styles[name], name)
     if log:
         set_axis(axes, "y", np.array(reached) / scale)
     else:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
         axes.set_ylim(bottom=0)
-    dress(axes, "", found.x, title, legend=False)
+    label_axes(axes, "", found.x, title, legend=False)
     legend_below(figure, axes)
     over = f"mean over {found.seeds} seeds, bars: 95 % intervals" if found.seeds > 1 else "one seed"
     width = across_figure(figure, 11)
@@ -63,7 +63,8 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
 
 
 def _places(axes: Axes, found: Lines) -> Callable[[Value | None, float], float]:
-    """Where a value stands on the x axis, a share of the axis aside: to scale where all are numbers, and else one after another."""
+    """The place of a value on the x axis, shifted by a share of the axis: to scale if all are numbers, and else evenly
+    spaced."""
     texts = [value_text(found.x, value) for value in found.values]
     if not found.numeric:
         name_ticks(axes, texts, inches=6.0, fontsize=10)

@@ -1,4 +1,4 @@
-"""The life of one message: where each of its packets was, and what it waited for."""
+"""The timeline of one message: the place of each of its packets, and the causes of its delays."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from fanin.looks import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from fanin.plot.base import dress, say
+from fanin.delay_breakdown import LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays, pick
+from fanin.plot.base import label_axes, write_note
+from fanin.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from fanin.table import time
-from fanin.waits import SAID, Account, account, by_cause, by_port, headline, pick, waits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,12 +43,12 @@ PAINT = {
     "wire": TRAVELLED,
     "after": "#f2f2f2",
 }
-"""Of what an FCT is made of, but for the waits at switches."""
+"""The colour of each part of an FCT except the waits at switches."""
 PORTS = (VERMILLION, BLUE, ORANGE, GREEN, PURPLE, SKY, "#8c564b", "#7a6f00")
-"""Of the switches' ports in the order of the way; more of them begin anew."""
+"""The colours of the switches' ports in the order of the path, repeated if there are more ports."""
 
 ROWS = 120
-"""Packets that are drawn with gaps between them; more lie close."""
+"""The most packets that are drawn with gaps between them."""
 
 
 def timeline(
@@ -58,15 +58,15 @@ def timeline(
     *,
     between: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draws every packet of a traced message, a row each: its waits by the node where it waited, its sending, its travel.
+    """Draws every packet of a traced message in a row: its waits by node, its serialisation, its propagation.
 
-    Above, the FCT in the parts that add up to it. `message` is its name in the spec's `measure.trace`; it may be
-    left out where only one was traced. `between` shows only what happened from one time to another, in microseconds since
+    Above, the FCT in the parts that add up to it. `message` is its name in the spec's `measure.trace`; it may be left
+    out where only one was traced. `between` shows only what happened from one time to another, in microseconds since
     the message was posted. Raises `RunError` where the message was not traced.
     """
     name = pick(run, message)
-    steps = waits(run, name)
-    parts = account(run, name, steps)
+    steps = hop_delays(run, name)
+    parts = breakdown(run, name, steps)
     count = parts.packets
     height = min(max(2.4, 0.16 * count), 7.0)
     figure = Figure(figsize=(11, 2.6 + height), layout="constrained")
@@ -85,7 +85,7 @@ def timeline(
     return figure
 
 
-def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
+def draw_parts(axes: Axes, parts: Breakdown, colours: dict[str, str]) -> None:
     """The FCT as one bar."""
     left = 0.0
     total = max(1, parts.total_ps)
@@ -93,8 +93,8 @@ def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
         colour = colours.get(part.where, "#999999") if part.what == "wait" else PAINT[part.what]
         us = part.ps / 1e6
         axes.barh(0, us, left=left, color=colour, height=0.8, edgecolor="white", linewidth=0.6)
-        text = f"{SAID[part.what].format(where=part.where)}\n{time(us)} ({part.ps / total:.0%})"
-        # As wide as its words, or without any: the packets below show it all the same.
+        text = f"{LABELS[part.what].format(where=part.where)}\n{time(us)} ({part.ps / total:.0%})"
+        # Labelled only if the text fits: the packets below show the same.
         if part.ps / total > 0.0085 * max(map(len, text.split("\n"))):
             red, green, blue = to_rgb(colour)
             ink = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "white"
@@ -104,17 +104,15 @@ def draw_parts(axes: Axes, parts: Account, colours: dict[str, str]) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(labelsize=9, labelbottom=False, length=0)
-    done = (
-        "What its FCT is made of" if parts.completion_ps is not None else "What the time to its last arrival is made of"
-    )
+    done = "What its FCT is made of" if parts.completion_ps is not None else "Parts of the time to its last arrival"
     last = (
-        f" (the way is that of packet {parts.last}, which arrived last)"
+        f" (the path is that of packet {parts.last}, which arrived last)"
         if parts.packets > 1 and parts.last >= 0
         else ""
     )
     axes.set_title(f"{done}{last}", fontsize=10, loc="left")
     if not parts.parts:
-        say(axes, "no packet arrived")
+        write_note(axes, "no packet arrived")
 
 
 def draw_packets(axes: Axes, steps: pl.DataFrame, pieces: pl.DataFrame, start_ps: int, colours: dict[str, str]) -> None:
@@ -128,9 +126,9 @@ def draw_packets(axes: Axes, steps: pl.DataFrame, pieces: pl.DataFrame, start_ps
     count = int(rows.max()) + 1 if rows.size else 0
     height = 0.8 if count <= ROWS else 1.0
     left = begin + wait
-    # What did not come to the next node is not known to have left a switch.
+    # A packet that did not arrive at the next node is not known to have left a switch.
     gone = known | (hop == 0)
-    # Thinner than what happens in the network, and never so thin that it is not seen.
+    # Thinner than the delays in the network, but always visible.
     thin = max(0.5 * height, count / 250)
     for (what,), of in pieces.group_by("what", maintain_order=True):
         since, until_us = ((of[end].to_numpy() - start_ps) / 1e6 for end in ("begin_ps", "end_ps"))
@@ -152,12 +150,12 @@ def draw_packets(axes: Axes, steps: pl.DataFrame, pieces: pl.DataFrame, start_ps
     until = np.where(gone, left + sending + flying, left)
     axes.set_xlim(0, max(float(until.max()) if until.size else 0.0, 1e-9) * 1.005)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    dress(axes, "", "time since the message was posted (us)", "packet, in the order of leaving")
+    label_axes(axes, "", "time since the message was posted (us)", "packet, in the order of leaving")
     axes.grid(visible=False, axis="y")
 
 
 def zoom(axes: Axes, steps: pl.DataFrame, start_ps: int, between: tuple[float, float]) -> None:
-    """Shows what happened in a stretch of time, and only the packets that were on their way then."""
+    """Limits the picture to an interval of time, and to the packets in flight then."""
     first, last = (start_ps + us * 1e6 for us in between)
     left = pl.col("begin_ps") + pl.when(pl.col("hop") == 0).then("wait_ps").otherwise(0)
     shown = steps.filter((left <= last) & (pl.col("end_ps").fill_null(pl.col("begin_ps")) >= first))["packet"]
@@ -184,8 +182,8 @@ def bars(
     )
 
 
-def mark_ends(axes: Axes, parts: Account) -> None:
-    """Lines where an empty network would have been done, and where it was."""
+def mark_ends(axes: Axes, parts: Breakdown) -> None:
+    """Lines at the ideal FCT and at the FCT."""
     ends: Sequence[tuple[int | None, str, str]] = (
         (parts.ideal_ps, "empty network", ":"),
         (parts.completion_ps, "complete", "-"),
@@ -195,16 +193,16 @@ def mark_ends(axes: Axes, parts: Account) -> None:
             axes.axvline(at / 1e6, color="black", linewidth=1.0, linestyle=style, label=f"{text}: {time(at / 1e6)}")
 
 
-def legend(figure: Figure, axes: Axes, parts: Account, colours: dict[str, str]) -> None:
-    """What each colour is, below the packets."""
+def legend(figure: Figure, axes: Axes, parts: Breakdown, colours: dict[str, str]) -> None:
+    """The meaning of each colour, below the packets."""
     if (own := axes.get_legend()) is not None:
         own.remove()
     host = parts.host
     waited = by_cause(parts.pieces)["what"].to_list()
-    shown = [Patch(color=PAINT[what], label=SAID[what].format(where=host)) for what in waited]
+    shown = [Patch(color=PAINT[what], label=LABELS[what].format(where=host)) for what in waited]
     ports = list(colours.items())[: 2 * len(PORTS)]
-    shown += [Patch(color=colour, label=SAID["wait"].format(where=port)) for port, colour in ports]
-    shown += [Patch(color=PAINT[what], label=SAID[what]) for what in ("send", "wire")]
+    shown += [Patch(color=colour, label=LABELS["wait"].format(where=port)) for port, colour in ports]
+    shown += [Patch(color=PAINT[what], label=LABELS[what]) for what in ("send", "wire")]
     lines = [
         line
         for line in axes.get_lines()

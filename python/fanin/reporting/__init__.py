@@ -9,29 +9,31 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from fanin.comparison import Comparison, load_comparison
+from fanin.comparing import load_comparison
+from fanin.comparison import Comparison
 from fanin.reporting import charts, page, sweep
 from fanin.reporting.charts import Chart
 from fanin.reporting.page import Page
 from fanin.reporting.sweep import SweepPage
-from fanin.result import Result, is_run_folder, load
+from fanin.result import Result, load
+from fanin.run_folder import is_run_folder
 from fanin.sweeps.store import is_sweep
 from fanin.sweeps.sweeping import Sweep, load_sweep
 
 NAME = "report.html"
-"""What the report of a folder is called in it."""
+"""The file name of a report in its folder."""
 
 
 def report(
     runs: Result | Comparison | Sweep | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Writes an HTML report of a run, a comparison or a sweep and returns where it lies.
+    """Writes an HTML report of a run, a comparison or a sweep and returns its path.
 
-    `runs` is one of these, or a folder that one was saved to. The default of `path` is `report.html` in that folder. The file
-    holds its charts' library and asks nothing of the network; an earlier report is replaced.
+    `runs` is one of these, or a folder that one was saved to. The default of `path` is `report.html` in that folder.
+    The file contains the library of its charts and loads nothing from the network; an earlier report is replaced.
 
-    Raises `RunError` for a folder that is none of these, or is damaged, `ValueError` for runs in memory without a path, and
-    `OSError` for a path that cannot be written.
+    Raises `RunError` for a folder that is none of these, or is damaged, `ValueError` for runs in memory without a path,
+    and `OSError` for a path that cannot be written.
     """
     if not isinstance(runs, Result | Comparison | str | os.PathLike):
         return _write(Path(path or runs.folder / NAME), html_of_sweep(runs))
@@ -82,7 +84,7 @@ def _render(template: str, content: Page | SweepPage, made: list[Chart]) -> str:
         figures={chart.id: chart.figure for chart in made if chart.figure is not None},
         style=_text("page.css"),
         scripts=scripts,
-        # Only these two scripts may run, so that nothing a spec says can become one.
+        # Only these two scripts may run, so that no text of a spec can become one.
         hashes=" ".join(f"'sha256-{_hash(text)}'" for text in scripts.values()),
     )
 
@@ -96,7 +98,7 @@ def _text(name: str) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Whole or not at all: a full disk leaves an earlier report as it was."""
+    """Writes it atomically: a full disk leaves an earlier report unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
         made = Path(scratch) / "made"

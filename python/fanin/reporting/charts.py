@@ -1,4 +1,4 @@
-"""The charts of a report: each from what was measured, or a line on what to measure for it."""
+"""The charts of a report, each with its measurements, or with the line of the spec that would measure them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from fanin import over_time
-from fanin.looks import look
 from fanin.measures import (
     SLOWDOWNS,
     bin_texts,
@@ -31,7 +30,9 @@ from fanin.over_seeds import band_text, band_text_of_messages, estimate
 from fanin.over_time import INTERVAL
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
-from fanin.result import Result, RunError
+from fanin.result import Result
+from fanin.run_folder import RunError
+from fanin.style import style_of
 from fanin.table import estimated, time
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
 MOST_POINTS = 1200
 FEWEST_POINTS = 200
 ALL_POINTS = 120_000
-"""About how many points one curve is drawn with at most, and all of them together: a file stays quick to open."""
+"""The most points of one curve, and of all together, approximately: so that the file opens quickly."""
 
 CURVES = 25
-"""About how many curves all charts draw of one scheme."""
+"""The approximate number of curves of one scheme in all charts."""
 
 MOST_PANELS = 6
 """More watched messages or traffics than this are not drawn."""
@@ -51,20 +52,20 @@ MOST_PANELS = 6
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart, or why it is not there."""
+    """One chart, or the reason for its absence."""
 
     id: str
     title: str
     figure: Json | None
     note: str = ""
-    """Below the chart: how to read it; without a figure, what to add to the spec to get one."""
+    """Below the chart: how to read it; without a figure, the line to add to the spec."""
     height: int = 380
     wide: bool = False
 
 
 @dataclass
 class Runs:
-    """The runs of a report, by scheme, and how all charts of them are drawn."""
+    """The runs of a report, by scheme, and the settings of all their charts."""
 
     groups: dict[str, list[Result]]
     unit: str = ""
@@ -73,7 +74,7 @@ class Runs:
     """That unit in microseconds."""
     points: int = MOST_POINTS
     longest: int = field(default=0)
-    """The most points that a curve of the chart under way has before thinning."""
+    """The most points of a curve of the current chart before thinning."""
 
     @staticmethod
     def of(results: Sequence[Result]) -> Runs:
@@ -116,7 +117,7 @@ class Runs:
         return drawn if under is None else [*drawn, under]
 
     def notes(self, *said: str, seeds: str = "") -> str:
-        """What must be known of the chart that was just made; `seeds` is what was done with several of them."""
+        """A note on the chart that was just made; `seeds` says how several seeds are combined."""
         parts = [*said]
         if self.seeds > 1 and seeds:
             parts.append(f"{self.seeds} seeds: {seeds}.")
@@ -153,7 +154,7 @@ def charts(results: Sequence[Result]) -> list[Chart]:
 
 
 def measured(runs: Runs, measure: Callable[[list[Result]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
-    """What a measure finds in the runs of each scheme, and why where it finds nothing in any."""
+    """The measurements of the runs of each scheme, and the reason if there are none in any."""
     found: dict[str, pl.DataFrame] = {}
     why = ""
     for scheme, results in runs.groups.items():
@@ -199,7 +200,7 @@ def completion(runs: Runs) -> Chart:
 
 
 def queue_lengths(runs: Runs) -> Chart:
-    """How often queues were at least so long."""
+    """The share of samples at which queues were at least so long."""
     place = queue_place(runs.any)
     if place is None:
         line = '{ what = "queue", where = "switch-ports", every = "10 us" }'
@@ -273,7 +274,7 @@ def queues(runs: Runs) -> Chart:
 
 
 def pauses(runs: Runs) -> Chart:
-    """How many queues were held paused, or where that was not sampled, how many pauses began."""
+    """The number of paused queues, or if that was not sampled, the number of pauses that began."""
     title = "Pauses over time"
     every = [result for results in runs.groups.values() for result in results]
     if not any(result.summary()["network"]["pauses"] for result in every):
@@ -327,7 +328,7 @@ def fairness(runs: Runs) -> Chart:
 
 
 def utilisation(runs: Runs) -> Chart:
-    """How busy links were."""
+    """Utilisation of links."""
     title = "Link utilisation by tier"
     found, why = measured(runs, utilisation_by_tier)
     if not found:
@@ -343,7 +344,7 @@ def utilisation(runs: Runs) -> Chart:
         if np.isfinite(half).any():
             bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
         busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
-        marker = {"symbol": "line-ew-open", "size": 9, "color": look(scheme).colour, "line": {"width": 2}}
+        marker = {"symbol": "line-ew-open", "size": 9, "color": style_of(scheme).colour, "line": {"width": 2}}
         traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
@@ -353,7 +354,7 @@ def utilisation(runs: Runs) -> Chart:
 
 
 def rates(runs: Runs, key: str, title: str, column: str, scale: float, what: str, unit: str) -> Chart:
-    """What senders were allowed, of each watched message."""
+    """Rate and window of each watched message."""
     found, why = measured(runs, lambda results: over_time.rates_curve(results, column))
     names = _in_order(found)
     if not names:

@@ -1,4 +1,4 @@
-"""Plotly figures as plain dictionaries: curves in the look of their scheme, axes with units, panels, thinning."""
+"""Plotly figures as plain dictionaries: curves in the style of their scheme, axes with units, panels, thinning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fanin.looks import Look, look
 from fanin.quantities import spans_decades
+from fanin.style import Style, style_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-ser
 GRID, RULE, INK = "#e6e8eb", "#8b939c", "#1b2026"
 
 PATTERNS = {"solid": "", "dash": "/", "dashdot": "\\", "dot": ".", "longdash": "x", "longdashdot": "-"}
-"""How bars are filled, by the dash of the scheme's curves: members of a family share a colour."""
+"""The fill pattern of bars, by the dash of the scheme's curves: members of a family share a colour."""
 
 
 LEGEND_ROW = 19
@@ -30,13 +30,13 @@ LEGEND_ROW = 19
 
 
 def rows_of_legend(schemes: int) -> int:
-    """About how many rows a legend takes."""
+    """The approximate number of rows of a legend."""
     return -(-schemes // 5)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes of a figure, and what is drawn in it."""
+    """One pair of axes of a figure with its curves."""
 
     traces: Sequence[Json]
     y: Json
@@ -51,11 +51,11 @@ def curve(
     hover: str,
     name: str | None = None,
     shape: str = "linear",
-    style: Look | None = None,
+    style: Style | None = None,
     more: Json | None = None,
 ) -> Json:
-    """One curve in the look of its scheme, or in another. Its texts are escaped: Plotly reads markup in them."""
-    style = style or look(scheme)
+    """One curve in the style of its scheme, or in another style. Its texts are escaped: Plotly reads markup in them."""
+    style = style or style_of(scheme)
     return {
         "type": "scatter",
         "mode": "lines",
@@ -70,7 +70,8 @@ def curve(
 def band(
     scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: str = "linear", opacity: float = 0.2
 ) -> Json | None:
-    """What lies between two curves, in the colour of the scheme; None where there is nothing. A gap in both stays open."""
+    """The area between two curves, in the colour of the scheme; None if there is none. A gap in both curves is a gap of
+    the area."""
     across, below, above = (np.asarray(values, float) for values in (x, low, high))
     known = np.isfinite(below) & np.isfinite(above)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
@@ -85,7 +86,7 @@ def band(
         ys += [*upper, *lower[::-1], math.nan]
     if not xs:
         return None
-    colour = look(scheme).colour
+    colour = style_of(scheme).colour
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return {
         "type": "scatter",
@@ -115,10 +116,11 @@ def points(
     *,
     hover: str,
     customdata: object = None,
-    style: Look | None = None,
+    style: Style | None = None,
 ) -> Json:
-    """A curve over places or numbers, each of its points shown, with half the width of its interval where it has one."""
-    style = style or look(scheme)
+    """A curve over places or numbers, each of its points shown, with half the width of its interval where it has
+    one."""
+    style = style or style_of(scheme)
     marker = {"symbol": style.marker, "size": 8, "color": style.colour}
     places = texts(x) if isinstance(x, list) and x and isinstance(x[0], str) else x
     more: Json = {"mode": "lines+markers", "marker": marker, "x": places}
@@ -139,7 +141,7 @@ def interval(y: ArrayLike, half: ArrayLike) -> Json:
 
 def bars(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, **more: object) -> Json:
     """A bar per name."""
-    style = look(scheme)
+    style = style_of(scheme)
     pattern = {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6, "fillmode": "overlay"}
     marker = {"color": style.colour, "pattern": pattern}
     return {"type": "bar", "x": texts(labels), "y": numbers(y), "marker": marker, **_of(scheme, None, hover), **more}
@@ -155,7 +157,7 @@ def _of(scheme: str, name: str | None, hover: str) -> Json:
 
 
 def text(words: str) -> str:
-    """Words as Plotly shows them: it reads some markup and its own placeholders."""
+    """Text escaped for Plotly, which interprets some markup and its own placeholders."""
     return html.escape(words, quote=False).replace("%{", "%&#123;")
 
 
@@ -182,8 +184,8 @@ def axis(title: str, kind: str = "linear", **more: object) -> Json:
 
 
 def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
-    """An axis for these values: logarithmic where they span decades, with numbers between powers of ten where there is room for
-    them, and else from zero."""
+    """An axis for these values: logarithmic where they span decades, with numbers between powers of ten where there is
+    room for them, and else from zero."""
     known = np.asarray(values, float)
     known = known[np.isfinite(known)]
     told = ", ".join(filter(None, [unit, "log scale" if spans_decades(known.tolist()) else ""]))
@@ -191,7 +193,7 @@ def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
     if not spans_decades(known.tolist()):
         return axis(named, rangemode="tozero", tickformat=",~r")
     low, high = math.log10(known.min()), math.log10(known.max())
-    # The ends are set, since a band or an interval may reach down to 0, which is nowhere on this axis.
+    # The ends are set, since a band or an interval may reach down to 0, which a logarithmic axis does not have.
     ends = [low - 0.04 * (high - low), high + 0.04 * (high - low)]
     return axis(named, "log", tickformat=",~r", dtick="D2" if high - low < 2.5 else 1, range=ends)
 
@@ -225,7 +227,7 @@ def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool 
             own_y["title"] = {"text": ""}
         axes[f"xaxis{number}"], axes[f"yaxis{number}"] = own_x, own_y
         for trace in panel.traces:
-            # A scheme stands in the legend once, whatever it is drawn in.
+            # A scheme is in the legend once.
             group, meta = trace["legendgroup"], trace["meta"]
             first = group not in named and not (isinstance(meta, dict) and meta.get("band"))
             if first:
@@ -284,7 +286,8 @@ def thin_sorted(count: int, most: int) -> NDArray[np.intp]:
 
 
 def thin_series(y: NDArray[np.float64], most: int) -> NDArray[np.intp]:
-    """Which points of a series to draw: the lowest and the highest of each of `most / 2` equal stretches, and both ends."""
+    """Which points of a series to draw: the lowest and the highest of each of `most / 2` equal stretches, and both
+    ends."""
     if y.size <= most:
         return np.arange(y.size)
     kept = [0, y.size - 1]
@@ -301,8 +304,8 @@ def thin_series(y: NDArray[np.float64], most: int) -> NDArray[np.intp]:
 def steps(
     begin: NDArray[np.float64], end: NDArray[np.float64], *values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Values of intervals, rising in time, as the corners of curves of shape `hv`; a gap where none adjoins. First the times, then
-    the corners of each."""
+    """Values of intervals, rising in time, as the corners of curves of shape `hv`; a gap where none adjoins. First the
+    times, then the corners of each."""
     if begin.size == 0:
         return (begin, *values)
     x: list[float] = []

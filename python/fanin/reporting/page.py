@@ -1,4 +1,4 @@
-"""What a report of runs says in words and tables, as its template takes it."""
+"""Texts and tables of a report of runs, for its template."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Literal
 
 import polars as pl
 
-import fanin
-from fanin import spec, table
+from fanin import _core, spec, table
 from fanin.comparison import Comparison, mixed_transports
-from fanin.looks import look
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
-from fanin.result import Machine, Result
+from fanin.result import Result
+from fanin.run_folder import Machine
+from fanin.style import style_of
 
 SLOWEST = 20
-"""How many of the slowest messages of a run are listed."""
+"""The number of the slowest messages of a run that are listed."""
 
 STROKES = {
     "solid": "none",
@@ -29,12 +29,12 @@ STROKES = {
     "longdash": "10 4",
     "longdashdot": "10 3 2 3",
 }
-"""How the samples of curves beside the names of schemes are dashed, by the names of `fanin.looks.DASHES`."""
+"""How the samples of curves beside the names of schemes are dashed, by the names of `fanin.style.DASHES`."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme of the report and how its curves look."""
+    """A scheme of the report and the style of its curves."""
 
     name: str
     colour: str
@@ -47,7 +47,7 @@ class Cell:
 
     text: str
     mark: Literal["", "best", "unfinished", "lost"]
-    """`lost` where a class that must lose nothing did."""
+    """`lost` for drops in a lossless class."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
 
 
 def _warnings(results: Sequence[Result]) -> list[str]:
-    """What runs warn of, each thing once, with the runs that say it unless all do."""
+    """The warnings of runs, each once, with the names of the runs unless all have it."""
     told: dict[str, list[str]] = {}
     for result in results:
         for detail in dict.fromkeys(result.events().filter(pl.col("kind") == "warning")["detail"]):
@@ -135,7 +135,7 @@ def _json(document: Mapping[str, object]) -> str:
 
 
 def _scheme(name: str) -> Scheme:
-    style = look(name)
+    style = style_of(name)
     return Scheme(name, style.colour, STROKES[style.dash])
 
 
@@ -149,7 +149,7 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
         ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
         ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
         ("Measured", f"{measure['window']} after {measure['warm_up']} of warm-up"),
-        # Several schemes have their names beside the checkboxes.
+        # With several schemes their names are beside the checkboxes.
         *([] if several else [("Scheme", scheme_name(first))]),
         ("Seeds", ", ".join(str(seed) for seed in dict.fromkeys(manifest["seed"] for manifest in manifests))),
         ("Fanin", ", ".join(dict.fromkeys(manifest["version"] for manifest in manifests))),
@@ -219,7 +219,7 @@ def _slowest(result: Result, place: Path | None) -> Slowest:
 
 
 def _actions(results: Sequence[Result]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
-    """How often each scheme did what, over all its runs; actions that nobody took are left out."""
+    """The counts of each scheme's actions, over all its runs; actions that never occurred are left out."""
     columns: dict[tuple[str, str], dict[str, int]] = {}
     for result in results:
         # Traffics of one scheme and set of parameters share their counts.
@@ -254,4 +254,4 @@ def _run(result: Result) -> list[str]:
     ]
 
 
-WRITTEN_BY = f"Fanin {fanin.__version__}"
+WRITTEN_BY = f"Fanin {_core.__version__}"

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fanin import spec, table
-from fanin.looks import among
 from fanin.quantities import QUANTITIES, scaled
 from fanin.reporting import figures
 from fanin.reporting.charts import Chart
 from fanin.reporting.figures import Json, Panel, axis, figure, points, rows_of_legend
 from fanin.reporting.page import STROKES, Scheme
-from fanin.result import RunError
+from fanin.run_folder import RunError
+from fanin.style import styles_of
 from fanin.sweeps.means import Lines, line_names, lines, value_text, varying
 from fanin.sweeps.means import points as points_of
 from fanin.sweeps.store import read_record
@@ -52,7 +52,7 @@ class SweepPage:
     """The lines of the charts."""
     head: list[str]
     texts: int
-    """How many columns, from the left, are words."""
+    """The number of columns of words, from the left."""
     rows: list[tuple[str, list[str]]]
     """Line and cells of each point."""
     caption: list[str]
@@ -67,7 +67,7 @@ def page(sweep: Sweep) -> SweepPage:
     found = points_of(sweep)
     columns = varying(found)
     names = line_names(found, columns[0] if columns else "scheme")
-    looks = among(names)
+    styles = styles_of(names)
     head, rows, numbers = table.grid_table(sweep, _known(sweep))
     keys = list(dict.fromkeys(column for run in sweep.runs for column in run.settings))
     line_of = {id(run): name for point, name in zip(found, names, strict=True) for run in point.runs}
@@ -78,7 +78,7 @@ def page(sweep: Sweep) -> SweepPage:
         facts=_facts(sweep),
         errors=sweep.errors,
         cautions=[f"{waiting} of {len(sweep.runs)} runs have no result"] if waiting else [],
-        schemes=[Scheme(name, one.colour, STROKES[one.dash]) for name, one in looks.items()],
+        schemes=[Scheme(name, one.colour, STROKES[one.dash]) for name, one in styles.items()],
         head=head,
         texts=len(head) - len(numbers),
         rows=list(zip(names, rows, strict=True)),
@@ -141,7 +141,7 @@ def _chart(found: Lines) -> Chart:
     quantity = QUANTITIES[found.y]
     unit = {0.01: "%", 1e3: "ms", 1e6: "s"}.get(scale, quantity.unit if quantity.unit in ("us", "Gb/s") else "")
     y = figures.value_axis(quantity.title, [value / scale for value in (*means, *ends)], unit)
-    looks = among(list(found.lines))
+    styles = styles_of(list(found.lines))
     texts = [value_text(found.x, value) for value in found.values]
     traces: list[Json] = []
     for name, line in found.lines.items():
@@ -153,7 +153,7 @@ def _chart(found: Lines) -> Chart:
                 [(line[value].mean or 0.0) / scale for value in values],
                 [(line[value].half or 0.0) / scale for value in values],
                 hover=f"%{{y:,.4~r}} {unit} at %{{x}}",
-                style=looks[name],
+                style=styles[name],
             )
         )
     if found.numeric:

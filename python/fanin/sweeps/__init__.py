@@ -1,1 +1,1 @@
-"""Many runs of one spec: a grid of them, spread over processes or machines, kept in a folder that survives being killed."""
+"""Many runs of one spec: a grid, distributed over processes or machines, saved in a folder that survives a kill."""

@@ -1,4 +1,4 @@
-"""What a person sees while a sweep is under way: one bar over all runs, with those under way below it."""
+"""The display of a running sweep: one bar over all runs, above the runs in progress."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from fanin.progress import BAR, LINE_EVERY_S, MOST_BARS, NotebookLines, time_lef
 
 @dataclass(frozen=True)
 class SweepState:
-    """How far a sweep is. Handed to a function that watches it; the sweep stops where that returns False."""
+    """The progress of a sweep, for a function that watches it; the sweep stops if that returns False."""
 
     done: int
-    """Runs that have ended since it began, well or not."""
+    """Runs that have ended since it began, with or without success."""
     total: int
     """Runs that it had to do when it began."""
     running: tuple[str, ...]
-    """What is under way, as far as its executor tells."""
+    """The runs in progress, as far as its executor reports them."""
     packet_hops: int
     """Packets sent over one link each since it began."""
     seconds: float
     """Real time since it began."""
     left_s: float | None
-    """Real time that it will take from here by the estimated costs; None before there is a pace."""
+    """Remaining real time by the estimated costs; None until a run has progressed."""
 
 
 class SweepDisplay:
@@ -78,7 +78,7 @@ class SweepDisplay:
         self._hops += hops
 
     def update(self, running: Mapping[str, tuple[float, int]]) -> SweepState:
-        """Shows where the runs under way are: the share of each that is done, and its packet-hops."""
+        """Shows the progress of the running runs: the share of each that is done, and its packet-hops."""
         under_way = {key: state for key, state in running.items() if key not in self._done}
         total = sum(self._costs.values())
         cost = sum(self._costs[key] for key in self._done)
@@ -125,7 +125,7 @@ class SweepDisplay:
 
 
 def describe(state: SweepState) -> str:
-    """How many runs are done, speed and time left, as one line."""
+    """The number of runs done, speed and time left, as one line."""
     parts = [f"{state.done} of {state.total} runs done"]
     if state.seconds > 0:
         parts.append(f"{state.packet_hops / state.seconds / 1e6:.1f} M packet-hops/s")

@@ -1,4 +1,5 @@
-"""The grid of a sweep: schemes x loads x values of spec keys x seeds, each point a run that is checked before any has begun."""
+"""The grid of a sweep: schemes x loads x values of spec keys x seeds, each point a run that is checked before the first
+one starts."""
 
 from __future__ import annotations
 
@@ -11,19 +12,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fanin import _core
-from fanin.runs import Job
 from fanin.spec import Spec, section, traffics
+
+if TYPE_CHECKING:
+    from fanin.runs import Job
 
 T = TypeVar("T")
 
 Value = str | int | float | bool
-"""What a column of a grid holds."""
+"""A value in a column of a grid."""
 
 SCHEME, LOAD, SEED = "scheme", "load", "seed"
-"""The columns that are no keys of the spec."""
+"""The columns that are not keys of the spec."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,9 @@ class Axis:
     column: str
     """`scheme`, `load`, `seed` or a key of the spec."""
     values: Sequence[Value | None]
-    """What stands in the column; None of `scheme` and `seed` is what the spec says."""
+    """The values of the column; None for the spec's own scheme or seed."""
     changes: Sequence[tuple[str, ...]]
-    """For each value the changes `key=value` that make it."""
+    """For each value its changes of the spec, as `key=value`."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,18 @@ class Point:
     """The columns of the grid."""
     job: Job
     key: str = ""
-    """Says which run it is: a hash of the checked spec, of the files that it reads and of Fanin's version."""
+    """Identifies the run: a hash of the checked spec, of the files that it reads and of Fanin's version."""
     error: str | None = None
-    """Why it cannot run; such a point has a key of its own all the same."""
+    """The reason why it cannot run; such a point has a key, too."""
 
     @property
     def label(self) -> str:
-        """Names it among others, for people."""
+        """A readable name of the run."""
         return label_of(self.settings)
 
 
 def label_of(settings: Mapping[str, Value]) -> str:
-    """Names a run by its place in a grid, for people."""
+    """A readable name of a run by its place in the grid."""
     return " ".join(str(value) if column == SCHEME else f"{column}={value}" for column, value in settings.items())
 
 
@@ -68,7 +71,7 @@ def axes(
     seeds: int | Sequence[int] | None,
     vary: Mapping[str, Sequence[object]],
 ) -> list[Axis]:
-    """The dimensions in the order of the columns and rows: schemes, loads, keys as they were given, seeds."""
+    """The dimensions in the order of the columns and rows: schemes, loads, keys in the given order, seeds."""
     found = [Axis(SCHEME, [None], [()])]
     if schemes is not None:
         found = [Axis(SCHEME, _some(SCHEME, schemes), [()] * len(schemes))]
@@ -83,20 +86,21 @@ def axes(
     if isinstance(seeds, int):
         first = int(str(resolved["seed"]))
         if seeds < 1:
-            raise _core.SpecError(f"seeds: {seeds} runs are none; give how many there are to be, from 1")
+            raise _core.SpecError(f"seeds: {seeds} is no number of runs; give 1 or more")
         seeds = range(first, first + seeds)
     found.append(Axis(SEED, [None] if seeds is None else _some(SEED, seeds), [()] * len(seeds or [None])))
     for axis in found:
         twice = [value for number, value in enumerate(axis.values) if value in axis.values[:number]]
         if twice:
-            raise _core.SpecError(f"{axis.column}: {twice[0]} is there twice; write each value once")
+            raise _core.SpecError(f"{axis.column}: {twice[0]} occurs twice; write each value once")
     return found
 
 
 def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
     """The product of all axes, the last one fastest, each point checked.
 
-    A value under which no point can run is a mistake, and raises `SpecError`; a point that alone cannot run keeps its error.
+    A value under which no point can run is a mistake, and raises `SpecError`; if only some points with a value cannot
+    run, they keep their error.
     """
     found: list[Point] = []
     versions = _Files(base.folder)
@@ -113,13 +117,13 @@ def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
 
 
 def base_of(job: Job, resolved: Spec) -> dict[str, object]:
-    """What all points of a grid have in common, to tell one spec from another: its keys but the seed."""
+    """The part of a spec that identifies it: its keys except the seed, with the contents of its files."""
     files = _Files(job.folder)
     return {key: files.read(value) for key, value in resolved.items() if key != SEED}
 
 
 def setting(base: Spec, column: str) -> Value | None:
-    """What a spec says where a column of a grid would vary it; None where it says nothing that fits into a table."""
+    """The value of a spec that a column of a grid would vary; None if it has none that fits into a table."""
     if column == LOAD:
         shares = [Fraction(str(section(traffic, LOAD)["share"])) for traffic in traffics(base) if LOAD in traffic]
         return float(sum(shares)) if shares else None
@@ -155,7 +159,7 @@ def _brief(value: object) -> str:
 
 
 def _options(grid: Sequence[Axis], combination: Sequence[int]) -> dict[str, str]:
-    """The option that each change comes from, by what an error calls the change."""
+    """The option of each change, by the name of the change in errors."""
     told: dict[str, str] = {}
     for axis, at in zip(grid, combination, strict=True):
         for change in axis.changes[at]:
@@ -175,7 +179,7 @@ def _checked(
             error = error.replace(change, option)
     ids = [str(section(traffic, SCHEME).get("id")) for traffic in traffics(resolved)]
     says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
-    # A scheme that was asked for by name stands in its column by that name.
+    # The column of schemes has the names that were asked for.
     settings = {column: says[column] if value is None else value for column, value in chosen.items()}
     if error is not None:
         return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
@@ -201,14 +205,14 @@ def _hash(document: object) -> str:
 
 
 class _Files:
-    """The files that a spec reads: what is in them makes the run, wherever they lie."""
+    """The files that a spec reads: a run depends on their contents, not on their paths."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
         self._known: dict[str, str] = {}
 
     def read(self, value: object) -> object:
-        """The document with the contents of files, as hashes, in the place of their paths."""
+        """The document with hashes of files instead of their paths."""
         if isinstance(value, dict):
             return {key: self.read(one) for key, one in value.items()}
         if isinstance(value, list):
@@ -225,31 +229,32 @@ class _Files:
             if path.is_file():
                 return f"{path.name} (sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:32]})"
         except (OSError, ValueError):
-            pass  # no name of a file, or one for the run to complain about
+            pass  # not the name of a file, or one whose error the run reports
         return text
 
 
 def _load_axis(resolved: Spec, loads: Sequence[float], vary: Mapping[str, Sequence[object]]) -> Axis:
-    """Scales the load shares of all traffics that have one so that they add up to each load; their mix stays."""
+    """Scales the load shares of all traffics that have one so that they add up to each load; their ratios stay the
+    same."""
     shares = [(at, section(traffic, "load")) for at, traffic in enumerate(traffics(resolved)) if "load" in traffic]
     if not shares:
         raise _core.SpecError("--loads: no traffic of this spec has a load; vary another key with --vary KEY=V1,V2")
     of = dict.fromkeys(str(load["of"]) for _, load in shares)
     if len(of) > 1:
         raise _core.SpecError(
-            f"--loads: the traffics' loads are shares of different capacities ({', '.join(of)}), so they do not add up; "
+            f"--loads: the traffics' loads are shares of different capacities ({', '.join(of)}), which do not add up; "
             "vary one of them, like --vary traffic[0].load.share=0.3,0.5"
         )
     for key in vary:
         if key.strip().endswith((".load", ".load.share")):
-            raise _core.SpecError(f"--vary {key}: --loads sets it too; choose one of both")
+            raise _core.SpecError(f"--vary {key}: --loads sets it too; choose one of them")
     total = sum(Fraction(str(load["share"])) for _, load in shares)
     changes: list[tuple[str, ...]] = []
     for wanted in loads:
         if not 0 < wanted < float("inf"):
             raise _core.SpecError(f"--loads: {wanted} is no load; write shares of a capacity, like --loads 0.3,0.5")
         parts = [(at, Fraction(str(load["share"])) / total * Fraction(str(wanted))) for at, load in shares]
-        # Exact up to here, so that 0.3 of a mix of 0.16 and 0.24 is 0.12 and 0.18 and not a digit next to them.
+        # Fractions up to here, so that 0.3 of a mix of 0.16 and 0.24 is exactly 0.12 and 0.18.
         changes.append(tuple(f"traffic[{at}].load.share={float(part)!r}" for at, part in parts))
     return Axis(LOAD, [float(load) for load in loads], changes)
 
@@ -261,7 +266,7 @@ def _some(column: str, values: Sequence[T]) -> Sequence[T]:
 
 
 def _toml(value: object, *, top: bool = False) -> str:
-    """A value as a change of a spec has it."""
+    """A value as text of a change of a spec."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -276,7 +281,7 @@ def _toml(value: object, *, top: bool = False) -> str:
 
 
 def _shown(text: str) -> Value:
-    """What stands in the column: a number where it is one, text without its quotes, and all else as it was written."""
+    """The value in the column: a number, text without its quotes, and anything else as it was written."""
     try:
         value: object = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -295,7 +300,7 @@ def parse_vary(texts: Sequence[str]) -> dict[str, list[str]]:
                 f'--vary {text}: no "="; write a key and its values, like --vary "measure.window=5 ms,10 ms"'
             )
         if key in found:
-            raise _core.SpecError(f"--vary {key}: it is there twice; write all its values into one list")
+            raise _core.SpecError(f"--vary {key}: it occurs twice; write all its values into one list")
         found[key] = split(values)
         if not all(found[key]):
             raise _core.SpecError(f"--vary {text}: an empty value; write it like --vary {key}=V1,V2")
@@ -311,7 +316,7 @@ def parse_loads(text: str) -> list[float]:
 
 
 def split(text: str) -> list[str]:
-    """The parts between commas that stand outside quotes and brackets."""
+    """The parts between commas outside of quotes and brackets."""
     parts = [""]
     depth, quote = 0, ""
     for letter in text:

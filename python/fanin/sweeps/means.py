@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fanin.over_seeds import Estimate, estimate
 from fanin.quantities import QUANTITIES
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.sweeps.grid import SCHEME, SEED, Value
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Point:
     """The runs at one place of the grid."""
 
     settings: dict[str, Value]
-    """The grid's columns; the seed is among them only where there is but one."""
+    """The grid's columns; without the seed if there are several."""
     runs: list[SweepRun]
     """One per seed."""
     numbers: dict[str, Estimate]
@@ -30,12 +30,12 @@ class Point:
 
     @property
     def seeds(self) -> int:
-        """How many runs there are to be."""
+        """The number of its runs."""
         return len(self.runs)
 
     @property
     def done(self) -> int:
-        """How many have a result."""
+        """The number of its runs that have a result."""
         return sum(bool(run.numbers) for run in self.runs)
 
 
@@ -66,7 +66,8 @@ def varying(found: Sequence[Point]) -> list[str]:
 
 
 def line_names(found: Sequence[Point], along: str) -> list[str]:
-    """For each point the line that it is on, where lines are drawn along a column: its scheme and what else varies."""
+    """For each point the name of its line, where lines are drawn along a column: its scheme and the other columns that
+    vary."""
     others = [column for column in varying(found) if column != along]
     names = []
     for point in found:
@@ -77,7 +78,7 @@ def line_names(found: Sequence[Point], along: str) -> list[str]:
 
 
 def value_text(column: str, value: Value | None) -> str:
-    """A value of a column as people write it: a load in percent, numbers with thousands separated."""
+    """A value of a column as text: a load in percent, numbers with thousands separated."""
     if value is None:
         return "-"
     if column == "load" and isinstance(value, int | float):
@@ -88,7 +89,7 @@ def value_text(column: str, value: Value | None) -> str:
 
 
 DEFAULTS = ("fct_p99_us", "fct_p50_us", "long_goodput_gbps", "query_p99_us")
-"""What is drawn where nobody says: the first of these that all runs have."""
+"""The default number to draw: the first of these that all runs have."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,12 @@ class Lines:
     values: list[Value | None]
     """Of the column, in order."""
     numeric: bool
-    """They are all numbers, so that they stand to scale."""
+    """They are all numbers, and drawn to scale."""
     lines: dict[str, dict[Value | None, Estimate]]
     """By name, the number at each value of the column."""
     seeds: int
     notes: list[str]
-    """What must be known to read it."""
+    """Notes on how to read it."""
 
 
 def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
@@ -118,7 +119,7 @@ def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
     if y is not None and y not in known:
         near = get_close_matches(y, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"the numbers are {', '.join(known)}"
-        raise RunError(f"{y}: no number of a sweep; {hint}")
+        raise RunError(f"{y}: not a number of a sweep; {hint}")
     if y is not None and y not in has:
         raise RunError(f"{y}: no run has enough messages for it; choose another number, such as {', '.join(has[4:8])}")
     columns = varying(found)
@@ -155,7 +156,7 @@ _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "p": 1e-12, "n": 1e
 
 
 def amount(value: Value | None) -> float | None:
-    """How much a value is, to put values in order: 1500 of "1.5 KB"; None of what is no amount."""
+    """The amount of a value, for sorting: 1500 for "1.5 KB"; None if it is no amount."""
     if isinstance(value, bool) or value is None:
         return None
     if not isinstance(value, str):
@@ -165,7 +166,7 @@ def amount(value: Value | None) -> float | None:
 
 
 def in_order(values: Sequence[Value | None]) -> list[Value | None]:
-    """Distinct values, from small to large where all are amounts, and else as they came."""
+    """Distinct values, from small to large if all are amounts, and else in their given order."""
     distinct = list(dict.fromkeys(values))
     amounts = {value: amount(value) for value in distinct}
     if any(one is None for one in amounts.values()):

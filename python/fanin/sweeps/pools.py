@@ -1,4 +1,4 @@
-"""Where the runs of a sweep go: worker processes of our own, any executor, machines of a Dask cluster."""
+"""Where the runs of a sweep run: in worker processes of our own, in any executor, on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from fanin import _core, stopping
-from fanin.result import RunError
+from fanin.run_folder import RunError
 from fanin.sweeps.work import THREADS_OF_A_FRAME, Done, Task, stopped, work
 
 CONNECT_S = 10.0
-"""How long a Dask scheduler may take to answer."""
+"""Timeout for the answer of a Dask scheduler."""
 
 
 class Pool(Protocol):
-    """What runs are handed to."""
+    """Takes runs and executes them."""
 
     def free(self) -> bool:
-        """Whether it takes one more run now."""
+        """Whether it can take one more run now."""
 
     def begin(self, task: Task) -> Future[Done]:
-        """Hands it a run. A `BrokenExecutor` in the future is a worker that died with this run."""
+        """Submits a run. A `BrokenExecutor` in the future is a worker that died during this run."""
 
     def states(self) -> dict[str, tuple[float, int]]:
-        """Of the runs under way, as far as it knows: how much of each is done as a share, and its packet-hops."""
+        """Of the runs in progress, as far as it knows: the share of each that is done, and its packet-hops."""
 
     def stop(self) -> None:
-        """Ends the runs under way and takes no more."""
+        """Stops the runs in progress and takes no more."""
 
 
 class Processes:
     """Worker processes, one run and one thread each.
 
-    Each is an executor of its own: a process that is killed breaks its executor, so that the run it had is known, and the other
-    runs go on. Each holds one end of a pipe, on which it tells how far it is; when the other end is gone, it leaves at once, so
-    that no worker outlives a sweep that was killed.
+    Each is an executor of its own: a process that is killed breaks its executor, which identifies its run, and the
+    other runs continue. Each holds one end of a pipe, on which it reports its progress; when the other end is closed,
+    it exits at once, so that no worker outlives a sweep that was killed.
     """
 
     def __init__(self, workers: int) -> None:
         self._context = multiprocessing.get_context("spawn")
-        resource_tracker.ensure_running()  # it would let signals through again where a worker starts it
+        resource_tracker.ensure_running()  # a worker that starts it would handle signals again
         self._slots: list[_Slot | None] = [None] * workers
 
     def free(self) -> bool:
-        """Whether a worker has nothing to do."""
+        """Whether a worker is idle."""
         return any(slot is None or slot.idle for slot in self._slots)
 
     def begin(self, task: Task) -> Future[Done]:
-        """Gives the run to a worker that is free; there must be one."""
+        """Gives the run to an idle worker; there must be one."""
         at, slot = next((at, slot) for at, slot in enumerate(self._slots) if slot is None or slot.idle)
         if slot is not None and not slot.broken:
-            with suppress(BrokenExecutor):  # it died while it had nothing to do
+            with suppress(BrokenExecutor):  # it died while it was idle
                 return slot.begin(task)
         if slot is not None:
             slot.close()
@@ -66,11 +66,11 @@ class Processes:
         return slot.begin(task)
 
     def states(self) -> dict[str, tuple[float, int]]:
-        """What the workers told last of the runs that they have now."""
+        """The latest reports of the workers about their runs."""
         return {slot.key: slot.state() for slot in self._slots if slot is not None and not slot.idle}
 
     def stop(self) -> None:
-        """The workers leave at once."""
+        """The workers exit at once."""
         for slot in self._slots:
             if slot is not None:
                 slot.close()
@@ -96,7 +96,7 @@ class _Slot:
         return future is not None and future.done() and (future.cancelled() or future.exception() is not None)
 
     def begin(self, task: Task) -> Future[Done]:
-        self.state()  # what the run before has told
+        self.state()  # reports of the previous run
         self.key, self._state = task.key, (0.0, 0)
         with stopping.for_others():
             self._future = self._executor.submit(work_here, task)
@@ -118,7 +118,7 @@ _pipe: Connection | None = None
 
 
 def begin_worker(pipe: Connection) -> None:
-    """What a worker process does first."""
+    """The start of a worker process."""
     global _pipe
     _pipe = pipe
     os.environ.setdefault(THREADS_OF_A_FRAME, "1")
@@ -144,7 +144,7 @@ def work_here(task: Task) -> Done:
 
 
 class Given:
-    """An executor that somebody else made and will close."""
+    """An executor of the caller, who closes it."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -152,7 +152,7 @@ class Given:
         self._sweep: str | None = None
 
     def free(self) -> bool:
-        """Always: it has its own queue."""
+        """Always true: it has its own queue."""
         return True
 
     def begin(self, task: Task) -> Future[Done]:
@@ -162,12 +162,12 @@ class Given:
         return self._futures[task.key]
 
     def states(self) -> dict[str, tuple[float, int]]:
-        """The runs that it has begun; how far they are is not known."""
+        """The runs that it has started; their progress is not known."""
         self._futures = {key: future for key, future in self._futures.items() if not future.done()}
         return {key: (0.0, 0) for key, future in self._futures.items() if future.running()}
 
     def stop(self) -> None:
-        """Takes back what has not begun. Runs in threads of this process stop; others end by themselves."""
+        """Cancels the runs that have not started. Runs in threads of this process stop; others run to their end."""
         if self._sweep is not None:
             stopped.add(self._sweep)
         for future in reversed(self._futures.values()):
@@ -175,31 +175,32 @@ class Given:
 
 
 def is_broken(error: BaseException | None) -> bool:
-    """Whether this is a worker that died, and not a run that failed."""
+    """Whether a worker died, rather than a run failed."""
     return isinstance(error, BrokenExecutor)
 
 
 @contextmanager
 def dask(address: str, warn: Callable[[str], None]) -> Iterator[Executor]:
-    """The workers of a Dask cluster as an executor. Raises `RunError` where there is none, warns where none has come yet."""
+    """The workers of a Dask cluster as an executor. Raises `RunError` if there is no scheduler, warns if it has no
+    worker yet."""
     try:
         from distributed import Client
     except ImportError:
         raise RunError("--dask needs the package distributed: pip install 'fanin[dask]'") from None
-    # It tells of a scheduler that went away by tracebacks; we say it in a line.
+    # It reports a lost scheduler with tracebacks; we print one line.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(
-            f"--dask {address}: no Dask scheduler answers there ({why}); start one with `dask scheduler`, and give its address "
-            "like tcp://10.0.0.1:8786"
+            f"--dask {address}: no Dask scheduler answers there ({why}); start one with `dask scheduler`, "
+            "and give its address like tcp://10.0.0.1:8786"
         ) from None
     try:
         if not client.scheduler_info()["workers"]:
             warn(f"--dask {address}: this scheduler has no workers yet; start some with `dask worker {address}`")
-        # Two runs are never one for Dask: the sweep knows what is equal.
+        # Dask must not merge runs: the sweep has removed duplicates.
         yield client.get_executor(pure=False)
     finally:
         client.close()

@@ -1,7 +1,8 @@
-"""The folder of a sweep. Each finished run lands in it whole or not at all, so that whatever kills a sweep loses no finished run.
+"""The folder of a sweep. Each finished run is written into it atomically, so that a sweep that is killed loses no
+finished run.
 
-`sweep.json` says which runs there are to be, `parts/KEY.json` holds what came of one, `log.jsonl` when each began and ended;
-`sweep.parquet` and `sweep.csv` are made of the parts when a sweep ends, and `runs` holds run folders where they are kept.
+`sweep.json` lists the runs, `parts/KEY.json` has the outcome of one, `log.jsonl` the time of each start and end;
+`sweep.parquet` and `sweep.csv` are made of the parts when a sweep ends, and `runs` has the run folders that are kept.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from typing import Any, TypedDict, cast
 import polars as pl
 
 from fanin import _core
-from fanin.result import RunError, check_target, read_document
+from fanin.run_folder import RunError, check_target, read_document
 from fanin.sweeps.grid import Point, Value, difference
 from fanin.sweeps.work import Number
 
 RECORD, PARTS, RUNS, LOG, LOCK = "sweep.json", "parts", "runs", "log.jsonl", ".lock"
 
 DONE, UNTRUSTED, FAILED, WAITING = "done", "untrusted", "failed", "waiting"
-"""What a run of a sweep can be. Those that are done or not to be trusted have run; the others run when the sweep goes on."""
+"""The status of a run. Runs that are `done` or `untrusted` have run; the others run when the sweep is continued."""
 
 
 class Planned(TypedDict):
-    """A run that there is to be."""
+    """A run of the sweep, whether it has run or not."""
 
     key: str
     settings: dict[str, Value]
@@ -51,7 +52,7 @@ class Record(TypedDict):
 
 @dataclass(frozen=True)
 class Part:
-    """What came of one run: the document `parts/KEY.json`."""
+    """The outcome of one run: the document `parts/KEY.json`."""
 
     key: str
     label: str
@@ -62,12 +63,12 @@ class Part:
 
     @property
     def final(self) -> bool:
-        """Whether it need not run again."""
+        """Whether it need not be repeated."""
         return self.status in (DONE, UNTRUSTED)
 
 
 class Store:
-    """The folder, for the one sweep that writes into it."""
+    """The folder of a sweep, opened for writing by one sweep."""
 
     def __init__(self, root: Path, record: Record) -> None:
         self.root = root
@@ -75,7 +76,7 @@ class Store:
         self.parts = read_parts(root, (run["key"] for run in record["runs"]))
 
     def land(self, part: Part, packed: bytes | None = None) -> None:
-        """Keeps what came of a run; what was there of it is replaced."""
+        """Saves the outcome of a run; an earlier outcome is replaced."""
         if packed is not None:
             unpack(packed, self.run_folder(part.key, part.label))
         write(self.root / PARTS / f"{part.key}.json", json.dumps(asdict(part), indent=1).encode())
@@ -83,13 +84,13 @@ class Store:
         self.log(part.status, part.key, part.label)
 
     def log(self, event: str, key: str, label: str) -> None:
-        """One more line of the log."""
+        """Adds a line to the log."""
         line = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event, "run": key, "label": label}
         with (self.root / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def run_folder(self, key: str, label: str) -> Path:
-        """Where the whole run is kept, if it is."""
+        """The folder of the whole run, if it is kept."""
         return run_folder(self.root, key, label)
 
     def write_tables(self, frame: pl.DataFrame) -> None:
@@ -105,9 +106,10 @@ class Store:
 def opened(
     root: Path, name: str, base: dict[str, object], points: Sequence[Point], *, force: bool = False
 ) -> Iterator[Store]:
-    """The folder with these runs added to those that it has, for this process alone; with `force` it has none.
+    """Opens the folder for this process alone and adds these runs to its own; with `force` it is emptied before.
 
-    Raises `FileExistsError` for a folder that is none of a sweep or one of another spec, and `RunError` for one in which another process works.
+    Raises `FileExistsError` for a folder of something else or of another spec, and `RunError` if another process has
+    opened it.
     """
     fresh = not os.path.lexists(root)
     if fresh:
@@ -125,10 +127,10 @@ def opened(
             differs = difference(record["base"], json.loads(json.dumps(base)))
             if differs is not None:
                 raise FileExistsError(
-                    f"{root}: holds runs of another spec ({differs}), which one table could not tell apart; choose another folder "
-                    "with --out, vary that key with --vary, or replace them with --force"
+                    f"{root}: holds runs of another spec ({differs}), which one table could not tell apart; "
+                    "choose another folder with --out, vary that key with --vary, or replace them with --force"
                 )
-        # A point that is there already stays in its row, with the run that it is now: of this version of Fanin.
+        # An existing point keeps its row, with the run of this version of Fanin.
         places = {_place(run["settings"]): at for at, run in enumerate(record["runs"])}
         for point in points:
             planned: Planned = {"key": point.key, "settings": point.settings}
@@ -157,7 +159,7 @@ def read_record(root: Path) -> Record:
 
 
 def read_parts(root: Path, keys: Iterable[str]) -> dict[str, Part]:
-    """What came of these runs, as far as they have run; raises `RunError` for a part that cannot be read."""
+    """The outcomes of those runs that have run; raises `RunError` for a part that cannot be read."""
     found: dict[str, Part] = {}
     for key in keys:
         path = root / PARTS / f"{key}.json"
@@ -179,13 +181,13 @@ def is_sweep(root: Path) -> bool:
 
 
 def run_folder(root: Path, key: str, label: str) -> Path:
-    """Where a whole run is kept: after its label, for people, and its key, which tells runs apart."""
+    """The name of the folder of a whole run: its label and its key."""
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")[:100]
     return root / RUNS / f"{slug}-{key[:8]}"
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all: under another name, brought to disk, renamed."""
+    """Writes a file atomically: under another name, synchronised to disk, then renamed."""
     scratch = path.with_name(f".{path.name}.tmp")
     try:
         with scratch.open("wb") as file:
@@ -205,7 +207,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def unpack(packed: bytes, folder: Path) -> None:
-    """Makes a run folder of its archive, whole or not at all."""
+    """Unpacks the archive of a run folder atomically."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -221,17 +223,17 @@ def _place(settings: Mapping[str, Value]) -> str:
 
 
 def _clean(root: Path) -> None:
-    """Removes what a sweep that was killed had not finished writing."""
+    """Removes incomplete files of a sweep that was killed."""
     for folder in (root, root / PARTS):
         for path in folder.glob(".*.tmp"):
             path.unlink(missing_ok=True)
-    # Run folders are made under hidden names.
+    # Run folders are first written under hidden names.
     for path in (root / RUNS).glob(".*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _empty(root: Path) -> None:
-    """Removes an earlier sweep, and nothing that is not of it."""
+    """Removes an earlier sweep, but no other files."""
     for folder in (PARTS, RUNS):
         shutil.rmtree(root / folder, ignore_errors=True)
     for file in (RECORD, LOG, "sweep.parquet", "sweep.csv"):
@@ -242,13 +244,13 @@ def _empty(root: Path) -> None:
 def _locked(root: Path) -> Iterator[None]:
     with (root / LOCK).open("a+", encoding="utf-8") as file:
         try:
-            # The system lets go of it when the process ends, however it ends.
+            # The system releases the lock when the process ends in any way.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
             who = file.read().strip() or "another process"
             raise RunError(
-                f"{root}: another sweep works in it ({who}); wait for it, or choose another folder with --out"
+                f"{root}: another sweep is using it ({who}); wait for it, or choose another folder with --out"
             ) from None
         file.seek(0)
         file.truncate()
@@ -258,5 +260,5 @@ def _locked(root: Path) -> Iterator[None]:
 
 
 def part_of_failure(point: Point, error: str) -> Part:
-    """What is kept of a run that left no result."""
+    """The outcome of a run without a result."""
     return Part(point.key, point.label, FAILED, _core.__version__, [error])

@@ -1,4 +1,4 @@
-"""Running the grid of a sweep, longest runs first, and its results as one table."""
+"""Runs the grid of a sweep, longest runs first, and returns its results as one table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ import polars as pl
 
 from fanin import _core, limits, stopping
 from fanin.comparison import Row
-from fanin.result import Result, RunError, load
+from fanin.result import Result, load
+from fanin.run_folder import RunError
 from fanin.runs import Job, SpecLike
 from fanin.sweeps import grid
 from fanin.sweeps.display import SweepDisplay, SweepState
@@ -48,13 +49,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SweepWatcher = Callable[[SweepState], bool]
-"""Called a few times a second during a sweep, which stops where it returns False."""
+"""Called a few times a second during a sweep, which stops if it returns False."""
 
 LOOK_EVERY_S = 0.2
-"""How often it is seen how far the runs are."""
+"""Time between updates of the progress."""
 
 ESTIMATE_S = 30.0
-"""Most time before the first run for estimating which are the longest."""
+"""The longest time for estimating the costs of runs before the first one starts."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,19 @@ class SweepRun:
     settings: dict[str, Value]
     """Its place in the grid: `scheme`, `load` if loads were asked for, the keys that vary, `seed`."""
     status: str
-    """`done`; `untrusted`: it has run, and `errors` says why not to trust it; `failed`: it has no result; `waiting`: it has not
-    run yet."""
+    """`done`; `untrusted`: it has run, and `errors` has the reasons not to trust it; `failed`: it has no result;
+    `waiting`: it has not run yet."""
     errors: list[str]
     """What went wrong."""
     numbers: dict[str, float | str | int | None]
-    """What came out, by the names of the table's columns; empty where it has no result."""
+    """Its numbers, by the names of the table's columns; empty without a result."""
     key: str
-    """Says which run it is: a hash of the checked spec, of the files that it reads and of Fanin's version."""
+    """Identifies the run: a hash of the checked spec, of the files that it reads and of Fanin's version."""
     folder: Path | None
-    """Its run folder, where that was kept."""
+    """Its run folder, if that was kept."""
 
     def load(self) -> Result:
-        """The whole run. Raises `RunError` where it was not kept."""
+        """Reads the whole run. Raises `RunError` if it was not kept."""
         if self.folder is None:
             raise RunError(
                 "of this run only its numbers were kept; sweep with keep_runs=True (--keep-runs) to keep all"
@@ -84,7 +85,7 @@ class SweepRun:
         return load(self.folder)
 
     def to_json(self) -> dict[str, object]:
-        """All of it as a document."""
+        """The run as a document."""
         folder = str(self.folder) if self.folder is not None else None
         return {
             "settings": self.settings,
@@ -105,13 +106,13 @@ class Sweep:
     name: str
     """The spec's name."""
     runs: list[SweepRun]
-    """In the order of the grid; what a later grid added comes behind."""
+    """In the order of the grid; runs of later grids follow."""
     cancelled: bool = False
     """It was stopped before all runs had ended."""
 
     @property
     def errors(self) -> list[str]:
-        """Why single runs failed, or are not to be trusted."""
+        """Errors of single runs that failed or are not to be trusted."""
         return [f"{label_of(run.settings)}: {error}" for run in self.runs for error in run.errors]
 
     @property
@@ -121,11 +122,11 @@ class Sweep:
 
     @property
     def results(self) -> list[Result]:
-        """The whole runs, for pictures of them. Raises `RunError` where one that has run was not kept."""
+        """The whole runs, for pictures of them. Raises `RunError` if one was not kept."""
         if any(run.numbers and run.folder is None for run in self.runs):
             raise RunError(
-                f"{self.folder}: of its runs only the numbers were kept, which fanin plot sweep draws; for other pictures sweep "
-                "with --keep-runs (keep_runs=True)"
+                f"{self.folder}: of its runs only the numbers were kept, which fanin plot sweep draws; "
+                "for other pictures sweep with --keep-runs (keep_runs=True)"
             )
         return [run.load() for run in self.runs if run.numbers]
 
@@ -139,8 +140,8 @@ class Sweep:
         return table.html_of_sweep(self)
 
     def table(self) -> pl.DataFrame:
-        """One row per run: the grid's columns, `status`, `errors`, the numbers (units are in their names), `seconds` of real time,
-        `event_hash` and `run`, its key. A number that a run does not have is null."""
+        """One row per run: the grid's columns, `status`, `errors`, the numbers (units are in their names), `seconds` of
+        real time, `event_hash` and `run`, its key. A number that a run does not have is null."""
         return self._table
 
     def arrow(self) -> pl.DataFrame:
@@ -148,15 +149,16 @@ class Sweep:
         return self._table
 
     def text(self) -> RenderableType:
-        """The grid with the numbers most looked for, as a table for a terminal."""
+        """The grid with its main numbers, as a table for a terminal."""
         from fanin import table
 
         return table.swept(self)
 
     def plot(self, x: str | None = None, y: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and per combination
-        of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first column that varies; without
-        `y`, the 99th percentile of the FCT, or its median where runs have too few messages for that."""
+        """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and
+        per combination of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first
+        column that varies; without `y`, the 99th percentile of the FCT, or its median if runs have too few messages for
+        that."""
         from fanin.plot.sweeps import along
 
         return along(self, x, y, path)
@@ -180,7 +182,8 @@ _COUNTS = ("started", "finished", "unfinished", "endless", "reported", "timeouts
 
 
 def number_columns() -> dict[str, type[pl.DataType]]:
-    """The table's columns for the numbers of a run, in order: those of a comparison's row, and how the run went."""
+    """The table's columns for the numbers of a run, in order: those of a comparison's row, and those of its
+    execution."""
     names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95")]
     return {
         **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
@@ -219,30 +222,31 @@ def sweep(
 ) -> Sweep:
     """Runs a spec under every combination of schemes, loads, values of its keys and seeds, longest runs first.
 
-    `loads` scales the load shares of all traffics that have one so that they add up to each of these; their mix stays. `vary` has
-    lists of values for any keys of the spec, each value as `set` takes it or as a Python value: `{"measure.window": ["5 ms", "10
-    ms"]}`. `seeds` is how many runs each combination gets, from the spec's seed on, or the seeds themselves. What is left out is
-    as the spec says.
+    `loads` scales the load shares of all traffics that have one so that they add up to each of these; their ratios stay
+    the same. `vary` has lists of values for any keys of the spec, each value as `set` takes it or as a Python value:
+    `{"measure.window": ["5 ms", "10 ms"]}`. `seeds` is the number of runs of each combination, counting from the spec's
+    seed, or the list of seeds. Arguments that are left out have the value of the spec.
 
-    Each run's numbers land in the folder `out` as soon as it ends, so that a sweep that was stopped or killed goes on where it was
-    when it is started again: runs that are there do not run again, failed ones do. Another grid of the same spec adds to the
-    folder. With `keep_runs` the folder of each whole run is kept there too. `force` begins anew: what an earlier sweep left there is
-    deleted.
+    Each run's numbers are saved in the folder `out` as soon as it ends, so that a sweep that was stopped or killed
+    continues when it is started again: finished runs are not repeated, failed ones are. Another grid of the same spec
+    adds to the folder. With `keep_runs` the folder of each whole run is kept there, too. `force` deletes the results of
+    an earlier sweep there.
 
-    Runs go on in `jobs` processes of one thread each, by default one per processor. They are started afresh, so a script calls this
-    under `if __name__ == "__main__":`. Or they go to an `executor`: any of `concurrent.futures`, or that of a Dask client,
-    `client.get_executor(pure=False)`, whose workers have the same version of Fanin and the files that the spec names.
+    Runs are executed in `jobs` processes of one thread each, by default one per processor. These import the script
+    again, so it must call this under `if __name__ == "__main__":`. Or they are executed by an `executor`: any of
+    `concurrent.futures`, or that of a Dask client, `client.get_executor(pure=False)`, whose workers have the same
+    version of Fanin and the files that the spec names.
 
-    `max_memory` (bytes) is for all runs that go on at once, `max_time` (real seconds) for each; with an executor of yours whose
-    number of workers you do not tell as `jobs`, `max_memory` is for each. By default a run may take its share of 80 % of the memory
-    that is free where it runs, and a day. `progress` shows one display on stderr, or is a function that is called with a
-    `SweepState` a few times a second and stops the sweep by returning False.
+    `max_memory` (bytes) is for all simultaneous runs together, `max_time` (real seconds) for each; with an executor of
+    yours and without `jobs`, its number of workers, `max_memory` is for each run. The defaults are the run's share of
+    80 % of the memory that is free where it runs, and a day. `progress` shows one display on stderr, or is a function
+    that is called with a `SweepState` a few times a second and stops the sweep by returning False.
 
-    A run that fails is a row that says why, and the others go on; so does a worker that was killed, after the run was tried again
-    once. Ctrl-C stops the runs under way, and the sweep says `cancelled`.
+    A run that fails has a row with the reason, and the others continue; the same holds for a run whose worker was
+    killed, after it was repeated once. Ctrl-C stops the runs in progress, and `cancelled` is True.
 
-    Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something else, and
-    `RunError` for one in which another sweep is at work, or an executor that broke.
+    Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something
+    else, and `RunError` for one that another sweep is using, or an executor that broke.
     """
     if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
@@ -274,7 +278,7 @@ def sweep(
             if point.error is not None:
                 store.land(part_of_failure(point, point.error))
         costs = estimates([todo[task.key] for task in tasks])
-        # The longest last would leave the other workers idle; equal ones stay in the order of the grid.
+        # Long runs at the end would leave other workers idle; equal ones stay in the order of the grid.
         tasks.sort(key=lambda task: -costs[task.key])
         there = len(distinct) - len(todo)
         pool: Pool = Processes(at_once) if executor is None else Given(executor)
@@ -291,7 +295,7 @@ def sweep(
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
-    """Reads the folder of a sweep, also while it runs or after it was killed; raises `RunError` if it is none."""
+    """Reads the folder of a sweep, also while it runs or after it was killed; raises `RunError` for another folder."""
     root = Path(folder)
     record = read_record(root)
     return _sweep(root, record, read_parts(root, (run["key"] for run in record["runs"])))
@@ -299,9 +303,9 @@ def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
 
 def _sweep(root: Path, record: Record, parts: Mapping[str, Part], *, cancelled: bool = False) -> Sweep:
     columns = list(dict.fromkeys(column for run in record["runs"] for column in run["settings"]))
-    # Columns that only another grid of the folder varies hold what the spec says.
+    # Columns that only another grid of the folder varies have the value of the spec.
     common = {column: value for column in columns if (value := grid.setting(record["base"], column)) is not None}
-    # What all grids have stands outside, what one of them varies between.
+    # Columns of all grids come first and last, those of single grids between them.
     columns.sort(key=lambda column: (column != grid.SCHEME, column != grid.LOAD, column == grid.SEED))
     runs: dict[str, SweepRun] = {}
     for planned in record["runs"]:
@@ -329,7 +333,7 @@ def _to_run(store: Store, point: Point, keep_runs: bool) -> bool:
 
 
 def _memory(max_memory: int | None, at_once: int, given: bool) -> int | None:
-    """The share of each run; None where the worker, perhaps on another machine, is to see what it has."""
+    """The memory for each run; None if the worker, perhaps on another machine, determines it."""
     if max_memory is None and given:
         return None
     return (limits.default_memory() if max_memory is None else max_memory) // at_once
@@ -341,9 +345,9 @@ def _limited(job: Job, memory: int | None, max_time: float | None) -> Job:
 
 
 def estimates(points: Sequence[Point]) -> dict[str, float]:
-    """About how many seconds each run will take by its key, on this machine; runs that differ in their seed alone take the same.
+    """The estimated seconds of each run by its key, on this machine; runs that differ only in their seed have the same.
 
-    What is not estimated within `ESTIMATE_S` counts as the mean of the others: large networks take a second each.
+    Runs beyond the time `ESTIMATE_S` count as the mean of the others: estimates of large networks take a second each.
     """
     groups: dict[str, list[Point]] = {}
     for point in points:
@@ -370,11 +374,11 @@ def _cost(job: Job) -> float:
         text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
         return float(json.loads(text)["cost"]["wall_s"])
     except _core.SpecError:
-        return 0.0  # the run itself will say what is wrong
+        return 0.0  # the run itself will report the error
 
 
 class _Running:
-    """The loop that hands runs to a pool and keeps what comes back."""
+    """The loop that submits runs to a pool and saves their outcomes."""
 
     def __init__(
         self, store: Store, points: Mapping[str, Point], pool: Pool, display: SweepDisplay, watcher: SweepWatcher | None
@@ -401,7 +405,9 @@ class _Running:
                     self._take()
                     go_on = self._look()
                     if interrupted():
-                        self._display.say("stopping: finished runs are kept; the same command goes on with the others")
+                        self._display.say(
+                            "stopping: finished runs are kept; the same command continues with the others"
+                        )
                     elif go_on:
                         continue
                     return bool(self._waiting or self._under_way)
@@ -414,13 +420,13 @@ class _Running:
         self._store.log("begun", task.key, point.label)
         try:
             future = self._pool.begin(task)
-        except RuntimeError as error:  # broken, or shut down by whoever gave it
-            raise RunError(f"the executor takes no more runs: {error}; what has finished is kept") from None
+        except RuntimeError as error:  # broken, or shut down by its owner
+            raise RunError(f"the executor takes no more runs: {error}; finished runs are kept") from None
         self._under_way[future] = task
         future.add_done_callback(self._ended.put)
 
     def _look(self) -> bool:
-        """Shows where the runs are, a few times a second, and asks whether to go on."""
+        """Shows the progress of the runs, a few times a second, and asks the watcher whether to continue."""
         now_s = time.monotonic()
         if now_s - self._looked_s < LOOK_EVERY_S / 2:
             return True
@@ -429,7 +435,7 @@ class _Running:
         return self._watcher(state) if self._watcher is not None else True
 
     def _take(self) -> None:
-        """Waits a moment for runs that end, and keeps what came of them."""
+        """Waits briefly for runs to end, and saves their outcomes."""
         with suppress(queue.Empty):
             self._ended_with(self._ended.get(timeout=LOOK_EVERY_S))
             while True:
@@ -439,7 +445,7 @@ class _Running:
         task = self._under_way.pop(future)
         if future.cancelled():
             raise RunError(
-                "the executor dropped runs that it had taken; what has finished is kept, start again to go on"
+                "the executor dropped runs that it had taken; finished runs are kept, start again to continue"
             )
         error = future.exception()
         if error is None:
@@ -463,15 +469,15 @@ class _Running:
 
     def _died(self, task: Task, error: BaseException) -> None:
         if isinstance(self._pool, Given):
-            raise RunError(f"the executor broke: {_words(error)}; what has finished is kept, start again to go on")
+            raise RunError(f"the executor broke: {_words(error)}; finished runs are kept, start again to continue")
         self._deaths[task.key] += 1
         if self._deaths[task.key] > 1:
-            self._fail(task.key, "its process was killed, twice; where that was not you, there was too little memory")
+            self._fail(task.key, "its process was killed twice, unless by you for lack of memory")
             return
         point = self._points[task.key]
         self._store.log("killed", task.key, point.label)
         self._display.say(f"{point.label}: its process was killed; it is tried once more, at the end")
-        # When others have ended there is more memory.
+        # More memory is free when others have ended.
         self._waiting.append(task)
 
     def _fail(self, key: str, error: str) -> None:

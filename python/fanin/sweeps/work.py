@@ -1,4 +1,4 @@
-"""One run of a sweep, where it happens: in a thread, in a process, on another machine. What goes in and out can be pickled."""
+"""One run of a sweep: in a thread, in a process, on another machine. Its input and its output can be pickled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THREADS_OF_A_FRAME = "POLARS_MAX_THREADS"
 """One thread per run: data frames would start one per core in each process."""
 
 stopped: set[str] = set()
-"""Sweeps of this process that were told to stop; their runs look here when they run in threads of it."""
+"""Sweeps of this process that are stopping, for their runs in threads of this process."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Task:
     """Names the sweep among others of this process."""
     version: str
     at_once: int | None
-    """How many runs share the memory; None where nobody knows."""
+    """The number of runs that share the memory; None if unknown."""
     folder: str | None = None
-    """Where the run folder is written, if it is kept and this is the machine for it."""
+    """The run folder, if it is kept and this machine can write it."""
     pack: bool = False
-    """Whether the run folder comes back as an archive, for whoever has the folder of the sweep to unpack."""
+    """Whether the run folder is returned as an archive, to be unpacked into the folder of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Done:
 
     key: str
     error: str | None
-    """Why there is no result; None where there is one."""
+    """The reason why there is no result; None if there is one."""
     cancelled: bool = False
-    """It was told to stop; nothing of it is kept."""
+    """It was stopped; nothing of it is kept."""
     errors: list[str] = field(default_factory=list)
-    """Why the result is not to be trusted."""
+    """The reasons not to trust the result."""
     numbers: dict[str, Number] = field(default_factory=dict)
     packed: bytes | None = None
 
 
 def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) -> Done:
-    """Does it; every way in which a run can fail comes back as words."""
+    """Runs it; every failure of a run is returned as a message."""
     os.environ.setdefault(THREADS_OF_A_FRAME, "1")
-    from fanin.result import RunError
+    from fanin.run_folder import RunError
 
     def watch(state: _core.Progress) -> bool:
         go_on = watcher(state) if watcher is not None else True
@@ -97,7 +97,7 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
     except MemoryError:
         return Done(task.key, "there was not enough memory; fanin explain SPEC shows what a spec needs")
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what the native module raises where it finds itself wrong
+        if type(error).__name__ != "PanicException":  # raised by the native module for a bug in itself
             raise
         return Done(task.key, f"a fault in the simulator: {error}")
 

@@ -1,8 +1,8 @@
-//! Active queue management: what a queue remembers to decide which packets it marks. Pure: the time and the queue come
-//! in, draws come in as a closure, marks come out. Nothing here drops packets.
+//! Active queue management: the state of a queue that decides which packets are marked. Pure functions of the time, the
+//! queue length and random draws, which the caller passes as a closure. Nothing here drops packets.
 //!
-//! The caller tells of every packet that joins ([`Aqm::arrives`]) and of every one that leaves ([`Aqm::leaves`]), each
-//! with the queue as it was before.
+//! The caller reports every packet that joins ([`Aqm::arrives`]) and every one that leaves ([`Aqm::leaves`]), each with
+//! the queue length before it.
 
 pub mod pi;
 pub mod red;
@@ -11,20 +11,20 @@ use fanin_units::Time;
 pub use pi::Pi;
 pub use red::Red;
 
-/// The memory of one queue.
+/// The state of one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aqm {
-    /// None: it marks by what it holds now, or not at all.
+    /// None: the queue marks by its present length, or not at all.
     Off,
-    /// Random early detection on an average.
+    /// Random early detection on the average queue.
     Red(Red),
     /// Proportional-integral controller.
     Pi(Pi),
 }
 
 impl Aqm {
-    /// Whether the packet of `wire` bytes is marked that finds `queue` bytes waiting. `draws` answers whether an event
-    /// of the given probability happens.
+    /// Whether a packet of `wire` bytes that meets `queue` bytes is marked. `draws` returns true with the given
+    /// probability.
     #[inline]
     pub fn arrives(&mut self, now: Time, queue: u64, wire: u64, draws: impl FnOnce(f64) -> bool) -> bool {
         match self {
@@ -34,8 +34,8 @@ impl Aqm {
         }
     }
 
-    /// A packet leaves a queue of `queue` bytes, itself counted. Its last bit will have left at `gone`; `last` says
-    /// that nothing waits behind it.
+    /// A packet leaves a queue of `queue` bytes, itself included. Its last bit leaves at `gone`; `last` is whether the
+    /// queue is then empty.
     #[inline]
     pub fn leaves(&mut self, now: Time, queue: u64, last: bool, gone: Time) {
         match self {

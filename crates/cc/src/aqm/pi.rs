@@ -1,27 +1,27 @@
 //! The proportional-integral controller (Hollot, Misra, Towsley and Gong 2001) in the form of the simulator ns-2.
 //!
-//! At each sampling instant `p` moves by how far the queue is from its target now and how far it was one instant before;
-//! every packet is marked with probability `p`, whatever its size. Samples are taken lazily: [`Pi::advance`], called
-//! before the queue changes, takes all that are due with the queue that held since the last change. So no timer is
-//! needed and the state at each instant is exactly that of a timer's.
+//! At each sampling instant `p` changes by the distance of the queue from its target, now and one instant before; every
+//! packet is marked with probability `p`, whatever its size. Samples are taken lazily: [`Pi::advance`], called before
+//! the queue changes, takes all samples that are due, of the queue since the last change. This needs no timer, and the
+//! state at each instant is the same as with one.
 //!
-//! Instants are the multiples of `every` from 0 on; at instant 0 the queue is empty and `p` is 0. One that falls
-//! together with a change sees the queue before it.
+//! Instants are the multiples of `every`; at instant 0 the queue is empty and `p` is 0. A sample at the instant of a
+//! change is of the queue before it.
 
 use fanin_units::Time;
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Gain on the distance now, per packet.
+    /// Gain of the present distance, per packet.
     pub a: f64,
-    /// Gain on the distance at the instant before, per packet.
+    /// Gain of the distance one instant before, per packet.
     pub b: f64,
-    /// Bytes that the queue should have.
+    /// Target of the queue in bytes.
     pub target: u64,
     /// Time between two samples.
     pub every: Time,
-    /// Bytes of a packet of mean size, in which `a` and `b` count.
+    /// Bytes of a packet of mean size, the unit of `a` and `b`.
     pub mean_packet: u32,
 }
 
@@ -38,12 +38,12 @@ impl Config {
     }
 }
 
-/// The memory of one queue.
+/// The state of one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pi {
     config: Config,
     probability: f64,
-    /// Bytes that waited at the last sample.
+    /// Queue in bytes at the last sample.
     before: u64,
     /// The next sampling instant.
     next: Time,
@@ -60,22 +60,22 @@ impl Pi {
         self.probability
     }
 
-    /// Takes the samples that are due by `now`; `queue` is what has waited since the last change.
+    /// Takes the samples due by `now`; `queue` is the length since the last change.
     #[inline]
     pub fn advance(&mut self, now: Time, queue: u64) {
         if self.next <= now {
-            self.catch_up(now, queue);
+            self.take_due(now, queue);
         }
     }
 
-    fn catch_up(&mut self, now: Time, queue: u64) {
+    fn take_due(&mut self, now: Time, queue: u64) {
         while self.next <= now {
             let probability = self.sampled(queue);
             let settled = probability == self.probability && queue == self.before;
             (self.probability, self.before) = (probability, queue);
             self.next = self.next.saturating_add(self.config.every);
             if settled && self.next <= now {
-                // All further samples of this queue give the same.
+                // Further samples of this queue change nothing.
                 let skipped = (now - self.next).as_ps() / self.config.every.as_ps() + 1;
                 self.next = self.next.saturating_add(self.config.every.saturating_mul(skipped));
             }
@@ -90,7 +90,7 @@ impl Pi {
         p.clamp(0.0, 1.0)
     }
 
-    /// Whether a packet is marked that finds `queue` bytes waiting.
+    /// Whether a packet that meets `queue` bytes is marked.
     #[inline]
     pub fn arrives(&mut self, now: Time, queue: u64, draws: impl FnOnce(f64) -> bool) -> bool {
         self.advance(now, queue);

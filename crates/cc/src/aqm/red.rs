@@ -1,13 +1,13 @@
 //! Random early detection (Floyd and Jacobson 1993) in the form of the simulator ns-2, marking only.
 //!
-//! The average moves at each arrival; over an idle time it decays as if packets had gone through an empty queue. Between
-//! `min` and `max` the probability rises to `max_probability`, then, if gentle, on to 1 at twice `max`. Marks are spread
-//! evenly: the probability depends on how much has arrived since the last one. All in bytes, as ns-2 does with
-//! `bytes_` and `queue_in_bytes_` set; a packet counts by its size over `mean_packet`.
+//! The average is updated at each arrival; over an idle period it decays as if packets had passed through an empty
+//! queue. Between `min` and `max` the probability rises to `max_probability`, then, if gentle, further to 1 at twice
+//! `max`. Marks are spread evenly: the probability depends on the bytes that arrived since the last one. All in bytes,
+//! as ns-2 does with `bytes_` and `queue_in_bytes_` set; a packet counts by its size over `mean_packet`.
 //!
-//! Where this differs from ns-2, and why: a packet that ns-2 would drop because the average is too high is marked here
-//! (DCTCP section 4 uses RED to mark and never to drop). A mark that falls on a packet which cannot carry it is spent all
-//! the same, as a drop is there.
+//! Differences from ns-2: a packet that ns-2 would drop because the average is too high is marked here (DCTCP section 4
+//! uses RED to mark and never to drop). A mark on a packet that cannot carry it still counts, as a drop
+//! does there.
 
 use fanin_units::{Rate, Time};
 
@@ -16,19 +16,20 @@ use fanin_units::{Rate, Time};
 pub struct Config {
     /// Bytes; an average below this marks nothing.
     pub min: u64,
-    /// Bytes; where the probability has reached `max_probability`.
+    /// Bytes; the average at which the probability reaches `max_probability`.
     pub max: u64,
     /// Probability at `max`.
     pub max_probability: f64,
     /// Weight of a new value in the average.
     pub weight: f64,
-    /// The probability rises from `max_probability` at `max` to 1 at twice that; otherwise it is 1 from `max` on.
+    /// Whether the probability rises from `max_probability` at `max` to 1 at twice that; otherwise it is 1 from `max`
+    /// on.
     pub gentle: bool,
-    /// Marks are at least `1/p` packets apart; otherwise evenly spread from the first on.
+    /// Whether marks are at least `1/p` packets apart; otherwise they are evenly spread from the first on.
     pub wait: bool,
     /// Bytes of a packet of mean size.
     pub mean_packet: u32,
-    /// Bytes of the packets that might have gone through while the queue was idle.
+    /// Bytes of the packets by which the average decays while the queue is idle.
     pub idle_packet: u32,
 }
 
@@ -47,7 +48,7 @@ impl Config {
         }
     }
 
-    /// The probability that belongs to an average, before marks are spread.
+    /// The probability for an average, before marks are spread.
     pub fn probability(&self, average: f64) -> f64 {
         let (min, max) = (self.min as f64, self.max as f64);
         if average < min {
@@ -62,7 +63,7 @@ impl Config {
     }
 }
 
-/// The memory of one queue.
+/// The state of one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
     config: Config,
@@ -70,9 +71,9 @@ pub struct Red {
     average: f64,
     /// Bytes that arrived since the last mark, or since the average rose above `min`.
     since_mark: u64,
-    /// The packet before found the average above `min` and something waiting.
+    /// The previous packet met a queue, and an average above `min`.
     above: bool,
-    /// When the queue's last packet had left; [`Time::NEVER`] while something waits.
+    /// When the queue became idle; [`Time::NEVER`] while it is not.
     idle_from: Time,
 }
 
@@ -87,13 +88,13 @@ impl Red {
         self.average
     }
 
-    /// The queue holds nothing any more, and its last bit has left at `at`.
+    /// The queue is empty, and its last bit leaves at `at`.
     #[inline]
     pub fn idle_from(&mut self, at: Time) {
         self.idle_from = at;
     }
 
-    /// Whether the packet of `wire` bytes is marked that finds `queue` bytes waiting.
+    /// Whether a packet of `wire` bytes that meets `queue` bytes is marked.
     pub fn arrives(&mut self, now: Time, queue: u64, wire: u64, draws: impl FnOnce(f64) -> bool) -> bool {
         let config = &self.config;
         let keep = 1.0 - config.weight;
@@ -115,7 +116,7 @@ impl Red {
             return true;
         }
         if !self.above {
-            // The count starts with the first packet that finds the average above its minimum.
+            // The count starts with the first packet that meets an average above the minimum.
             self.above = true;
             self.since_mark = wire;
             return false;

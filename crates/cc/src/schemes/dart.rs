@@ -1,61 +1,64 @@
 //! # dart: divide and specialise
 //!
 //! ## Idea
-//! Most congestion in a datacenter is at the last link, where many send to one. There the receiver knows the answer: it
-//! counts its senders and tells each of them its part of the line (DASR, direct apportioning of sending rates).
-//! Congestion of a place inside the network is met by the switch, which deflects short messages around it and keeps
-//! each message in order (IOFD, in-order flow deflection). What is left falls back to DCQCN.
+//! Most congestion in a datacenter occurs at the last link, where many hosts send to one. The receiver can resolve it:
+//! it counts its senders and gives each of them a share of its line (DASR, direct apportioning of sending rates).
+//! Congestion inside the network is resolved by the switch, which deflects short messages around it and keeps the
+//! packets of each message in order (IOFD, in-order flow deflection). DCQCN handles the rest.
 //!
 //! ## Signals
-//! * Each ACK, in the control class, carries the sender's share of the line: parts, and of how many (1 of n).
-//! * Start and end marks on the first and last packet of a message; a message is a flow of its own.
-//! * With look-ahead, the first packet of an incast's message also carries the incast's number and the list of its
-//!   senders, two bytes each. The list is part of the packet and takes room from its payload.
-//! * Congestion marks of switches and of the source's NIC (III-C asks NICs to mark by their own queue). The receiver
-//!   decides whether a mark is answered, by DCQCN's notification packets and by an echo on the ACK.
-//! * What has entered the receiver from its link, in bytes on the wire.
-//! * For deflection: tokens, lane and number of the attempt in each data packet (`wire` has the layout).
+//! * Each ACK, in the control class, carries the sender's share of the line as a fraction (1/n).
+//! * The first and last packet of a message carry start and end marks; a message is a flow of its own.
+//! * With look-ahead, the first packet of an incast's message also carries the number of the incast and the list of its
+//!   senders, two bytes each. The list takes room from the packet's payload.
+//! * Switches set congestion marks, and so does the source's NIC (III-C asks NICs to mark by their own queue). The
+//!   receiver decides whether to answer a mark, by a notification packet of DCQCN and an echo on the ACK.
+//! * The receiver measures the bytes on the wire that have entered it.
+//! * For deflection, each data packet carries tokens, lane and attempt number (`wire` has the layout).
 //!
 //! ## Control law
 //! Receiver, per host:
-//! * The active unique sender set holds each sender with a message that has started and not ended, once (III-B). n is
-//!   its size. A message joins with its first packet in order and leaves before the ACK of its last one. A sender of
-//!   whom nothing came for `soft_state` leaves; a packet of a message that is still open brings it back.
-//! * The first list of an incast puts all its senders into the set at once (III-D). One that does not send leaves
-//!   after `soft_state`; later copies of the list say nothing. A tenant has `look_ahead_rate` lists per second and
-//!   `look_ahead_silent` announced messages that have not started; lists beyond that are refused whole (III-E).
-//! * At the end of each window (III-C, Fig. 5): no marks on data, no congestion; marks and at least `full_rate` of
-//!   the line, receiver congestion; marks and less, non-receiver congestion. Congestion is entered at once, and left
-//!   when `leave_after` windows in a row show the same other state.
-//! * No congestion and receiver congestion: ACKs tell w/W, the sender's weight of all weights in the set (1/n where
-//!   all weigh 1), times the tenant's share; marks are not answered. Non-receiver congestion: ACKs tell 1/1 and marks
-//!   are answered.
+//! * The active unique sender set contains each host with a message that has started and not ended, once (III-B); n is
+//!   its size. A message joins with its first packet in order and leaves before the ACK of its last one. A sender that
+//!   has been silent for `soft_state` leaves; a packet of a message that is still open brings it back.
+//! * The first list of an incast adds all its senders to the set at once (III-D). One that does not send leaves after
+//!   `soft_state`; later copies of the list are ignored. A tenant has `look_ahead_rate` lists per second and
+//!   `look_ahead_silent` announced messages that have not started; a list beyond that is refused whole (III-E).
+//! * At the end of each window (III-C, Fig. 5) the receiver decides its state: without marks on data, no congestion;
+//!   with marks and at least `full_rate` of the line in use, receiver congestion; with marks and less in use,
+//!   non-receiver congestion. A congested state is entered at once, and left when `leave_after` windows in a row show
+//!   the same other state.
+//! * Without congestion and in receiver congestion, ACKs carry w/W, the sender's weight over the sum of weights in the
+//!   set (1/n where all weigh 1), times the tenant's share; marks are not answered. In non-receiver congestion, ACKs
+//!   carry 1/1 and marks are answered.
 //!
 //! Sender:
 //! * A message starts at line rate (III-A) and has a DCQCN reaction point of its own.
-//! * All messages of a host to one receiver have C parts/of together, C being the smaller of the two NICs' rates: a
-//!   bucket of one packet. Every packet adds its bits to the debt, C parts/of drains it, and a message whose first
-//!   ACK has come waits until it is gone. Those that wait take turns, packet by packet: the one that sent longest ago
-//!   is next. A message without an ACK does not wait, so the older ones pay for it.
-//! * Another share takes effect at once: the debt stays, and with it the next packet moves.
-//! * The rate of a message is the lower of that and DCQCN's RC. Neither knows of the other.
-//! * The share is forgotten when the host has no message to that receiver any more. A connection that stays open has
-//!   one while something of it is not acknowledged; what finds it idle begins at line rate, like any message.
+//! * All messages of a host to one receiver together have the rate C parts/of, where C is the lower of the two NICs'
+//!   rates and parts/of is the share. A token bucket of one packet enforces it: every packet adds its bits to a debt,
+//!   the debt drains at C parts/of, and a message whose first ACK has arrived waits until it is zero. Waiting messages
+//!   take turns, packet by packet, the least recently served first. A message without an ACK does not wait, so the
+//!   older ones pay for it.
+//! * A new share takes effect at once: the debt stays, and the time of the next packet changes accordingly.
+//! * The rate of a message is the lower of that and DCQCN's RC. The two do not interact.
+//! * The share is forgotten when the host has no message to that receiver any more. A connection that stays open has a
+//!   message while it has unacknowledged data; a message posted on an idle connection starts at line rate, like any
+//!   other.
 //!
 //! Switch (IV):
-//! * A short message sets out with `tokens` and in the lane of what may be deflected; a long one with none, in the
-//!   escape lane. When its start packet finds more than `threshold` ahead of it at its output, it goes to a random
-//!   other port that leads to a switch, and the deflected flow table keeps that port for the packets behind it. The
-//!   end packet frees the entry. Nothing else overwrites one: with a full table or without a fit port there is no
-//!   deflection.
-//! * Each deflection takes a token from each packet, and the tokens left are part of the entry's key, so a message
-//!   that comes back to a switch makes a second entry and stays in order.
-//! * Without tokens a message goes on in the escape lane, where nothing is deflected and routes have no cycle. It
+//! * A short message starts with `tokens` tokens in the deflectable lane, a long one with none in the escape lane. When
+//!   more than `threshold` bytes wait ahead of its start packet at its output, the packet goes to a random other port
+//!   that leads to a switch, and the deflected flow table stores that port for the packets behind it. The end packet
+//!   frees the entry. No entry is overwritten: with a full table or without a suitable port the message is not
+//!   deflected.
+//! * Each deflection takes a token from each packet, and the remaining tokens are part of the entry's key, so a message
+//!   that returns to a switch makes a second entry and stays in order.
+//! * Without tokens a message continues in the escape lane, where nothing is deflected and routes have no cycle. It
 //!   never leaves that lane (IV-B).
-//! * A message that a failure hits is dropped and sent again whole, under another number of the attempt; entries of
-//!   dropped messages are flushed, and entries idle for `reclaim_after` reclaimed (IV-C).
+//! * A message hit by a failure is dropped and retransmitted whole, with another attempt number; entries of dropped
+//!   messages are flushed, and entries idle for `reclaim_after` are reclaimed (IV-C).
 //!
-//! Presets: `dart` is all of it; `dart-lasthop` also deflects in front of the receiver; `dart-dasr` has neither
+//! Presets: `dart` is the whole scheme; `dart-lasthop` also deflects in front of the receiver; `dart-dasr` has neither
 //! look-ahead nor deflection, `dart-dasr-lookahead` no deflection; `dart-iofd` is deflection over DCQCN, without
 //! shares; `dart-packet-deflection` deflects each packet by itself and so reorders, the counter-example of IV-A.
 //!
@@ -71,7 +74,7 @@
 //! | `window_steps` | steps | 1 | A1: not in the paper |
 //! | `full_rate` | share of the line | 0.95 | A2: III-C says "equal to line rate" |
 //! | `leave_after` | windows | 2 | A5: not in the paper |
-//! | `clear_count` | `senders` or `one` | `senders` | A7: III-A tells n with every ACK; Fig. 5 names none for this state |
+//! | `clear_count` | `senders` or `one` | `senders` | A7: in III-A every ACK carries n; Fig. 5 names none here |
 //! | `soft_state` | time | 2 s | III-B, as its example; B5, B8 |
 //! | `look_ahead_rate` | lists per second | 100000.0 | III-E names the attack; the number is ours |
 //! | `look_ahead_burst` | lists | 64 | III-E; the number is ours |
@@ -95,83 +98,82 @@
 //! | `dcqcn` | parameters of `dcqcn` | as there | III-C, VI-A |
 //!
 //! ## Where we differ from the paper and why
-//! The paper leaves much open. What we chose, row by row:
+//! The paper leaves many details open. Our choices, row by row:
 //!
 //! State of the receiver:
-//! * A1: windows follow one another, each one base round-trip time long; `window_steps` lets one slide on in so many
-//!   steps, each of which is looked at. A window of fewer than 20 packets cannot tell 95 % from the line: windows at
-//!   line rate differ by a packet.
-//! * A2: full is `full_rate` of the line, since gaps of a packet cannot be told from it.
-//! * A3: all bytes that enter the NIC count, whatever they are. A4: marks are those on data of the same window.
-//! * A5: the state changes at the end of a window; what would leave a congested state needs `leave_after` windows.
+//! * A1: windows follow one another, each one base round-trip time long; `window_steps` makes one window slide in that
+//!   many steps, with a decision after each. A window of fewer than 20 packets cannot distinguish 95 % from full line
+//!   rate, since windows at line rate differ by a packet.
+//! * A2: full is `full_rate` of the line, because a gap of one packet cannot be distinguished from full use.
+//! * A3: all bytes that enter the NIC count, of any kind. A4: the marks that count are those on data in the same
+//!   window.
+//! * A5: the state changes at the end of a window; leaving a congested state needs `leave_after` windows.
 //! * A6: one state per NIC. A7: n without congestion is the number of senders, or 1 by `clear_count`.
-//! * A8: marks are answered in non-receiver congestion alone, so the marks of a first window never are. A9: what is
-//!   suppressed is the answer, not the mark. A10: a suppressed mark does not count towards the next CNP either.
-//! * A11: after a window's time without data the next window starts with the first packet, and one that has slid less
-//!   than its length is taken at its real length. Windows without data are windows without marks; once they have
-//!   cleared the state no timer runs.
+//! * A8: marks are answered in non-receiver congestion alone, so the marks of a first window never are. A9: the answer
+//!   is suppressed, not the mark. A10: a suppressed mark does not count towards the next CNP either.
+//! * A11: after a window's time without data the next window starts with the first packet, and a sliding window that is
+//!   not yet full is evaluated over its actual length. Windows without data count as windows without marks; once they
+//!   have cleared the state no timer runs.
 //!
 //! The set:
-//! * B1, B2: a message counts from the arrival of its first packet to that of its last, both in order. B3: a sender
-//!   has a set of open messages and counts once, however many they are (III-B, Fig. 4). B4: a number counts once, and
-//!   a real start takes the place of its announcement by (incast, sender). A message that names its incast without a
-//!   list is remembered, so that a later list does not wait for it.
-//! * B5: a sender expires to the instant, by a timer that is set by the oldest. B6: each of an incast's messages
-//!   carries the list. B7: the first to arrive counts, accepted or refused; a set remembers 4,096 incasts, the
-//!   latest.
-//! * B8: an announced message counts for `soft_state` from the list on, whatever else its sender sends. B9: those who
-//!   are announced start at line rate and need not be told; `tell_ahead` sends an ACK to one flow of each active
-//!   sender.
-//! * B10: the share is a ratio of two 16-bit numbers and not in steps of 1/65,536, because C/n must be exact; one
-//!   that does not fit is rounded to a ratio near it that does. A sender weighs what its heaviest open message does;
-//!   one that is only announced, what the announcing message does. Tenants beyond `tenant_shares` have one set and
-//!   what is left of the line, at least 0.001. In non-receiver congestion all are told 1/1.
-//! * B11: nobody left is n = 1.
+//! * B1, B2: a message counts from the arrival of its first packet to that of its last, both in order. B3: a sender has
+//!   a set of open messages and counts once, however many they are (III-B, Fig. 4). B4: a number counts once, and an
+//!   actual start replaces its announcement by (incast, sender). A message that names its incast without a list is
+//!   remembered, so that a later list does not wait for it.
+//! * B5: a sender expires exactly on time, by a timer set for the oldest. B6: each message of an incast carries the
+//!   list. B7: the first list to arrive counts, accepted or refused; a set remembers the latest 4,096 incasts.
+//! * B8: an announced message counts for `soft_state` from the arrival of the list, whatever else its sender sends. B9:
+//!   announced senders start at line rate and need no notification; `tell_ahead` sends an ACK to one flow of each
+//!   active sender.
+//! * B10: the share is a ratio of two 16-bit numbers and not a multiple of 1/65,536, because C/n must be exact; a ratio
+//!   that does not fit is rounded to a close one that does. The weight of a sender is that of its heaviest open
+//!   message, or, if it is only announced, that of the announcing message. Tenants beyond `tenant_shares` have one set
+//!   and the rest of the line, at least 0.001. In non-receiver congestion every share is 1/1.
+//! * B11: with no sender left n is 1.
 //!
 //! The sender:
-//! * C1: C is the smaller NIC rate. C2: the share holds until another is told. C3: it is of a sender, not of a
-//!   message: III-B counts S once "because S's two incast flows would be serialized at S's NIC", so what S sends to D
-//!   is one stream of C/n, and the NIC serializes packets, not messages. Its messages take turns packet by packet,
-//!   each has an equal part of C/n while it has something to send, and a short one passes a long one, which is what
-//!   III-A and III-B want of short messages. Message after message would be serial as well, but the later ones would
-//!   starve. C4: shares towards different receivers are independent.
-//! * C5: a new message pays into the bucket and does not wait for it before its first ACK (III-A: all flows begin at
-//!   line rate). If an older message of its host holds 1/n, both pay back at C/n what it sent until then: n - 1 round
-//!   trips of silence for a long one, in which no ACK tells another n. After that they take turns. The first message
-//!   of a host to a receiver owes nothing, since no share was told before.
-//! * C6: no message open, share and debt forgotten; on a connection that stays open, as soon as all of it is
-//!   acknowledged, while its reaction point of DCQCN goes on. C7: pacing is per packet on wire bytes, exact in whole
-//!   numbers.
-//! * C8: C/n has no floor; DCQCN has. C9: min(C/n, RC). C10: n does not touch DCQCN's state.
-//! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC,
-//!   which may be C, for a round trip at least: that is the paper's n = 1. C13: no window, or the network's
-//!   bandwidth-delay product.
+//! * C1: C is the lower NIC rate. C2: a share holds until the next one arrives. C3: it belongs to a sender, not to a
+//!   message: III-B counts S once "because S's two incast flows would be serialized at S's NIC", so all messages from S
+//!   to D form one stream of C/n, and the NIC serializes packets, not messages. Its messages take turns packet by
+//!   packet, each gets an equal part of C/n while it has data to send, and a short one overtakes a long one, as III-A
+//!   and III-B intend for short messages. Sending message after message would be serial as well, but the later ones
+//!   would starve. C4: shares towards different receivers are independent.
+//! * C5: a new message adds to the debt and does not wait for it before its first ACK (III-A: all flows begin at line
+//!   rate). If an older message of its host holds 1/n, both pay back at C/n the bytes that the new one sent until then:
+//!   n - 1 round trips of silence for a long one, in which no ACK brings another n. After that they take turns. The
+//!   first message of a host to a receiver owes nothing, since no share was known before.
+//! * C6: with no message open, share and debt are forgotten; on a connection that stays open, as soon as all of it is
+//!   acknowledged, while its DCQCN reaction point continues. C7: pacing is per packet on wire bytes, exact in integers.
+//! * C8: C/n has no floor; DCQCN has. C9: min(C/n, RC). C10: n does not change DCQCN's state.
+//! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC, which
+//!   may be C, for at least a round trip: this is the paper's n = 1. C13: no window, or the network's bandwidth-delay
+//!   product.
 //!
 //! Deflection:
-//! * D1, D2: what is compared is the bytes ahead in the lane of the message, without ACKs, when its start packet
+//! * D1, D2: the threshold applies to the bytes ahead in the lane of the message, without ACKs, when its start packet
 //!   joins.
-//! * D3: ports are random among those that lead to switches, without the one it came from, the one it would take,
-//!   and, with `avoid_full`, those above the threshold themselves. D4: other uplinks are among them, and cost a
-//!   token.
-//! * D5: in front of the receiver nothing is deflected, since I leaves that congestion to DASR; IV can be read
-//!   otherwise: `last_hop`. D6: after a deflection the shortest way from there.
-//! * D7, D8: the table's key is message, attempt and tokens left, and every deflected packet pays a token. By the
-//!   message alone an end packet frees the entry at its first visit and overtakes the others at its second.
-//! * D9 to D11: no deflection with a full table; the end packet frees; a message of one packet needs no entry.
-//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it (IV-B: it
-//!   is not deflected). In the queue of the misroute itself (`on-last-misroute`) that lane's channels depend on each
-//!   other in a circle in a Clos of three tiers. D13: what may be deflected is in the other lane from the start on.
-//! * D14: a message that is blocked stays in its lane. The escape lane is proven acyclic per network; the other lane
-//!   is not, and can stand still for ever with small buffers. With `duato` a message whose start packet finds its
-//!   output paused goes on whole in the escape lane; packets that already wait have no such way, so this helps and
-//!   proves nothing.
+//! * D3: the port is random among those that lead to switches, except the one it came from, the one it would take, and,
+//!   with `avoid_full`, those above the threshold themselves. D4: other uplinks are among them, and cost a token.
+//! * D5: nothing is deflected in front of the receiver, because I leaves that congestion to DASR; IV can be read
+//!   otherwise: `last_hop`. D6: after a deflection the message follows the shortest path from there.
+//! * D7, D8: the table's key is message, attempt and remaining tokens, and every deflected packet pays a token. With
+//!   the message alone as key, an end packet frees the entry at its first visit and overtakes the others at its second.
+//! * D9 to D11: no deflection with a full table; the end packet frees the entry; a message of one packet needs none.
+//! * D12: the escape lane begins at the switch behind the last misroute, so that no misroute happens in it (IV-B: it is
+//!   not deflected). If it began in the queue of the misroute itself (`on-last-misroute`), the channels of that lane
+//!   would depend on each other in a cycle in a Clos of three tiers. D13: a deflectable message is in the other lane
+//!   from the start.
+//! * D14: a blocked message stays in its lane. The escape lane is proven acyclic per network; the other lane is not,
+//!   and can deadlock with small buffers. With `duato` a message whose start packet finds its output paused continues
+//!   whole in the escape lane; packets that already wait have no such way out, so this helps and proves nothing.
 //! * D15: lanes are served in turn, behind ACKs, so a long flow keeps half of a port against any number of short
-//!   messages. D16: marks go by both lanes together, the threshold of deflection by the message's own: long flows,
-//!   which are in the escape lane, never make a port hot for short ones. `lanes = "one"` is the other way in both.
+//!   messages. D16: marking counts both lanes together, the threshold of deflection only the message's own: long flows,
+//!   which are in the escape lane, never cause short ones to be deflected. `lanes = "one"` is the opposite choice in
+//!   both.
 //! * D17: see failures above; `reclaim_after` stands for two timeouts.
-//! * D18: messages that share a connection which stays open are not deflected. IV-A keeps the packets of one message
-//!   in order; on such a connection all messages have one order, so a deflected message that the next one overtakes
-//!   looks lost, and go-back-N sends both again. `deflect_connections` deflects them all the same, to measure that.
+//! * D18: messages that share a connection which stays open are not deflected. IV-A keeps the packets of one message in
+//!   order; on such a connection all messages have one order, so a deflected message overtaken by the next one appears
+//!   lost, and go-back-N retransmits both. `deflect_connections` deflects them all the same, to measure the effect.
 //!
 //! ## References
 //! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks,
@@ -182,6 +184,9 @@ pub mod auss;
 pub mod deflect;
 pub mod receiver;
 pub mod sender;
+mod summary;
+
+pub use summary::Summary;
 
 use super::dcqcn;
 use crate::roles::*;
@@ -191,7 +196,7 @@ use fanin_units::{Bytes, Time};
 /// The scheme.
 pub struct Dart;
 
-/// What switches deflect.
+/// The unit of deflection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -215,7 +220,7 @@ pub enum ClearCount {
     One,
 }
 
-/// What finds an entry of the deflected flow table.
+/// The key of the deflected flow table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -231,13 +236,13 @@ pub enum TableKey {
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
 pub enum LaneCount {
-    /// One for what may be deflected, and the escape lane.
+    /// A deflectable lane and the escape lane.
     Two,
-    /// One for all, in which more of a network can deadlock.
+    /// One for all messages; more networks can deadlock.
     One,
 }
 
-/// Where a message without tokens enters the escape lane.
+/// The place where a message without tokens enters the escape lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -248,51 +253,51 @@ pub enum Escape {
     OnLastMisroute,
 }
 
-/// What a message does that finds its output paused.
+/// The reaction of a message whose output is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
 pub enum Blocked {
     /// It waits.
     Stay,
-    /// The whole message goes on in the escape lane, from its start packet on.
+    /// The whole message continues in the escape lane, from its start packet on.
     Duato,
 }
 
-/// Its parameters; the manual above gives their sources.
+/// The parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
 pub struct Params {
     /// Whether receivers apportion the line among their senders (DASR).
     pub apportion: bool,
-    /// Whether the first packet of an incast's message lists the senders, and receivers count them ahead.
+    /// Whether the first packet of an incast's message lists the senders, and receivers count them before they send.
     pub look_ahead: bool,
-    /// What switches deflect.
+    /// The unit of deflection.
     pub deflect: Deflect,
-    /// The window over which a receiver looks at its throughput and its marks; 0 is the largest base round-trip time.
+    /// The window over which a receiver measures throughput and marks; 0 is the largest base round-trip time.
     pub window: Time,
-    /// In how many steps that window slides on; 1 is one fixed window after another.
+    /// Steps in which that window slides; 1 is one fixed window after another.
     pub window_steps: u32,
-    /// Part of the line rate from which on the last link counts as full.
+    /// Share of the line rate at which the last link counts as full.
     pub full_rate: f64,
     /// A state of congestion is left when so many windows in a row agree.
     pub leave_after: u32,
     /// n in the state without congestion.
     pub clear_count: ClearCount,
-    /// A sender is forgotten when nothing came from it for so long.
+    /// Silence after which a sender is forgotten.
     pub soft_state: Time,
-    /// Lists of senders that a receiver takes from a tenant per second.
+    /// Lists of senders that a receiver accepts from a tenant per second.
     pub look_ahead_rate: f64,
-    /// Lists that it takes at once.
+    /// Lists that it accepts at once.
     pub look_ahead_burst: u32,
-    /// Announced senders of a tenant that have not sent yet, at most.
+    /// Most announced senders of a tenant that have not sent yet.
     pub look_ahead_silent: u32,
-    /// Whether active senders are told n at once when a list arrives, by an ACK of its own.
+    /// Whether a list that arrives makes the receiver send n to all active senders at once.
     pub tell_ahead: bool,
-    /// Parts of the line by tenant, each with a set of senders of its own. Empty: one set for all.
+    /// Shares of the line by tenant, each with a set of senders of its own. Empty: one set for all.
     pub tenant_shares: Vec<f64>,
-    /// Whether a window of the network's bandwidth-delay product holds as well.
+    /// Whether a window of the network's bandwidth-delay product applies as well.
     pub bdp_window: bool,
     /// Messages up to this size are short and may be deflected.
     pub short_up_to: Bytes,
@@ -300,40 +305,40 @@ pub struct Params {
     pub tokens: u8,
     /// Entries of a switch's deflected flow table.
     pub table_entries: u32,
-    /// What finds an entry.
+    /// The key of that table.
     pub table_key: TableKey,
     /// A message is deflected when more than this waits ahead of its first packet.
     pub threshold: Bytes,
-    /// Whether a threshold at or above that of congestion marks is taken as meant.
+    /// Whether the threshold may be at or above that of congestion marks.
     pub force_threshold: bool,
     /// Whether the queue towards the destination host may deflect, back into the network.
     pub last_hop: bool,
-    /// Whether ports whose own queue is above the threshold are no targets.
+    /// Whether ports whose own queue is above the threshold are excluded.
     pub avoid_full: bool,
     /// Virtual lanes.
     pub lanes: LaneCount,
-    /// Where a message without tokens enters the escape lane.
+    /// The place where a message without tokens enters the escape lane.
     pub escape: Escape,
-    /// What a message does that finds its output paused.
+    /// The reaction of a message whose output is paused.
     pub blocked: Blocked,
-    /// An entry of the table is reclaimed when nothing came for it for so long.
+    /// Idle time after which an entry of the table is reclaimed.
     pub reclaim_after: Time,
-    /// Whether messages that share a connection which stays open are deflected too. One that is overtaken by the next looks
-    /// lost then, and go-back-N sends it again.
+    /// Whether messages that share a connection which stays open are deflected too. One that is overtaken by the next
+    /// then appears lost, and go-back-N retransmits it.
     pub deflect_connections: bool,
-    /// DCQCN, for what neither of the two resolves.
+    /// DCQCN, for the remaining congestion.
     pub dcqcn: dcqcn::Params,
 }
 
 /// Bytes that Dart adds to each data packet and to each ACK (`wire` has the layout).
-pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 12, ack: 4, telemetry: false };
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead::new(12, 4);
 /// Bytes of a list of senders before its first entry: the number of the incast and the number of entries.
 pub const LIST_HEADER: u16 = 6;
 /// Bytes of each entry.
 pub const LIST_ENTRY: u16 = 2;
 /// Longest list that goes with a packet.
 pub const LONGEST_LIST: usize = 500;
-/// Tokens that the field on the wire can say.
+/// Most tokens that the field on the wire can hold.
 pub const MOST_TOKENS: u8 = 7;
 
 /// Bytes of the list of `senders` hosts (III-D); 0 where there is none, or where it is too long to go with a packet.
@@ -341,12 +346,12 @@ pub fn list_bytes(senders: usize) -> u16 {
     if senders == 0 || senders > LONGEST_LIST { 0 } else { LIST_HEADER + LIST_ENTRY * senders as u16 }
 }
 
-/// A share of the line as ACKs carry it: parts in the upper half, of so many in the lower. Zero says nothing.
+/// A share of the line as ACKs carry it: numerator in the upper half, denominator in the lower. Zero is no share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Share {
-    /// Parts that are the sender's.
+    /// The sender's parts.
     pub parts: u16,
-    /// Parts that the line has.
+    /// All parts of the line.
     pub of: u16,
 }
 
@@ -359,7 +364,7 @@ impl Share {
         (self.parts as u32) << 16 | self.of as u32
     }
 
-    /// Out of the field; `None` where it says nothing.
+    /// The share in a field, if it has one.
     pub const fn decode(field: u32) -> Option<Self> {
         let share = Self { parts: (field >> 16) as u16, of: field as u16 };
         if share.parts == 0 || share.of == 0 { None } else { Some(share) }
@@ -421,17 +426,33 @@ impl Scheme for Dart {
         let may = p.deflect != Deflect::Off && (!connection || p.deflect_connections);
         // IV-B: tokens for short messages, none for long ones
         let short = may && bytes <= p.short_up_to.get();
-        SendOptions {
-            tokens: if short { p.tokens } else { 0 },
-            lane: (short && p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8,
-            list: if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 },
-            whole: short,
-            pinned: p.deflect != Deflect::Off,
-        }
+        let list = if p.apportion && p.look_ahead { list_bytes(senders) } else { 0 };
+        let long = SendOptions { list, pinned: p.deflect != Deflect::Off, ..SendOptions::default() };
+        let lane = (p.tokens > 0 && Self::lanes(p) == Lanes::Escape) as u8;
+        if short { SendOptions { tokens: p.tokens, lane, whole: true, ..long } } else { long }
     }
 
     fn header_overhead(_: &Params) -> HeaderOverhead {
         HEADER_OVERHEAD
+    }
+
+    fn rdma_only(_: &Params) -> Option<&'static str> {
+        // III-B: it counts messages by their marked starts and ends
+        Some("counts messages, and a TCP stream does not mark where they start and end")
+    }
+
+    fn deflection(p: &Params) -> Option<Deflection> {
+        let entry = match p.escape {
+            Escape::AfterLastMisroute => EscapeEntry::AfterLastMisroute,
+            Escape::OnLastMisroute => EscapeEntry::OnLastMisroute { last_hop: p.last_hop },
+        };
+        let escape = (Self::lanes(p) == Lanes::Escape).then_some(entry);
+        let deflection = Deflection { threshold: p.threshold, above_marks: p.force_threshold, escape };
+        (p.deflect != Deflect::Off).then_some(deflection)
+    }
+
+    fn wire_format(_: &Params) -> WireFormat {
+        WireFormat::Dart
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {

@@ -1,30 +1,32 @@
 //! # dcqcn: rate control by congestion notification packets
 //!
 //! ## Idea
-//! Switches mark packets early, the receiver turns marks into a thin stream of congestion notification packets (CNPs),
-//! and the sender cuts its rate by an estimate of how congested the path is, then climbs back: halfway towards the
-//! rate it had, then in small steps, then in growing ones. No ACK is needed for it, so it fits into a NIC.
+//! Switches mark packets early, the receiver turns marks into congestion notification packets (CNPs) at a limited rate,
+//! and the sender cuts its rate by an estimate of the congestion on its path. It then recovers: halfway towards the
+//! previous rate, then in small steps, then in growing ones. It needs no ACKs, so it fits into a NIC.
 //!
 //! ## Signals
 //! * Congestion point (switch): RED or step marking of the instantaneous egress queue. The network's `marking` sets it;
-//!   the step is the case of equal thresholds and probability 1.
+//!   step marking is the case of equal thresholds and probability 1.
 //! * Notification point (receiver): a CNP in the control class, at most one per `cnp_interval` and flow.
 //! * Reaction point (sender): CNPs, bytes sent and timers. ACKs and losses do not change the rate.
 //!
 //! ## Control law
-//! RC is the rate, RT its target, alpha the congestion estimate. A flow starts at RC = RT = C and has no timer running
-//! until its first CNP.
+//! RC is the rate, RT its target, alpha the congestion estimate. A flow starts at RC = RT = C, without a timer until
+//! its first CNP.
 //!
-//! * CNP: RT = RC, RC = max(floor, RC (1 - alpha/2)), then alpha = (1 - g) alpha + g; T = BC = 0 and all timers restart.
+//! * CNP: RT = RC, RC = max(floor, RC (1 - alpha/2)), then alpha = (1 - g) alpha + g; T = BC = 0 and all timers
+//!   restart.
 //! * Each `alpha_timer` without a CNP: alpha = (1 - g) alpha.
 //! * Each `increase_timer`: T += 1 and increase. Each `byte_counter` bytes sent: BC += 1 and increase.
 //! * Increase: fast recovery while max(T, BC) < F; hyper, RT += (min(T, BC) - F) R_HAI, once min(T, BC) > F; else
 //!   additive, RT += R_AI. Then RT = min(RT, C) and RC = (RT + RC)/2.
-//! * A timer that is due at the instant of a CNP acts before it.
-//! * `window`: bytes in flight < max(1, floor(W_max RC/C)), where W_max is the network's largest bandwidth-delay product.
+//! * A timer due at the instant of a CNP acts before it.
+//! * `window`: bytes in flight < max(1, floor(W_max RC/C)), where W_max is the network's largest bandwidth-delay
+//!   product.
 //!
-//! Presets: `dcqcn` is the paper's with what Dart states; `dcqcn-win` has `window` on; `dcqcn-priq` is Dart VI-C's Pri-Q:
-//! messages up to `urgent_up_to` go in a lane of their class that is served before all others.
+//! Presets: `dcqcn` is the paper's with the values that Dart states; `dcqcn-win` has `window` on; `dcqcn-priq` is Dart
+//! VI-C's Pri-Q: messages up to `urgent_up_to` use a lane of their class that is served before all others.
 //!
 //! ## Parameters
 //! A rate is written as such ("40 Mbps") or as a share of the line rate C (0.001).
@@ -35,31 +37,32 @@
 //! | `cnp_interval` | time | 50 us | N: DCQCN 3.1, Dart VI-A |
 //! | `g` | gain of alpha | 1/256 | Dart VI-A |
 //! | `initial_alpha` | 0 to 1 | 1 | common simulators (others start at 0.5) |
-//! | `alpha_timer` | time | 55 us | K: DCQCN 3.1; above N, or alpha would decay between the CNPs of a flow that is always marked |
+//! | `alpha_timer` | time | 55 us | K: DCQCN 3.1; above N, or alpha would decay between CNPs |
 //! | `increase_timer` | time | 55 us | DCQCN 3.1, Dart VI-A |
 //! | `byte_counter` | bytes on the wire | 10 MB | B: DCQCN 3.1, Dart VI-A |
 //! | `fast_recovery_steps` | steps | 5 | F: DCQCN 3.1 |
-//! | `fast_recovery_while` | `below` or `up-to` | `below` | max(T, BC) < F as DCQCN 3.1 writes it (4 steps), or <= F as in QCN (5 steps) |
+//! | `fast_recovery_while` | `below` or `up-to` | `below` | DCQCN 3.1: max(T, BC) < F, 4 steps; QCN: <= F, 5 steps |
 //! | `additive_increase` | rate or share of C | 0.001 | R_AI: 40 Mb/s at 40 Gb/s in DCQCN; the share is our scaling |
 //! | `hyper_increase` | rate or share of C | 0.01 | R_HAI: not printed anywhere; ours, 10 R_AI |
 //! | `min_rate` | rate or share of C | 0.001 | not printed; ours, 10 Mb/s at 10 Gb/s |
-//! | `clamp_target` | true or false | true | whether a CNP before any increase step sets RT too: DCQCN 3.1 (the authors' simulator has it as an option) |
+//! | `clamp_target` | true or false | true | DCQCN 3.1: a CNP before any increase step sets RT too |
 //! | `window` | true or false | false | HPCC 5.1 ("DCQCN+win") |
 //! | `urgent_up_to` | bytes | 0 B | Dart VI-C, Pri-Q; 0 is no such lane, 8 KB in `dcqcn-priq` |
 //!
 //! ## Where we differ from the paper and why
-//! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow gets back to exactly C and
-//!   its timers can stop: from there on only alpha changes, and its decays are caught up at the next CNP one by one.
+//! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow returns to exactly C and
+//!   its timers can stop: from there on only alpha changes, and its decays are computed at the next CNP, one by one.
 //! * Every flow starts at C. The paper says so for a host without other active flows; with others the NIC's round robin
 //!   divides the line.
-//! * The paper is read both ways on when the CNP of a window leaves: `at-once` sends it with the first mark after N has
-//!   passed, `interval-end` at the end of each N in which a packet was marked (the first mark always at once).
+//! * The paper allows two readings of when the CNP of a window leaves: `at-once` sends it with the first mark after N
+//!   has passed, `interval-end` at the end of each N in which a packet was marked (the first mark always at once).
 //! * At 10 Gb/s the byte counter needs 8 ms, so hyper increase is out of reach there: recovery is by timer.
 //!
 //! ## References
 //! * Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015 (DCQCN).
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1 (window).
-//! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks, section VI-A.
+//! * Xue et al., Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks,
+//!   section VI-A.
 
 use crate::Action;
 use crate::roles::*;
@@ -69,7 +72,7 @@ use fanin_units::{Bytes, Rate, Time};
 /// The scheme.
 pub struct Dcqcn;
 
-/// When the receiver sends the CNP of a window.
+/// The time at which the receiver sends the CNP of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -80,7 +83,7 @@ pub enum CnpTiming {
     IntervalEnd,
 }
 
-/// How far fast recovery goes.
+/// The end of fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -128,7 +131,7 @@ impl RateOrShare {
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(deny_unknown_fields), schemars(rename = "Dcqcn"))]
 pub struct Params {
-    /// When the receiver sends the CNP of a window.
+    /// The time at which the receiver sends the CNP of a window.
     pub cnp: CnpTiming,
     /// Least time between two CNPs of a flow (N).
     pub cnp_interval: Time,
@@ -144,19 +147,19 @@ pub struct Params {
     pub byte_counter: Bytes,
     /// Steps that bound fast recovery (F).
     pub fast_recovery_steps: u32,
-    /// Whether step F itself still is fast recovery.
+    /// Whether step F itself is still fast recovery.
     pub fast_recovery_while: FastRecoveryWhile,
     /// Additive step of the target (R_AI).
     pub additive_increase: RateOrShare,
     /// Hyper step of the target (R_HAI).
     pub hyper_increase: RateOrShare,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: RateOrShare,
-    /// Whether a CNP sets the target to the rate even when no increase step came since the last cut.
+    /// Whether a CNP sets the target to the rate even without an increase step since the last cut.
     pub clamp_target: bool,
-    /// Whether a window of the network's bandwidth-delay product times RC/C holds as well.
+    /// Whether a window of the network's bandwidth-delay product times RC/C applies as well.
     pub window: bool,
-    /// Messages up to this size are served before all others; 0 is no such priority.
+    /// Messages up to this size are served before all others; 0 disables this.
     pub urgent_up_to: Bytes,
 }
 
@@ -239,7 +242,7 @@ pub(super) fn halfway<P>(rate: u64, target: u64, stage: Action, cx: &mut Cx<'_, 
     higher
 }
 
-/// Alpha after `times` decays, in the same floating-point steps as one timer each would take.
+/// Alpha after `times` decays, with the same floating-point rounding as one timer per decay.
 pub(super) fn decayed(mut alpha: f64, g: f64, times: u64) -> f64 {
     for _ in 0..times {
         // DCQCN 3.1: alpha = (1 - g) alpha
@@ -291,7 +294,7 @@ impl Flow {
     #[inline(always)]
     pub(super) fn allowed(&self) -> Control {
         let rate = Rate::from_bps(self.rate);
-        Control { window: self.window, rate, wake_at: self.increase_at, retime: false, not_before: Time::ZERO }
+        Control { window: self.window, wake_at: self.increase_at, ..Control::rate(rate) }
     }
 
     fn on_cnp(&mut self, cx: &mut Cx<'_, Params>) {
@@ -348,7 +351,7 @@ impl Flow {
 
     fn rate_changed(&mut self, p: &Params) {
         if self.rate == self.line && self.target == self.line {
-            // At RC = RT = C a step changes nothing that the next cut does not reset, so none need be waited for.
+            // At RC = RT = C a step changes only state that the next cut resets, so no timer is needed.
             self.increase_at = Time::NEVER;
             self.bytes_left = u64::MAX;
         }
@@ -405,7 +408,7 @@ impl Sender for Flow {
 
     fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
         if self.increase_at <= cx.now {
-            // DCQCN 3.1: an increase step each time the timer runs out
+            // DCQCN 3.1: an increase step each time the timer expires
             self.increase_at = cx.now.saturating_add(cx.params.increase_timer);
             self.timer_steps = self.timer_steps.saturating_add(1);
             self.increase(cx);
@@ -413,12 +416,12 @@ impl Sender for Flow {
     }
 }
 
-/// What a receiver remembers of a flow.
+/// A receiver's state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     /// End of the window that the last CNP began.
     window_end: Time,
-    /// Whether a packet was marked in that window and its end will send a CNP (`interval-end` only).
+    /// Whether a packet was marked in that window, so that a CNP is due at its end (`interval-end` only).
     marked: bool,
 }
 

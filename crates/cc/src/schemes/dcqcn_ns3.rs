@@ -1,36 +1,37 @@
 //! # dcqcn-ns3: DCQCN as HPCC's public simulator runs it
 //!
 //! ## Idea
-//! The DCQCN of the simulator that HPCC's authors published (ns-3, CC_MODE 1), to the letter: the same types, the same
-//! roundings, the same order of what happens at one nanosecond. Driven by the same events it gives the same bits. See
-//! `dcqcn` for the paper's scheme and `dcqcn-vendor` for the same law without this one's roundings.
+//! The DCQCN of the simulator that HPCC's authors published (ns-3, CC_MODE 1), exactly: the same types, the same
+//! rounding, the same order of events within a nanosecond. The same events give bit-identical results. See `dcqcn` for
+//! the paper's scheme and `dcqcn-vendor` for the same law without this rounding.
 //!
 //! ## Signals
 //! * Switch: RED marking.
 //! * Receiver: each ACK echoes its packet's mark.
-//! * Sender: every ACK with an echo is what that simulator calls a CNP; timers do the rest.
+//! * Sender: every ACK with an echo counts as a CNP, in that simulator's terms; timers do the rest.
 //!
 //! ## Control law
-//! R is the rate, RT its target, C the rate of the sender's NIC. A flow starts at R = RT = C with no timer. The first CNP
-//! sets alpha = 1, notes a cut and starts two timers that run for ever: of alpha, and of cuts, whose first tick comes 1 ns
-//! late so that alpha moves first. Every later CNP notes a raise of alpha and a cut.
+//! R is the rate, RT its target, C the rate of the sender's NIC. A flow starts at R = RT = C with no timer. The first
+//! CNP sets alpha = 1, requests a cut and starts two timers that run until the flow ends: of alpha, and of cuts, whose
+//! first tick comes 1 ns late so that alpha is updated first. Every later CNP requests a raise of alpha and a cut.
 //!
-//! * Every `alpha_timer`: alpha = (1 - g) alpha, plus g if a raise was noted since the last tick.
-//! * Every `cut_interval`, if a cut was noted: RT = R if an increase came since the last cut or `clamp_target`; R =
-//!   max(`min_rate`, R (1 - alpha/2)); the stage goes back to 0 and the increase timer starts anew.
-//! * Every `increase_timer`: below stage F nothing, at stage F RT += `rate_ai`, above it RT += `rate_hai`; RT = min(RT, C);
-//!   R = R/2 + RT/2; the stage goes up.
-//! * R and RT are whole bits per second. R (1 - alpha/2), R/2 and RT/2 are each cut off to whole ones, so that R climbs to
-//!   C - 1 and stays there.
-//! * A cut and an increase due at one nanosecond act in the order in which their timers were started.
-//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around. W_max is
-//!   the network's largest bandwidth-delay product.
+//! * Every `alpha_timer`: alpha = (1 - g) alpha, plus g if a raise was requested since the last tick.
+//! * Every `cut_interval`, if a cut was requested: RT = R if an increase came since the last cut or `clamp_target`; R =
+//!   max(`min_rate`, R (1 - alpha/2)); the stage returns to 0 and the increase timer restarts.
+//! * Every `increase_timer`: below stage F nothing, at stage F RT += `rate_ai`, above it RT += `rate_hai`; RT = min(RT,
+//!   C); R = R/2 + RT/2; the stage rises by one.
+//! * R and RT are whole bits per second. R (1 - alpha/2), R/2 and RT/2 are each truncated, so that R climbs to C - 1
+//!   and stays there.
+//! * A cut and an increase due in the same nanosecond act in the order in which their timers were started.
+//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around.
+//!   W_max is the network's largest bandwidth-delay product.
 //!
 //! Presets: `dcqcn-ns3` with the values of that simulator's `run.py` at 100 Gb/s; `dcqcn-ns3-win` with `window` and
 //! `var_win` on, its `dcqcn_vwin`.
 //!
 //! ## Parameters
-//! Names in capitals are the keys of that simulator's configuration. Timers are cut off to whole microseconds, as there.
+//! Names in capitals are the keys of that simulator's configuration. Timers are truncated to whole microseconds, as
+//! there.
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|
@@ -45,15 +46,15 @@
 //! | `clamp_target` | true or false | false | CLAMP_TARGET_RATE |
 //! | `window` | true or false | false | HAS_WIN |
 //! | `var_win` | true or false | false | VAR_WIN |
-//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//! | `rate_bound` | true or false | true | RATE_BOUND; off: packets leave at C, and the rate sets only the window |
 //!
 //! ## Where we differ from the paper and why
-//! * All of it is that simulator's form; the paper's is `dcqcn`. Alpha moves by a timer of its own, CNPs are as frequent as
-//!   marked packets, there is no byte counter, and the first CNP cuts only one `cut_interval` later.
-//! * Which of an ACK and a tick of alpha comes first at one nanosecond depends on the network's order of events. Here a tick
-//!   waits for such an ACK unless the network says that its turn came first.
-//! * Ticks that nobody can see (of alpha; of cuts with none noted; of increase at R = C - 1) are not waited for; what they
-//!   would have done is caught up one by one.
+//! * All of it is that simulator's form; the paper's is `dcqcn`. Alpha is updated by a timer of its own, CNPs are as
+//!   frequent as marked packets, there is no byte counter, and the first CNP cuts only one `cut_interval` later.
+//! * Whether an ACK or a tick of alpha comes first in the same nanosecond depends on the network's order of events.
+//!   Here the ACK comes first unless the network requests otherwise.
+//! * Ticks without a visible effect (of alpha; of cuts with none requested; of increase at R = C - 1) are not
+//!   scheduled; their effects are computed later, one by one.
 //!
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
@@ -75,9 +76,9 @@ pub struct DcqcnNs3;
 pub struct Params {
     /// Gain of alpha.
     pub g: f64,
-    /// Time between moves of alpha.
+    /// Time between updates of alpha.
     pub alpha_timer: Time,
-    /// Time between looks at whether to cut.
+    /// Time between possible cuts.
     pub cut_interval: Time,
     /// Time between increase steps.
     pub increase_timer: Time,
@@ -85,13 +86,13 @@ pub struct Params {
     pub fast_recovery_times: u32,
     /// Step of the target at stage F.
     pub rate_ai: Rate,
-    /// Step of the target above it.
+    /// Step of the target above stage F.
     pub rate_hai: Rate,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: Rate,
-    /// Whether a cut sets the target to the rate even when no increase step came since the last one.
+    /// Whether a cut sets the target to the rate even without an increase step since the last one.
     pub clamp_target: bool,
-    /// Whether a window holds as well.
+    /// Whether a window applies as well.
     pub window: bool,
     /// Whether that window shrinks with the rate.
     pub var_win: bool,
@@ -128,11 +129,11 @@ impl Scheme for DcqcnNs3 {
         let least = Time::from_us(1);
         let rules = [
             ((0.0..=1.0).contains(&p.g), "g must be 0 to 1, like 0.00390625 (1/256)"),
-            (p.alpha_timer >= least, "alpha_timer must be at least 1 us: that simulator cuts it off to whole ones"),
-            (p.cut_interval >= least, "cut_interval must be at least 1 us: that simulator cuts it off to whole ones"),
+            (p.alpha_timer >= least, "alpha_timer must be at least 1 us: that simulator truncates it to whole ones"),
+            (p.cut_interval >= least, "cut_interval must be at least 1 us: that simulator truncates it to whole ones"),
             (
                 p.increase_timer >= least,
-                "increase_timer must be at least 1 us: that simulator cuts it off to whole ones",
+                "increase_timer must be at least 1 us: that simulator truncates it to whole ones",
             ),
             (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
         ];
@@ -140,14 +141,14 @@ impl Scheme for DcqcnNs3 {
     }
 }
 
-/// What a double is as a rate: cut off, and outside 64 bits as x86-64 has it, where that simulator's results were made.
+/// A double converted to a rate: truncated, and outside 64 bits as on x86-64, where that simulator's results come from.
 pub(super) fn whole(x: f64) -> u64 {
     const HALF: f64 = 9_223_372_036_854_775_808.0;
     let signed = |x: f64| if (-HALF..HALF).contains(&x) { x as i64 as u64 } else { 1 << 63 };
     if x >= HALF { signed(x - HALF) ^ (1 << 63) } else { signed(x) }
 }
 
-/// What may be in flight at `rate` (rdma-queue-pair.cc, GetWin); `most` 0 is no window.
+/// The window at `rate` (rdma-queue-pair.cc, GetWin); `most` 0 is no window.
 pub(super) fn window(most: u64, variable: bool, rate: u64, line: u64) -> u64 {
     match most {
         0 => u64::MAX,
@@ -156,7 +157,7 @@ pub(super) fn window(most: u64, variable: bool, rate: u64, line: u64) -> u64 {
     }
 }
 
-/// A timer that runs on from when it was started.
+/// A periodic timer.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     /// Its next tick.
@@ -179,8 +180,8 @@ impl Timer {
     fn next(&mut self) {
         self.start(self.at);
     }
-    /// Passes the ticks before `now`. How many those were.
-    fn pass(&mut self, now: Time) -> u64 {
+    /// Skips the ticks before `now` and returns their number.
+    fn skip(&mut self, now: Time) -> u64 {
         if self.at >= now {
             return 0;
         }
@@ -188,7 +189,7 @@ impl Timer {
         self.start(self.at + Time::from_ps((ticks - 1) * self.every.as_ps()));
         ticks
     }
-    /// When it is started for a tick at `at`, if it has one then.
+    /// When it is started for a tick at `at`, if there is one.
     fn armed_for(&self, at: Time) -> Option<Time> {
         if at == self.at {
             return Some(self.armed);
@@ -207,7 +208,7 @@ pub struct Flow {
     alpha_timer: Timer,
     raise_alpha: bool,
     cut_timer: Timer,
-    cut_noted: bool,
+    cut_requested: bool,
     increase_timer: Timer,
     stage: u32,
     window: u64,
@@ -225,11 +226,11 @@ impl Flow {
     /// The congestion estimate after the ticks before `now`.
     pub fn alpha(&self, now: Time, p: &Params) -> f64 {
         let mut later = self.clone();
-        later.catch_up(now, p);
+        later.run_hidden_ticks(now, p);
         later.alpha
     }
 
-    fn move_alpha(&mut self, ticks: u64, p: &Params) {
+    fn update_alpha(&mut self, ticks: u64, p: &Params) {
         if ticks > 0 {
             // UpdateAlphaMlx
             self.alpha = if self.raise_alpha { (1.0 - p.g) * self.alpha + p.g } else { (1.0 - p.g) * self.alpha };
@@ -238,30 +239,30 @@ impl Flow {
         }
     }
 
-    /// Takes the ticks before `now` that nobody could see.
-    fn catch_up(&mut self, now: Time, p: &Params) {
-        let ticks = self.alpha_timer.pass(now);
-        self.move_alpha(ticks, p);
-        if !self.cut_noted {
-            self.cut_timer.pass(now);
+    /// Computes the ticks before `now` that had no visible effect.
+    fn run_hidden_ticks(&mut self, now: Time, p: &Params) {
+        let ticks = self.alpha_timer.skip(now);
+        self.update_alpha(ticks, p);
+        if !self.cut_requested {
+            self.cut_timer.skip(now);
         }
     }
 
-    /// Whether the cut timer's next tick comes before the increase timer's. Started at one time, it was started first.
+    /// Whether the cut timer's next tick comes before the increase timer's; it does if both were started at one time.
     fn cut_is_first(&self) -> bool {
         (self.cut_timer.at, self.cut_timer.armed) <= (self.increase_timer.at, self.increase_timer.armed)
     }
 
     /// The next timer that changes the rate.
     fn next_timer(&self) -> &Timer {
-        if self.cut_noted && self.cut_is_first() { &self.cut_timer } else { &self.increase_timer }
+        if self.cut_requested && self.cut_is_first() { &self.cut_timer } else { &self.increase_timer }
     }
 
     /// CheckRateDecreaseMlx.
     fn cut(&mut self, cx: &mut Cx<'_, Params>) {
         let (p, now) = (cx.params, self.cut_timer.at);
         self.cut_timer.next();
-        if !self.cut_noted {
+        if !self.cut_requested {
             return;
         }
         if p.clamp_target || self.stage != 0 {
@@ -273,7 +274,7 @@ impl Flow {
             cx.count(Action::Cut);
         }
         self.stage = 0;
-        self.cut_noted = false;
+        self.cut_requested = false;
         self.increase_timer.start(now);
         self.rate_changed(p);
     }
@@ -298,7 +299,7 @@ impl Flow {
         }
         self.stage = self.stage.wrapping_add(1);
         if self.target == self.line && self.rate / 2 + self.target / 2 == self.rate {
-            // No later step changes what the next cut does not reset.
+            // Later steps change only state that the next cut resets.
             self.increase_timer.at = Time::NEVER;
         }
         self.rate_changed(p);
@@ -323,7 +324,7 @@ impl Sender for Flow {
             alpha_timer: Timer::new(p.alpha_timer),
             raise_alpha: false,
             cut_timer: Timer::new(p.cut_interval),
-            cut_noted: false,
+            cut_requested: false,
             increase_timer: Timer::new(p.increase_timer),
             stage: 0,
             window: u64::MAX,
@@ -336,14 +337,10 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            // What else is due this nanosecond still comes within it.
-            wake_at: self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1))),
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        // Another timer that is due in this nanosecond still runs within it.
+        let wake_at = self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1)));
+        Control { window: self.window, wake_at, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
@@ -352,8 +349,8 @@ impl Sender for Flow {
         }
         // cnp_received_mlx
         cx.count(Action::CnpReceived);
-        self.catch_up(cx.now, cx.params);
-        self.cut_noted = true;
+        self.run_hidden_ticks(cx.now, cx.params);
+        self.cut_requested = true;
         if self.alpha_timer.at.is_some() {
             self.raise_alpha = true;
         } else {
@@ -365,13 +362,13 @@ impl Sender for Flow {
         }
     }
 
-    /// One tick for each call, because a network in which events of one instant have an order may have others between.
+    /// One tick per call, because a network that orders the events of one instant may have others in between.
     fn on_timer(&mut self, cx: &mut Cx<'_, Params>) {
         let now = cx.now;
-        self.catch_up(now, cx.params);
+        self.run_hidden_ticks(now, cx.params);
         if self.alpha_timer.at <= now {
             self.alpha_timer.next();
-            self.move_alpha(1, cx.params);
+            self.update_alpha(1, cx.params);
         } else if self.cut_timer.at <= now && self.cut_is_first() {
             self.cut(cx);
         } else if self.increase_timer.at <= now {
@@ -379,17 +376,19 @@ impl Sender for Flow {
         }
     }
 
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("target", self.target as f64);
+    }
+}
+
+impl crate::Ns3Sender for Flow {
     fn armed_at(&self) -> Time {
         self.next_timer().armed
     }
 
     fn hidden_tick(&self, at: Time) -> Time {
-        let cut = if self.cut_noted { None } else { self.cut_timer.armed_for(at) };
+        let cut = if self.cut_requested { None } else { self.cut_timer.armed_for(at) };
         self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
-    }
-
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("target", self.target as f64);
     }
 }
 
@@ -420,7 +419,7 @@ mod tests {
         assert_eq!(window(0, true, 1, 100), u64::MAX);
         assert_eq!([window(153_000, true, 99, 100), window(153_000, false, 99, 100)], [151_470, 153_000]);
         assert_eq!(window(1, true, 99, 100), 1);
-        // 2^34 10^10 is 2^64 9 and a rest.
+        // 2^34 10^10 is 9 times 2^64 and a remainder.
         assert_eq!(window(1 << 34, true, 10_000_000_000, 10_000_000_000), 577_799_517);
     }
 }

@@ -1,9 +1,9 @@
 //! # dcqcn-vendor: DCQCN as the vendor's NIC has it
 //!
 //! ## Idea
-//! The DCQCN of RDMA NICs in the field, which differs from the paper's in ways that change results: alpha moves every
-//! microsecond, the sender and not the receiver limits how often it cuts, and increase is by timer alone. HPCC's authors
-//! compare with this form; see `dcqcn` for the paper's.
+//! The DCQCN of deployed RDMA NICs, which differs from the paper's in ways that change results: alpha is updated every
+//! microsecond, the sender and not the receiver limits how often the rate is cut, and increase is by timer alone.
+//! HPCC's authors compare with this form; see `dcqcn` for the paper's.
 //!
 //! ## Signals
 //! * Switch: RED marking, in HPCC's comparison 400 KB / 1600 KB / 0.2 at 100 Gb/s.
@@ -11,17 +11,19 @@
 //! * Sender: CNPs and timers. ACKs, losses and bytes sent do not change the rate.
 //!
 //! ## Control law
-//! RC is the rate, RT its target, alpha the congestion estimate. A flow starts at RC = RT = C with no timer running. The
-//! first CNP starts the alpha and cut timers, which then run for ever; it notes a cut but no raise of alpha. Every later
-//! CNP notes both.
+//! RC is the rate, RT its target, alpha the congestion estimate. A flow starts at RC = RT = C without a timer. The
+//! first CNP starts the alpha and cut timers, which then run until the flow ends; it requests a cut but no raise of
+//! alpha. Every later CNP requests both.
 //!
-//! * Every `alpha_timer`: alpha = (1 - g) alpha, plus g if a raise was noted since the last time.
-//! * Every `cut_interval`, if a cut was noted since the last time: RC = max(floor, RC (1 - alpha/2)), the increase timer
-//!   restarts and the stage goes back to 0. RT = RC before it, unless no increase step came since the last cut.
+//! * Every `alpha_timer`: alpha = (1 - g) alpha, plus g if a raise was requested since the last time.
+//! * Every `cut_interval`, if a cut was requested since the last time: RC = max(floor, RC (1 - alpha/2)), the increase
+//!   timer restarts and the stage returns to 0. RT = RC before the cut, unless no increase step came since the last
+//!   cut.
 //! * Every `increase_timer`: the first F steps are fast recovery, the next adds R_AI to RT, all later ones R_HAI. Then
 //!   RT = min(RT, C) and RC = (RT + RC)/2.
 //! * Timers due at one instant act in the order increase, alpha, cut; one due at the instant of a CNP acts before it.
-//! * `window`: bytes in flight < max(1, floor(W_max RC/C)), where W_max is the network's largest bandwidth-delay product.
+//! * `window`: bytes in flight < max(1, floor(W_max RC/C)), where W_max is the network's largest bandwidth-delay
+//!   product.
 //!
 //! Presets: `dcqcn-vendor` with the settings of HPCC's authors; `dcqcn-vendor-win` has `window` on.
 //!
@@ -43,11 +45,11 @@
 //! | `window` | true or false | false | HPCC 5.1 ("DCQCN+win") |
 //!
 //! ## Where we differ from the paper and why
-//! * HPCC's simulator has no CNP packets: each ACK echoes its packet's mark. Here each marked packet makes a CNP, which
-//!   carries the same news in the control class.
+//! * HPCC's simulator has no CNP packets: each ACK echoes its packet's mark. Here each marked packet causes a CNP,
+//!   which carries the same information in the control class.
 //! * Its floor is 1 Gb/s at every line rate; ours is that at 100 Gb/s and scales, so that it means the same at 10 Gb/s.
-//! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow gets back to exactly C and
-//!   its timers can rest. What they would have done to alpha is caught up at the next cut, one by one.
+//! * RC and RT are whole bits per second, rounded to the nearest (halves up), so that a flow returns to exactly C and
+//!   its timers can stop. The updates of alpha that they skip are computed at the next cut, one by one.
 //!
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, sections 2.3 and 5.1, and its simulator.
@@ -71,7 +73,7 @@ pub struct Params {
     pub g: f64,
     /// Alpha at the first CNP.
     pub initial_alpha: f64,
-    /// Time between moves of alpha.
+    /// Time between updates of alpha.
     pub alpha_timer: Time,
     /// Least time between two cuts.
     pub cut_interval: Time,
@@ -83,11 +85,11 @@ pub struct Params {
     pub additive_increase: RateOrShare,
     /// Hyper step of the target (R_HAI).
     pub hyper_increase: RateOrShare,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: RateOrShare,
-    /// Whether a cut sets the target to the rate even when no increase step came since the last one.
+    /// Whether a cut sets the target to the rate even without an increase step since the last one.
     pub clamp_target: bool,
-    /// Whether a window of the network's bandwidth-delay product times RC/C holds as well.
+    /// Whether a window of the network's bandwidth-delay product times RC/C applies as well.
     pub window: bool,
 }
 
@@ -135,12 +137,12 @@ pub struct Flow {
     rate: u64,
     target: u64,
     alpha: f64,
-    /// Next time at which alpha moves, [`Time::NEVER`] before the first CNP.
+    /// Next update of alpha, [`Time::NEVER`] before the first CNP.
     alpha_at: Time,
     raise_alpha: bool,
-    /// Next time at which the rate may be cut, and whether it will be.
+    /// Next time at which the rate may be cut.
     cut_at: Time,
-    cut_noted: bool,
+    cut_requested: bool,
     stage: u32,
     increase_at: Time,
     window: u64,
@@ -157,12 +159,12 @@ impl Flow {
     /// The congestion estimate alpha at time `now`.
     pub fn alpha(&self, now: Time, p: &Params) -> f64 {
         let mut later = self.clone();
-        later.move_alpha(now, p);
+        later.update_alpha(now, p);
         later.alpha
     }
 
-    /// Takes all moves of alpha that are due.
-    fn move_alpha(&mut self, now: Time, p: &Params) {
+    /// Computes all updates of alpha that are due.
+    fn update_alpha(&mut self, now: Time, p: &Params) {
         if self.alpha_at > now {
             return;
         }
@@ -174,7 +176,7 @@ impl Flow {
         self.alpha_at = self.alpha_at.saturating_add(p.alpha_timer.saturating_mul(more + 1));
     }
 
-    /// Passes the times of cuts up to now.
+    /// Skips the times of cuts up to now.
     fn skip_cuts(&mut self, now: Time, p: &Params) {
         if self.cut_at <= now {
             let passed = (now - self.cut_at).as_ps() / p.cut_interval.as_ps() + 1;
@@ -186,15 +188,15 @@ impl Flow {
         let p = cx.params;
         if self.alpha_at.is_some() {
             self.on_timer(cx);
-            self.move_alpha(cx.now, p);
+            self.update_alpha(cx.now, p);
             self.skip_cuts(cx.now, p);
             self.raise_alpha = true;
         } else {
-            // HPCC's simulator: the first CNP cuts nothing yet; its cut comes 1 ns after the moves of alpha at that time
+            // HPCC's simulator: the first CNP only starts timers; the cut comes 1 ns after alpha's update at that time
             self.alpha_at = cx.now.saturating_add(p.alpha_timer);
             self.cut_at = cx.now.saturating_add(p.cut_interval).saturating_add(Time::from_ns(1));
         }
-        self.cut_noted = true;
+        self.cut_requested = true;
     }
 
     fn increase(&mut self, cx: &mut Cx<'_, Params>) {
@@ -212,14 +214,14 @@ impl Flow {
 
     fn cut(&mut self, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
-        self.move_alpha(cx.now, p);
-        // HPCC's simulator: the target is kept when no increase step came since the last cut, unless clamped
+        self.update_alpha(cx.now, p);
+        // HPCC's simulator: the target is kept without an increase step since the last cut, unless clamped
         if p.clamp_target || self.stage != 0 {
             self.target = self.rate;
         }
         self.rate = cut(self.rate, self.alpha, p.min_rate.at(self.line), cx);
         self.stage = 0;
-        self.cut_noted = false;
+        self.cut_requested = false;
         self.skip_cuts(cx.now, p);
     }
 
@@ -241,7 +243,7 @@ impl Sender for Flow {
             alpha_at: Time::NEVER,
             raise_alpha: false,
             cut_at: Time::NEVER,
-            cut_noted: false,
+            cut_requested: false,
             stage: 0,
             increase_at: Time::NEVER,
             window: u64::MAX,
@@ -254,8 +256,8 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        let wake_at = if self.cut_noted { self.cut_at.min(self.increase_at) } else { self.increase_at };
-        Control { window: self.window, rate: Rate::from_bps(self.rate), wake_at, retime: false, not_before: Time::ZERO }
+        let wake_at = if self.cut_requested { self.cut_at.min(self.increase_at) } else { self.increase_at };
+        Control { window: self.window, wake_at, ..Control::rate(Rate::from_bps(self.rate)) }
     }
 
     fn on_notice(&mut self, notice: Notice, cx: &mut Cx<'_, Params>) {
@@ -271,19 +273,19 @@ impl Sender for Flow {
             self.increase(cx);
             self.increase_at = cx.now.saturating_add(p.increase_timer);
         }
-        if self.cut_noted && self.cut_at <= cx.now {
+        if self.cut_requested && self.cut_at <= cx.now {
             self.cut(cx);
             self.increase_at = cx.now.saturating_add(p.increase_timer);
         }
         if self.rate == self.line && self.target == self.line {
-            // A step changes nothing here that the next cut does not reset, so none need be waited for.
+            // A step changes only state that the next cut resets, so no timer is needed.
             self.increase_at = Time::NEVER;
         }
         self.set_window(p);
     }
 }
 
-/// The receiver: one CNP per marked packet, which the NIC's default asks for (no least time between CNPs).
+/// The receiver: one CNP per marked packet, the NIC's default (no minimum time between CNPs).
 #[derive(Debug, Default)]
 pub struct NotificationPoint {
     ready: Option<ReceiverFlow>,

@@ -1,36 +1,37 @@
-//! # dctcp: TCP that reacts to how many packets were marked
+//! # dctcp: TCP that reacts to the fraction of marked packets
 //!
 //! ## Idea
-//! Switches mark each packet that meets a queue above a low threshold. The receiver tells the sender exactly which bytes
-//! were marked, the sender keeps a running estimate alpha of the marked fraction, and cuts its window in proportion to it:
-//! hardly for a few marks, by half when all are marked. Queues stay short and links full.
+//! Switches mark each packet that meets a queue above a low threshold. The receiver reports to the sender exactly which
+//! bytes were marked; the sender keeps a running estimate alpha of the marked fraction and cuts its window in
+//! proportion to it: slightly for a few marks, by half when all bytes are marked. Queues stay short and links full.
 //!
 //! ## Signals
-//! * Switch: marks on arrival when the queue is above K: a step of the network's `marking` (low = high = K, queue as it
-//!   is). DCTCP 3.1 has K = 20 packets at 1 Gb/s and 65 at 10 Gb/s.
+//! * Switch: marks on arrival when the queue is above K: step marking in the network's `marking` (low = high = K,
+//!   instantaneous queue). DCTCP 3.1 has K = 20 packets at 1 Gb/s and 65 at 10 Gb/s.
 //! * Receiver: which bytes were marked, by the flag on the ACKs that cover them (`echo`).
 //! * Sender: ACKs with that flag; losses and timeouts as in TCP.
 //!
 //! ## Control law
-//! The window is that of `newreno` (its manual has the rules), but for marked ACKs. In one ACK first alpha moves, then the
-//! window is cut.
+//! The window is that of `newreno` (its manual has the rules), except for marked ACKs. Each ACK first updates alpha,
+//! then cuts the window.
 //!
-//! * alpha: once for each window of data, alpha = (1 - g) alpha + g F, where F is the fraction of the bytes acknowledged since the
-//!   last time whose ACK was marked. A window of data ends with the first ACK above what had been sent when the last one
-//!   ended; the first one ends with the first ACK.
-//! * Cut: a marked ACK sets ssthresh = max(cwnd (1 - alpha/2), `min_window` MSS) and cwnd = min(cwnd, ssthresh), unless the window
-//!   was reduced (by a mark, loss or timeout) since the last byte that it acknowledges was sent. So slow start ends with the first mark.
-//! * Marked ACKs do not grow the window, unless `grow_when_marked`. All else is TCP's: slow start, growth, loss, timeout. A loss is halved even
-//!   right after a cut.
+//! * alpha: once for each window of data, alpha = (1 - g) alpha + g F, where F is the fraction of the bytes
+//!   acknowledged since the last update whose ACK was marked. A window of data ends with the first ACK above the next
+//!   byte to send at the end of the previous window; the first window ends with the first ACK.
+//! * Cut: a marked ACK sets ssthresh = max(cwnd (1 - alpha/2), `min_window` MSS) and cwnd = min(cwnd, ssthresh), unless
+//!   the window was reduced (by a mark, loss or timeout) since the last byte that it acknowledges was sent. So slow
+//!   start ends with the first mark.
+//! * Marked ACKs do not grow the window, unless `grow_when_marked`. The rest is TCP's: slow start, growth, loss,
+//!   timeout. A loss halves the window even right after a cut.
 //!
 //! Receiver, by `echo`:
 //!
-//! * `two-state`: the state is whether the last packet was marked. Each ACK carries the state as its flag. When a packet
-//!   changes it, an ACK with the old state goes out at once for the earlier packets that no ACK has covered, if any;
-//!   the packet itself then is treated by the endpoint's rules (an ACK for every m packets, or after a delay).
-//! * `per-packet`: an ACK at once for each packet, with its own mark, whatever the endpoint's rules say.
-//! * `rcc`: as RCC's authors read the figure: the packet that changes the state is acknowledged at once, itself included,
-//!   with the old state.
+//! * `two-state`: the state is whether the last packet was marked. Each ACK carries the state as its flag. When a
+//!   packet changes it, an ACK with the old state goes out at once for the earlier packets that no ACK has covered, if
+//!   any; the endpoint's rules then apply to the packet itself (an ACK for every m packets, or after a delay).
+//! * `per-packet`: an ACK at once for each packet, with its own mark, whatever the endpoint's rules.
+//! * `rcc`: as RCC's authors read the figure: the packet that changes the state is acknowledged at once, itself
+//!   included, with the old state.
 //!
 //! ## Parameters
 //! In a spec: `parameters = { g = 0.0625, initial_alpha = 0, echo = "per-packet" }`.
@@ -38,9 +39,9 @@
 //! | name | unit | default | source |
 //! |---|---|---|---|
 //! | `g` | gain of alpha | 0.0625 | 1/16: DCTCP 4, below the bound of eq. (7) |
-//! | `initial_alpha` | 0 to 1 | 1 | RFC 8257 4.2: a flow that knows nothing halves; the paper is silent; from 0 the first marks cut next to nothing |
+//! | `initial_alpha` | 0 to 1 | 1 | RFC 8257 4.2; the paper is silent; from 0 the first marks hardly cut |
 //! | `echo` | `two-state`, `per-packet` or `rcc` | two-state | DCTCP 3.1 (2), Fig. 11; RCC 3.2, footnote 3 |
-//! | `grow_when_marked` | true or false | false | RFC 3168 6.1.2: marked ACKs add nothing; the analysis of DCTCP 3.3 lets windows grow in every round trip |
+//! | `grow_when_marked` | true or false | false | RFC 3168 6.1.2; in DCTCP 3.3 windows grow in every round trip |
 //! | `initial_window` | segments | 10 | RFC 6928; DCTCP's authors count 2 |
 //! | `initial_ssthresh` | bytes or `unlimited` | unlimited | as in `newreno` |
 //! | `growth_limit` | segments an ACK | 1 | as in `newreno` |
@@ -49,17 +50,17 @@
 //! | `restart_after` | time, zero is never | 200 ms | as in `newreno` |
 //!
 //! ## Where we differ from the paper and why
-//! * The paper says "once for every window of data"; where windows begin and end is RFC 8257's, whose first window is the first
-//!   ACK. F counts bytes, not packets.
-//! * alpha is a real number that decays for ever; kernels keep ten bits of it and need a rule to reach zero.
+//! * The paper says "once for every window of data"; the bounds of a window are RFC 8257's, whose first window is the
+//!   first ACK. F counts bytes, not packets.
+//! * alpha is a real number that never decays to zero; kernels keep ten bits of it and need a rule to reach zero.
 //! * The window grows again by unmarked ACKs of the window of data that was cut, as in the paper and RFC 8257; Linux
 //!   holds it until that window has passed. The cut is at once, not spread over a round trip.
-//! * The immediate ACK of Fig. 11 leaves out the packet that changed the state: the paper's "exactly reconstruct"
-//!   allows nothing else. It goes out only if there is something to acknowledge.
-//! * Packets that arrive out of order are acknowledged at once with their own mark, but the bytes they hold are covered later,
-//!   by an ACK with the mark of the packet that fills the gap: cumulative ACKs cannot say more. Marks on data that has
-//!   been acknowledged before are ignored (RFC 3168 6.1.5).
-//! * The sender sends no CWR: no DCTCP receiver listens to it.
+//! * The immediate ACK of Fig. 11 leaves out the packet that changed the state, as the paper's "exactly reconstruct"
+//!   requires. It goes out only if there is something to acknowledge.
+//! * Packets that arrive out of order are acknowledged at once with their own mark, but their bytes are covered later,
+//!   by an ACK with the mark of the packet that fills the gap: cumulative ACKs cannot express more. Marks on data that
+//!   has been acknowledged before are ignored (RFC 3168 6.1.5).
+//! * The sender sends no CWR: DCTCP receivers do not use it.
 //!
 //! ## References
 //! * Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010, section 3.
@@ -73,7 +74,7 @@ use crate::roles::*;
 /// The scheme.
 pub struct Dctcp;
 
-/// How the receiver tells which packets were marked.
+/// How the receiver reports which packets were marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -95,7 +96,7 @@ pub struct Params {
     pub g: f64,
     /// Alpha before the first ACK.
     pub initial_alpha: f64,
-    /// How the receiver tells which packets were marked.
+    /// How the receiver reports which packets were marked.
     pub echo: EchoMode,
     /// Whether ACKs that echo a mark still grow the window.
     pub grow_when_marked: bool,
@@ -139,7 +140,7 @@ pub(super) fn check_estimate(g: f64, initial_alpha: f64) -> Result<(), &'static 
     }
 }
 
-/// The running estimate of how much is marked.
+/// The running estimate of the marked fraction.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) alpha: f64,
@@ -154,7 +155,7 @@ impl Estimate {
         Self { alpha: initial_alpha, acked: 0, marked: 0, window_end: 0 }
     }
 
-    /// Takes an ACK. Whether it ended a window of data.
+    /// Counts an ACK. Returns whether it ended a window of data.
     #[inline]
     pub(super) fn on_ack<P>(&mut self, ack: &Ack<'_>, g: f64, cx: &mut Cx<'_, P>) -> bool {
         self.acked += ack.newly_acked;
@@ -179,8 +180,8 @@ impl Estimate {
 
     /// DCTCP eq. (2), to the nearest whole number, halves up.
     #[inline]
-    pub(super) fn cut(&self, what: u64) -> u64 {
-        (what as f64 * (1.0 - self.alpha / 2.0) + 0.5) as u64
+    pub(super) fn cut(&self, value: u64) -> u64 {
+        (value as f64 * (1.0 - self.alpha / 2.0) + 0.5) as u64
     }
 }
 
@@ -250,7 +251,7 @@ impl Sender for Flow {
     }
 }
 
-/// What a receiver remembers of a flow: whether the last packet was marked.
+/// A receiver's state of a flow: whether the last packet was marked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastMark(bool);
 
@@ -260,7 +261,7 @@ impl LastMark {
     }
 }
 
-/// The receiver: tells exactly which bytes were marked.
+/// The receiver: reports exactly which bytes were marked.
 #[derive(Debug)]
 pub struct Echo;
 
@@ -285,9 +286,9 @@ impl Receiver for Echo {
         let (before, now) = match cx.params.echo {
             // DCTCP 3.1 (2): an ACK for each packet
             EchoMode::PerPacket => (None, Some(*state)),
-            // DCTCP Fig. 11: what came before the change is acknowledged with the old state
+            // DCTCP Fig. 11: the packets before the change are acknowledged with the old state
             EchoMode::TwoState if changed && data.pending => (Some(old), data.due_alone.then_some(*state)),
-            // RCC 3.2, footnote 3: what changed the state is acknowledged with the old state too
+            // RCC 3.2, footnote 3: the packet that changed the state is acknowledged with the old state too
             EchoMode::Rcc if changed => (None, Some(old)),
             _ => (None, data.ack_due.then_some(*state)),
         };

@@ -1,9 +1,9 @@
 //! # dctcp-ns3: DCTCP as HPCC's public simulator runs it
 //!
 //! ## Idea
-//! The DCTCP of the simulator that HPCC's authors published (ns-3, CC_MODE 8), to the letter: a rate without slow start,
-//! with the same types and roundings. Driven by the same events it gives the same bits. See `dctcp` for the paper's scheme
-//! and `dctcp-rate` for the same law without this one's slips.
+//! The DCTCP of the simulator that HPCC's authors published (ns-3, CC_MODE 8), exactly: a rate without slow start, with
+//! the same types and rounding. The same events give bit-identical results. See `dctcp` for the paper's scheme and
+//! `dctcp-rate` for the same law without this one's errors.
 //!
 //! ## Signals
 //! * Switch: marks above K, with HPCC's authors 300 KB at 100 Gb/s.
@@ -13,19 +13,20 @@
 //! ## Control law
 //! R is the rate, C the rate of the sender's NIC. A flow starts at R = C with alpha = 1. On an ACK, in this order:
 //!
-//! * A marked ACK is counted. One whose number is above the last mark ends a batch: alpha = (1 - g) alpha + g F, where F =
-//!   min(1, marked ACKs / packets of the batch); the count starts anew, the mark becomes the next byte to send, and the new
-//!   batch has (next byte to send - number)/payload + 1 packets. The first batch to end only sets the mark: it does not move
-//!   alpha, nor forget its marked ACK, and the next has (next byte to send)/payload + 1 packets.
+//! * A marked ACK is counted. An ACK whose number is above the batch limit ends a batch: alpha = (1 - g) alpha + g F,
+//!   where F = min(1, marked ACKs / packets of the batch); the count starts anew, the batch limit becomes the next byte
+//!   to send, and the new batch has (next byte to send - number)/payload + 1 packets. The first batch to end only sets
+//!   the limit: it neither changes alpha nor clears the count of marked ACKs, and the next has (next byte to
+//!   send)/payload + 1 packets.
 //! * A cut is forgotten by an ACK whose number is above the next byte to send at the cut.
 //! * Cut: a marked ACK while no cut is remembered sets R = max(`min_rate`, R (1 - alpha/2)).
 //! * Increase: an ACK that ended a batch, while no cut is remembered, sets R = min(C, R + `dctcp_rate_ai`).
-//! * R is whole bits per second, cut off.
-//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around. W_max is
-//!   the network's largest bandwidth-delay product.
+//! * R is whole bits per second, truncated.
+//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around.
+//!   W_max is the network's largest bandwidth-delay product.
 //!
-//! Presets: `dctcp-ns3` with the values of that simulator's `run.py` at 100 Gb/s, which has the window; `dctcp-ns3-nowin`
-//! without it.
+//! Presets: `dctcp-ns3` with the values of that simulator's `run.py` at 100 Gb/s, which has the window;
+//! `dctcp-ns3-nowin` without it.
 //!
 //! ## Parameters
 //! Names in capitals are the keys of that simulator's configuration.
@@ -37,13 +38,13 @@
 //! | `min_rate` | rate | 1 Gbps | MIN_RATE |
 //! | `window` | true or false | true | HAS_WIN |
 //! | `var_win` | true or false | true | VAR_WIN |
-//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//! | `rate_bound` | true or false | true | RATE_BOUND; off: packets leave at C, and the rate sets only the window |
 //!
 //! ## Where we differ from the paper and why
-//! * All of it is that simulator's form: a rate, no slow start, marked ACKs over packets and not over bytes, and the first
-//!   ACK's mark counted again in the batch after it.
-//! * After going back in its stream a sender there may be told of more than it has sent again. Its size of a batch then
-//!   wraps around in 64 bits, of which 32 are kept; so here.
+//! * All of it is that simulator's form: a rate, no slow start, marked ACKs over packets and not over bytes, and the
+//!   first ACK's mark counted again in the batch after it.
+//! * After going back in its stream a sender there may receive ACKs for more than it has retransmitted. Its size of a
+//!   batch then wraps around in 64 bits, of which 32 are kept; the same happens here.
 //!
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
@@ -52,7 +53,7 @@
 use super::dcqcn_ns3::{whole, window};
 use crate::Action;
 use crate::roles::*;
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct DctcpNs3;
@@ -66,9 +67,9 @@ pub struct Params {
     pub g: f64,
     /// Step of the rate, once per batch.
     pub dctcp_rate_ai: Rate,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: Rate,
-    /// Whether a window holds as well.
+    /// Whether a window applies as well.
     pub window: bool,
     /// Whether that window shrinks with the rate.
     pub var_win: bool,
@@ -173,13 +174,8 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        Control { window: self.window, ..Control::rate(rate) }
     }
 
     /// HandleAckDctcp.

@@ -1,42 +1,43 @@
 //! # dctcp-rate: DCTCP as a rate that starts at line rate
 //!
 //! ## Idea
-//! DCTCP without slow start, for RDMA: HPCC's authors compare with it so that all schemes start alike. The rate stands
-//! for the window: cut in proportion to the marked fraction, raised by a constant each round trip.
+//! DCTCP without slow start, for RDMA: HPCC's authors compare with it so that all schemes start alike. The rate takes
+//! the place of the window: cut in proportion to the marked fraction, raised by a constant each round trip.
 //!
 //! ## Signals
 //! * Switch: marks on arrival above K, with HPCC's authors 30 KB at 10 Gb/s and in proportion at other rates.
-//! * Receiver: each ACK echoes the mark of the packet that it answers. With an ACK for more than one packet the others'
-//!   marks are lost, so it is meant for an ACK per packet.
+//! * Receiver: each ACK echoes the mark of the packet that it answers. If an ACK covers more than one packet, the marks
+//!   of the others are lost, so it is meant for an ACK per packet.
 //! * Sender: ACKs. Losses do not change the rate.
 //!
 //! ## Control law
 //! R is the rate, C the line rate. A flow starts at R = C with alpha = `initial_alpha`. On an ACK, in this order:
 //!
 //! * alpha: once for each window of data, alpha = (1 - g) alpha + g F, as in `dctcp`.
-//! * Cut: a marked ACK sets R = max(`min_rate`, R (1 - alpha/2)), not again before a byte is acknowledged that was sent after
-//!   the cut.
-//! * Increase: an ACK that ends a window of data, while no cut is younger than that, sets R = min(C, R + `additive_increase`).
-//! * `window`: bytes in flight < max(1, floor(W_max R/C)), where W_max is the network's largest bandwidth-delay product.
+//! * Cut: a marked ACK sets R = max(`min_rate`, R (1 - alpha/2)), not again before a byte is acknowledged that was sent
+//!   after the cut.
+//! * Increase: an ACK that ends a window of data, if no cut is that recent, sets R = min(C, R + `additive_increase`).
+//! * `window`: bytes in flight < max(1, floor(W_max R/C)), where W_max is the network's largest bandwidth-delay
+//!   product.
 //!
 //! ## Parameters
-//! A rate is written as such ("615 Mbps") or as a share of the line rate C (0.00615). In a spec:
-//! `parameters = { additive_increase = "615 Mbps", window = false }`.
+//! A rate is written as such ("615 Mbps") or as a share of the line rate C (0.00615). In a spec: `parameters = {
+//! additive_increase = "615 Mbps", window = false }`.
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|
 //! | `g` | gain of alpha | 0.0625 | 1/16: DCTCP 4, HPCC's simulator |
 //! | `initial_alpha` | 0 to 1 | 1 | HPCC's simulator |
-//! | `additive_increase` | rate or share of C | 0.00615 | HPCC's simulator: 615 Mb/s at 100 Gb/s, one packet per round trip of 13 us; the share is our scaling |
+//! | `additive_increase` | rate or share of C | 0.00615 | HPCC's simulator: 615 Mb/s at 100 Gb/s, a packet per 13 us |
 //! | `min_rate` | rate or share of C | 0.01 | HPCC's simulator, 1 Gb/s at 100 Gb/s; the share is our scaling |
 //! | `window` | true or false | true | HPCC 5.1: the same window for all schemes |
 //!
 //! ## Where we differ from the paper and why
-//! * HPCC's paper says only that it removes slow start; the rest is read from its simulator, without its slips. There the
-//!   first ACK only begins a window of data and its mark is counted once more in it; here, as in RFC 8257, the first ACK is
-//!   a window of its own. F there is marked ACKs over the packets that were in flight as the window began, at most 1; here marked
-//!   over acknowledged bytes.
-//! * A later preset may copy that simulator to the letter.
+//! * HPCC's paper says only that it removes slow start; the rest is taken from its simulator, without two errors. There
+//!   the first ACK only begins a window of data, and its mark is counted once more in it; here, as in RFC 8257, the
+//!   first ACK is a window of its own. F there is marked ACKs over the packets in flight when the window began, at most
+//!   1; here it is marked over acknowledged bytes.
+//! * `dctcp-ns3` is that simulator's scheme with its errors.
 //! * R is whole bits per second, rounded to the nearest (halves up).
 //!
 //! ## References
@@ -47,7 +48,7 @@ use super::dcqcn::{RateOrShare, scaled_window};
 use super::dctcp::{Estimate, check_estimate};
 use crate::Action;
 use crate::roles::*;
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct DctcpRate;
@@ -63,9 +64,9 @@ pub struct Params {
     pub initial_alpha: f64,
     /// Step of the rate, once per window of data.
     pub additive_increase: RateOrShare,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: RateOrShare,
-    /// Whether a window of the network's bandwidth-delay product times R/C holds as well.
+    /// Whether a window of the network's bandwidth-delay product times R/C applies as well.
     pub window: bool,
 }
 
@@ -104,7 +105,7 @@ pub struct Flow {
     rate: u64,
     window: u64,
     estimate: Estimate,
-    /// Bytes before this offset were sent before the last cut, which is news until they are acknowledged.
+    /// Next byte to send at the last cut, until everything before it is acknowledged.
     cut_to: Option<u64>,
     line: u64,
     largest_window: u64,
@@ -142,13 +143,7 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(self.rate),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        Control { window: self.window, ..Control::rate(Rate::from_bps(self.rate)) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

@@ -2,10 +2,10 @@
 //!
 //! ## Idea
 //! Each flow keeps at most a constant number of packets unacknowledged and is otherwise paced by its ACKs. It has no
-//! feedback, so two runs differ only by the network: the yardstick of the speed benchmark and of fabric tests.
+//! feedback, so two runs differ only by the network: the reference of the speed benchmark and of fabric tests.
 //!
 //! ## Signals
-//! ACKs, as clock only.
+//! ACKs, as a clock only.
 //!
 //! ## Control law
 //! A packet may leave while bytes in flight < `packets` x payload. Rate: the line rate.
@@ -23,7 +23,7 @@
 
 use crate::Action;
 use crate::roles::{Ack, Control, Cx, NoReceiver, NoSwitch, PathInfo, Scheme, Sender, Sent};
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct FixedWindow;
@@ -66,7 +66,7 @@ impl Sender for Window {
         Self { window: cx.params.packets as u64 * path.payload as u64, rate: path.line_rate, sent_to: 0, acked_to: 0 }
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: self.window, rate: self.rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control { window: self.window, ..Control::rate(self.rate) }
     }
     fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params>) -> u32 {
         self.sent_to = sent.sent_to;

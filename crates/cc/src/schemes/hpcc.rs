@@ -1,35 +1,37 @@
 //! # hpcc: high precision congestion control
 //!
 //! ## Idea
-//! Switches tell senders what is on each link, so a sender need not guess. It counts the bytes in flight on the busiest link
-//! of its path, in that link's queue and on its way, and sets its window so that they are slightly fewer than the link
-//! carries in a round trip. Bandwidth is used and queues stay near zero.
+//! Switches report the load of each link to the senders. A sender computes the bytes in flight on the busiest link of
+//! its path, queued and propagating, and sets its window so that they are slightly fewer than the link carries in a
+//! round trip. Links are well used and queues stay near zero.
 //!
 //! ## Signals
-//! * Switch: each one writes into each data packet, as it leaves, the rate of its egress link, the time, the bytes that the
-//!   port has sent before and those that wait there (3.1). No marks.
-//! * Receiver: every data packet has an ACK (with fewer, small windows wait for timers), and every ACK carries back what was
-//!   written into the data packet that it answers.
-//! * Sender: the difference between two ACKs gives each link's rate, the smaller of two queues its queue. The path's number
-//!   (XOR of its switches) says whether two ACKs speak of the same links.
-//! * Losses are no signal. NACKs, and ACKs that repeat the end of a message, carry no telemetry and say nothing.
+//! * Switch: writes into each data packet, as it leaves, the rate of its egress link, the time, the bytes that the port
+//!   has sent before, and the bytes that wait there (3.1). No marks.
+//! * Receiver: every data packet has an ACK (with fewer ACKs, small windows wait for timers), and every ACK carries
+//!   back the telemetry of the data packet that it answers.
+//! * Sender: the difference between two ACKs gives each link's rate, the smaller of two queues its queue. The path's
+//!   number (XOR of its switches) shows whether two ACKs describe the same links.
+//! * Losses are no signal. NACKs, and ACKs that repeat the end of a message, carry no telemetry and are ignored.
 //!
 //! ## Control law
-//! B is the rate of a link, T the base round-trip time, W the window, W_c the reference window, `a` the additive increase.
+//! B is the rate of a link, T the base round-trip time, W the window, W_c the reference window, `a` the additive
+//! increase.
 //!
 //! * A flow starts with W = W_c = W_init = B_NIC T, so at line rate (3.2).
-//! * On an ACK (Algorithm 1, lines 1 to 10), for each link u' = min(qlen, last qlen)/(B T) + txRate/B. The link with the
-//!   largest u' counts: u is its u', tau the time between its two records, at most T. U = (1 - tau/T) U + (tau/T) u.
+//! * On an ACK (Algorithm 1, lines 1 to 10), for each link u' = min(qlen, last qlen)/(B T) + txRate/B. The link with
+//!   the largest u' counts: u is its u', tau the time between its two records, at most T. U = (1 - tau/T) U + (tau/T)
+//!   u.
 //! * Lines 11 to 20: with U >= `eta`, or after `max_stage` increases, W = W_c/(U/eta) + a; else W = W_c + a.
-//! * Once per round trip W_c = W, and the count of increases goes up by one after an additive step, back to 0 after the
-//!   other: on the first ACK for a byte that was sent after the last time (line 22). The ACKs in between compute W from the same W_c, so that
-//!   many ACKs about one queue do not add up.
-//! * Rate: R = W/T. It also moves a packet that already waits for its time.
-//! * After a loss the sequence goes back, and with it the byte after which W_c is next set.
+//! * Once per round trip W_c = W, and the count of increases rises by one after an additive step and returns to 0 after
+//!   a multiplicative one: on the first ACK for a byte sent after the last such update (line 22). The ACKs in between
+//!   compute W from the same W_c, so that the reactions of many ACKs to one queue do not accumulate.
+//! * Rate: R = W/T. A change also moves a packet that already waits for its time.
+//! * After a loss the sequence number goes back, and with it the byte after which W_c is next updated.
 //!
-//! Presets: `hpcc` is all of it; `hpcc-per-ack` sets W_c with every ACK and so overreacts (3.2, Fig. 5, Fig. 13);
-//! `hpcc-per-rtt` reacts to nothing but the ACKs that set W_c (Fig. 13); `hpcc-rxrate` takes for a link's rate that of what
-//! comes to it, which counts a queue twice (3.4, Fig. 6).
+//! Presets: `hpcc` is the whole scheme; `hpcc-per-ack` updates W_c with every ACK and so overreacts (3.2, Fig. 5, Fig.
+//! 13); `hpcc-per-rtt` reacts only to the ACKs that update W_c (Fig. 13); `hpcc-rxrate` takes the arrival rate as a
+//! link's rate, which counts a queue twice (3.4, Fig. 6).
 //!
 //! ## Parameters
 //! | name | unit | default | source |
@@ -38,36 +40,39 @@
 //! | `max_stage` | additive steps | 5 | 3.3, 5.1 |
 //! | `additive_increase` | bytes | 80 B | 5.1: for 100 flows at 100 Gb/s |
 //! | `expected_flows` | flows on a link | 0 | 3.3: a = W_init (1 - eta)/N; 0 takes `additive_increase` as it is |
-//! | `base_rtt` | time | 0 ps | T, in 5.1 9 us (testbed) and 13 us (simulation); 0 is the network's largest base round-trip time |
+//! | `base_rtt` | time | 0 ps | T: 9 us (testbed) or 13 us (simulation) in 5.1; 0 is the network's largest |
 //! | `reaction` | `reference`, `per-ack` or `per-rtt` | `reference` | 3.2, 5.4 |
 //! | `link_rate` | `sent` or `arrived` | `sent` | 3.4: txRate or rxRate |
 //! | `telemetry` | `exact` or `wire` | `exact` | 4.1: `wire` keeps what the fields of Fig. 7 can say |
-//! | `wire_unit` | multiple of the units of Fig. 7 | 1 | 4.1: 128 B for bytes sent, 80 B for queues; larger for faster links |
-//! | `wire_gap` | time | 2 ms | ours: after so long without an ACK the fields may have wrapped, so the next one is the first |
+//! | `wire_unit` | factor | 1 | 4.1: units of 128 B for bytes sent and 80 B for queues, times this |
+//! | `wire_gap` | time | 2 ms | ours: after a longer gap between ACKs the fields may have wrapped |
 //! | `division` | `exact` or `table` | `exact` | 4.3: `table` multiplies with a stored 1/n |
 //! | `min_window` | bytes | 0 B | not in the paper; 0 is no floor |
 //!
 //! ## Where we differ from the paper and why
-//! * Bytes in flight are payload, as the sequence numbers count them; pacing counts bytes on the wire. So it is the rate and not
-//!   the window that holds a flow without queueing.
-//! * The first ACK cannot be compared and only leaves its records and its place in line 24; so does the first one of a new
-//!   path. The paper starts with an unknown L.
-//! * The first u after that is taken as U; the paper names no first U.
-//! * W is at most W_init: B_NIC is all that a NIC can send, and a flow held up elsewhere would raise W for ever. It has no
-//!   floor but `a`, which every step adds; a window below a packet lets one packet go at a time, paced.
-//! * A link with two records of one time (or a later one first) is left out of that ACK. Without any link U stays.
-//! * A path has changed when pathID or the number of switches has; pathID alone, 12 bits, is the same for two paths in 4,096.
-//!   What was measured on the old path, U, goes with its records; W and W_c stay.
+//! * Bytes in flight are payload, as the sequence numbers count them; pacing counts bytes on the wire. So the rate and
+//!   not the window limits a flow that has no queue.
+//! * The first ACK has no earlier one to compare with: it only stores its records and does line 24; so does the first
+//!   one of a new path. The paper starts with an unknown L.
+//! * The first u after that becomes U; the paper names no first U.
+//! * W is at most W_init: B_NIC is the most that a NIC can send, and a flow limited elsewhere would raise W without
+//!   bound. It has no floor but `a`, which every step adds; a window below a packet lets one packet leave at a time,
+//!   paced.
+//! * A link with two records of the same time (or the later one first) is left out of that ACK. Without any link U
+//!   stays.
+//! * A path has changed when pathID or the number of switches has; pathID alone, 12 bits, is the same for two paths in
+//!   4,096. U, measured on the old path, is discarded with its records; W and W_c stay.
 //! * Paths have five records at most, as Fig. 7 has room for; switches beyond them are not seen.
-//! * `wire`: TS counts nanoseconds (4.1 names no unit) modulo 2^24, bytes sent wrap at 2^20 units, a queue stops at 2^16 - 1
-//!   units. Differences are taken modulo those. B has 4 bits: 0 is none, 1 to 15 are 10 and 100 Mb/s, 1, 2.5, 5, 10, 25, 40,
-//!   50, 100, 200, 400 and 800 Gb/s, 1.6 and 3.2 Tb/s. A rate between them is written as the next lower one, so that such a
-//!   link is used less and not overrun; one below them all as 10 Mb/s.
-//! * `arrived`: switches send no such counter; it is the bytes sent and those that wait, added up, which is the same but for
-//!   what the port dropped.
+//! * `wire`: TS counts nanoseconds (4.1 names no unit) modulo 2^24, bytes sent wrap at 2^20 units, a queue saturates at
+//!   2^16 - 1 units. Differences are computed modulo those. B has 4 bits: 0 is none, 1 to 15 are 10 and 100 Mb/s, 1,
+//!   2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s, 1.6 and 3.2 Tb/s. A rate between them is written as the next
+//!   lower one, so that such a link is underused and not overrun; one below them all as 10 Mb/s.
+//! * `arrived`: switches send no such counter; it is computed as bytes sent plus bytes queued, which differs only by
+//!   the packets that the port dropped.
 //! * `per-rtt` also measures only between those ACKs.
-//! * `table`: U/eta in units of 1/16,384 is the integer n of 1/n, at most 2^22, so 256 at most. Values are stored down from 2^22
-//!   wherever 1/n has grown by 0.42 % (the paper's epsilon has no number): 2,470 of 4 bytes each.
+//! * `table`: U/eta in units of 1/16,384 is the integer n of 1/n, at most 2^22, so U/eta is at most 256. From 2^22
+//!   downwards a value is stored wherever 1/n has grown by 0.42 % (the paper gives no number for epsilon): 2,470 values
+//!   of 4 bytes each.
 //!
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019.
@@ -81,50 +86,49 @@ use crate::telemetry::Telemetry;
 use fanin_units::{Bytes, Rate, Time};
 
 pub use division::{MOST_N, entries, fill, lookup, reciprocal};
-pub use records::{Fields, SPEEDS};
 
-/// What HPCC adds to packets (Fig. 7, 5.1): 42 bytes of telemetry, room for five switches, on data and ACKs alike.
-pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { data: 42, ack: 42, telemetry: true };
+/// Telemetry in packets (Fig. 7, 5.1): 42 bytes, room for five switches, on data and ACKs alike.
+pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) };
 
 /// The scheme.
 pub struct Hpcc;
 
-/// Which ACKs change the window (3.2, 5.4).
+/// The ACKs that change the window (3.2, 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
 pub enum Reaction {
-    /// All, from a reference window that is set once per round trip.
+    /// All, from a reference window that is updated once per round trip.
     Reference,
-    /// All, each from the window that the last one left.
+    /// All, each from the window after the previous one.
     PerAck,
     /// One per round trip.
     PerRtt,
 }
 
-/// What is taken for the rate of a link (3.4).
+/// The measure of a link's rate (3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
 pub enum LinkRate {
-    /// What its port sends: txRate.
+    /// The rate at which its port sends: txRate.
     Sent,
-    /// What comes to its port: rxRate.
+    /// The rate at which packets arrive at its port: rxRate.
     Arrived,
 }
 
-/// How much of the switches' numbers reaches the sender.
+/// The precision of telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
 pub enum Precision {
-    /// All.
+    /// Exact numbers.
     Exact,
-    /// What the fields of Fig. 7 hold.
+    /// The fields of Fig. 7.
     Wire,
 }
 
-/// How W_c/(U/eta) is computed (4.3).
+/// The computation of W_c/(U/eta) (4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -140,29 +144,29 @@ pub enum Division {
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
 pub struct Params {
-    /// Utilisation that links are held at.
+    /// Target utilisation of links.
     pub eta: f64,
     /// Additive steps before a multiplicative one (maxStage).
     pub max_stage: u32,
     /// Bytes that every step adds (W_AI).
     pub additive_increase: Bytes,
-    /// Flows on a link that W_AI is made for; 0 takes `additive_increase`.
+    /// Flows on a link by which W_AI is computed; 0 takes `additive_increase`.
     pub expected_flows: u32,
     /// T; 0 is the network's largest base round-trip time.
     pub base_rtt: Time,
-    /// Which ACKs change the window.
+    /// The ACKs that change the window.
     pub reaction: Reaction,
-    /// What is taken for the rate of a link.
+    /// The measure of a link's rate.
     pub link_rate: LinkRate,
-    /// How much of the switches' numbers reaches the sender.
+    /// The precision of telemetry.
     pub telemetry: Precision,
     /// Multiple of the units of Fig. 7.
     pub wire_unit: u32,
-    /// Records older than this are not compared with what the wire says.
+    /// Records older than this are not compared (`wire` only).
     pub wire_gap: Time,
-    /// How W_c/(U/eta) is computed.
+    /// The computation of W_c/(U/eta).
     pub division: Division,
-    /// The window never falls below it.
+    /// Lower bound of the window.
     pub min_window: Bytes,
 }
 
@@ -198,6 +202,10 @@ impl Scheme for Hpcc {
         false
     }
 
+    fn wire_format(p: &Params) -> WireFormat {
+        WireFormat::Int { unit: p.wire_unit }
+    }
+
     fn header_overhead(_: &Params) -> HeaderOverhead {
         HEADER_OVERHEAD
     }
@@ -220,13 +228,13 @@ impl Scheme for Hpcc {
     }
 }
 
-/// W_init in bytes: what a NIC sends in T (3.2).
+/// W_init in bytes: the bytes that a NIC sends in T (3.2).
 pub fn initial_window(nic: Rate, rtt: Time) -> f64 {
-    // Exact up to 2^53 of either factor: a product of integers, rounded once.
+    // The product of integers is exact and rounded once.
     (nic.as_bps() as u128 * rtt.as_ps() as u128) as f64 / 8e12
 }
 
-/// W_AI in bytes for so many flows on a link (3.3): together they add no more in a round trip than eta leaves free.
+/// W_AI in bytes for so many flows on a link (3.3): in a round trip together they add at most the share 1 - eta.
 pub fn additive_increase(initial_window: f64, eta: f64, flows: u32) -> f64 {
     initial_window * (1.0 - eta) / flows as f64
 }
@@ -246,13 +254,13 @@ pub struct Flow {
     utilisation: Option<f64>,
     /// L: the last ACK's records.
     seen: Telemetry,
-    /// When that ACK came.
+    /// When that ACK arrived.
     seen_at: Time,
     most: f64,
     least: f64,
     step: f64,
     rtt: Time,
-    /// W and R as the endpoint takes them.
+    /// W and R as integers.
     control: (u64, Rate),
     nic: Rate,
 }
@@ -287,12 +295,12 @@ impl Flow {
         self.control = (window, Rate::from_bps(rate.clamp(1, self.nic.as_bps())));
     }
 
-    /// Whether the last records speak of the same links, and recently enough to compare.
+    /// Whether the last records describe the same links and are recent enough to compare.
     fn comparable(&mut self, telemetry: &Telemetry, cx: &mut Cx<'_, Params>) -> bool {
         if self.seen.count() == 0 {
             return false;
         }
-        // 4.1: another pathID, and the records are thrown away
+        // 4.1: with another pathID the records are discarded
         if (telemetry.path(), telemetry.count()) != (self.seen.path(), self.seen.count()) {
             cx.count(Action::PathChange);
             self.utilisation = None;
@@ -327,7 +335,8 @@ impl Flow {
     }
 }
 
-/// The first term of eq. (4), W_c/k. k = 0, too little for the fields of Fig. 7, is as much as there may be.
+/// The first term of eq. (4), W_c/k. For k = 0, below the resolution of Fig. 7, the window becomes the largest
+/// possible.
 fn divide(reference: f64, k: f64, division: Division) -> f64 {
     match division {
         Division::Exact => reference / k,
@@ -369,7 +378,7 @@ impl Sender for Flow {
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
         let (window, rate) = self.control;
-        Control { window, rate, wake_at: Time::NEVER, retime: true, not_before: Time::ZERO }
+        Control { window, retime: true, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
@@ -404,7 +413,7 @@ impl Sender for Flow {
     }
 
     fn on_loss(&mut self, loss: &Loss, _: &mut Cx<'_, Params>) {
-        // Go-back-N sends from here on again, and those packets are newer than the last update.
+        // Go-back-N retransmits from here on, and those packets are newer than the last update.
         self.updated_to = self.updated_to.min(loss.from);
     }
 

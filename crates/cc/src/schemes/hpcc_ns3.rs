@@ -1,8 +1,8 @@
 //! # hpcc-ns3: HPCC as its public simulator runs it
 //!
 //! ## Idea
-//! The HPCC of the simulator that its authors published (ns-3, CC_MODE 3), to the letter: the same types, the same roundings,
-//! the same fields in the telemetry. Driven by the same events it gives the same bits.
+//! The HPCC of the simulator that its authors published (ns-3, CC_MODE 3), exactly: the same types, the same rounding,
+//! the same fields in the telemetry. The same events give bit-identical results.
 //!
 //! ## Signals
 //! * Switch: telemetry (INT) as a data packet leaves: line rate, time, bytes sent, queue length.
@@ -10,22 +10,23 @@
 //! * Sender: ACKs. Marks and losses change nothing.
 //!
 //! ## Control law
-//! R is the rate, Rc the rate of reference, C the rate of the sender's NIC, T the network's largest round-trip time in whole
-//! nanoseconds, W_max its largest bandwidth-delay product. A flow starts at R = Rc = C with U = 1.
+//! R is the rate, Rc the reference rate, C the rate of the sender's NIC, T the network's largest round-trip time in
+//! whole nanoseconds, W_max its largest bandwidth-delay product. A flow starts at R = Rc = C with U = 1.
 //!
-//! * What is kept of a hop: time mod 2^24 ns; bytes sent in units of 128 `int_multi` bytes, mod 2^20; queue in units of 80
-//!   `int_multi` bytes, mod 2^17; line rate as one of 25, 50, 100, 200, 400 Gb/s, any other as 25. Differences of time and
-//!   bytes are corrected by one turn around.
-//! * An ACK whose number is above the last mark is a full update, any other one a fast one, if `fast_react`. While the mark
-//!   is at 0 an ACK only stores its telemetry and sets the mark to the next byte to send.
-//! * An update takes of each hop u = txRate/B + min(q, q before) C / (B W_max), txRate = bytes 8 / tau over the time tau
-//!   since the ACK before, and stores its record. A fast one with `sample_feedback` leaves out hops without queue.
-//! * U = (U (T - tau) + u tau)/T with the largest u and its tau, at most T. c = U/`u_target`. If c >= 1, or `mi_thresh`
-//!   additive steps have been taken: R = Rc/c + `rate_ai`, else R = Rc + `rate_ai`; R is kept in `min_rate` to C.
-//! * A full update sets Rc = R, counts the additive step or starts the count anew, and moves the mark up to the next byte to
+//! * A hop's record has the time mod 2^24 ns; bytes sent in units of 128 `int_multi` bytes, mod 2^20; the queue in
+//!   units of 80 `int_multi` bytes, mod 2^17; the line rate as one of 25, 50, 100, 200, 400 Gb/s, any other as 25.
+//!   Differences of time and bytes are corrected for one wrap-around.
+//! * An ACK whose number is above the update limit is a full update, any other one a fast one, if `fast_react`. While
+//!   the limit is 0 an ACK only stores its telemetry and sets the limit to the next byte to send.
+//! * An update computes for each hop u = txRate/B + min(q, q before) C / (B W_max), txRate = bytes 8 / tau over the
+//!   time tau since the previous ACK, and stores its record. A fast one with `sample_feedback` leaves out hops without
+//!   queue.
+//! * U = (U (T - tau) + u tau)/T with the largest u and its tau, at most T. c = U/`u_target`. If c >= 1, or after
+//!   `mi_thresh` additive steps: R = Rc/c + `rate_ai`, else R = Rc + `rate_ai`; R is kept between `min_rate` and C.
+//! * A full update sets Rc = R, counts the additive step or clears the count, and raises the limit to the next byte to
 //!   send.
 //! * `multi_rate`: all of this is done per hop, and R is the smallest of the hops' rates.
-//! * R is whole bits per second, Rc/c is cut off. A change of R moves a packet that already waits for its time.
+//! * R is whole bits per second, Rc/c is truncated. A change of R moves a packet that already waits for its time.
 //! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around.
 //!
 //! Presets: `hpcc-ns3` with the values of that simulator's `run.py` at 100 Gb/s; `hpcc-ns3-nowin` without the window.
@@ -45,17 +46,17 @@
 //! | `sample_feedback` | true or false | false | SAMPLE_FEEDBACK |
 //! | `window` | true or false | true | HAS_WIN |
 //! | `var_win` | true or false | true | VAR_WIN |
-//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//! | `rate_bound` | true or false | true | RATE_BOUND; off: packets leave at C, and the rate sets only the window |
 //!
 //! ## Where we differ from the paper and why
-//! * All of it is that simulator's form: rates and not windows are computed, always by multiplication with `mi_thresh` 0, with
-//!   a least rate, and the path's number is not looked at.
-//! * With `window` off that code divides by W_max = 0: u is no number, or infinite where a queue waits. So it is here, and
-//!   what such a thing is as a rate is what x86-64 makes of it: U stays 1 until a queue waits, and R falls to `min_rate`;
-//!   then U is infinite; and from the first ACK that comes T or more after the one before, U is no number and R = C.
-//! * A path of more than five switches: the first ACK stores five records and no later one changes the rate, as that code
-//!   does with its assertions off. Whoever runs that simulator's network should refuse such a path.
-//! * A line rate that has no number keeps the field's old value there, which in a fresh packet is that of 25 Gb/s.
+//! * All of it is that simulator's form: it computes rates and not windows, always by multiplication with `mi_thresh`
+//!   0, with a minimum rate, and ignores the path's number.
+//! * With `window` off that code divides by W_max = 0: u is NaN, or infinite where a queue waits. The same happens
+//!   here, and such a value becomes a rate as on x86-64: U stays 1 until a queue waits, and R falls to `min_rate`; then
+//!   U is infinite; and from the first ACK that comes T or more after the previous one, U is NaN and R = C.
+//! * On a path of more than five switches the first ACK stores five records and no later one changes the rate, as in
+//!   that code without assertions. A caller that runs that simulator's network should refuse such a path.
+//! * A line rate that has no number leaves the field's old value there, which in a fresh packet is that of 25 Gb/s.
 //! * Without `rate_bound` that code still moves a waiting packet as if it were paced. Here it is not moved.
 //!
 //! ## References
@@ -64,7 +65,7 @@
 use super::dcqcn_ns3::{whole, window};
 use crate::roles::*;
 use crate::{Action, IntHop, Telemetry};
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct HpccNs3;
@@ -74,13 +75,13 @@ pub struct HpccNs3;
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
 pub struct Params {
-    /// Utilisation that is aimed at (eta).
+    /// Target utilisation (eta).
     pub u_target: f64,
     /// Additive steps before a multiplicative one.
     pub mi_thresh: u32,
     /// Additive step of the rate.
     pub rate_ai: Rate,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: Rate,
     /// Factor of the units of the telemetry.
     pub int_multi: u32,
@@ -88,9 +89,9 @@ pub struct Params {
     pub fast_react: bool,
     /// Whether each hop has a rate of its own.
     pub multi_rate: bool,
-    /// Whether ACKs between full updates count only hops with a queue.
+    /// Whether ACKs between full updates use only hops with a queue.
     pub sample_feedback: bool,
-    /// Whether a window holds as well.
+    /// Whether a window applies as well.
     pub window: bool,
     /// Whether that window shrinks with the rate.
     pub var_win: bool,
@@ -126,9 +127,13 @@ impl Scheme for HpccNs3 {
         false
     }
 
+    fn wire_format(_: &Params) -> WireFormat {
+        WireFormat::Int { unit: 1 }
+    }
+
     fn header_overhead(_: &Params) -> HeaderOverhead {
         // HPCC 4.1: two bytes and five records of eight
-        HeaderOverhead { data: 42, ack: 42, telemetry: true }
+        HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) }
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -141,7 +146,7 @@ impl Scheme for HpccNs3 {
     }
 }
 
-/// What that simulator keeps of a hop (int-header.h).
+/// That simulator's record of a hop (int-header.h).
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     line: u64,
@@ -181,7 +186,7 @@ impl Record {
     }
 }
 
-/// A rate of reference with its estimate: one for a flow, or one for each hop.
+/// A reference rate with its estimate: one for a flow, or one for each hop.
 #[derive(Clone, Copy, Debug)]
 struct Reference {
     /// U.
@@ -198,7 +203,7 @@ impl Reference {
         self.used = (self.used * (round_trip - tau) as f64 + used * tau as f64) / round_trip as f64;
     }
 
-    /// The rate and the stage that come of it.
+    /// The next rate and stage.
     fn next(&self, p: &Params, line: u64) -> (u64, u32) {
         let c = self.used / p.u_target;
         let (rate, stage) = if c >= 1.0 || self.stage >= p.mi_thresh {
@@ -216,7 +221,7 @@ pub struct Flow {
     rate: u64,
     /// An ACK is a full update only above this offset.
     updated_to: u64,
-    /// Whether the last ACK led to a rate.
+    /// Whether the last ACK computed a rate.
     changed: bool,
     seen: [Record; Telemetry::MOST],
     whole_path: Reference,
@@ -230,7 +235,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The rate of reference Rc.
+    /// The reference rate Rc.
     pub fn reference(&self) -> Rate {
         Rate::from_bps(self.whole_path.rate)
     }
@@ -240,7 +245,7 @@ impl Flow {
         self.whole_path.used
     }
 
-    /// UpdateRateHp once the mark is set, of a path that fits.
+    /// UpdateRateHp after the first ACK, on a path of at most five switches.
     fn update(&mut self, hops: &[IntHop], fast: bool, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         let (mut most_used, mut its_tau) = (0.0, 0);
@@ -331,14 +336,9 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            // ChangeRate moves the packet that waits, and the NIC's look at it, also when the rate stays the same.
-            retime: self.changed,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        // ChangeRate reschedules the waiting packet and the NIC also when the rate stays the same.
+        Control { window: self.window, retime: self.changed, ..Control::rate(rate) }
     }
 
     /// HandleAckHp.

@@ -1,31 +1,34 @@
 //! # newreno: the window of TCP
 //!
 //! ## Idea
-//! A window in bytes that doubles each round trip until it meets a threshold (slow start), then grows by one segment a
-//! round trip (congestion avoidance), and is halved by a loss. The baseline of the papers on TCP, and the window under
-//! `dctcp`, which changes only what a marked ACK does.
+//! A window in bytes that doubles each round trip up to a threshold (slow start), then grows by one segment a round
+//! trip (congestion avoidance), and is halved by a loss. The baseline of the papers on TCP, and the window under
+//! `dctcp`, which changes only the reaction to marked ACKs.
 //!
 //! ## Signals
-//! * ACKs, losses and timeouts, all from the endpoint. Which bytes are lost and what is sent again is the endpoint's
-//!   business (RFC 6675 or RFC 6582), as is the window of a recovery that counts duplicate ACKs.
-//! * With `ecn`: marked packets. The receiver echoes a mark on every ACK until a data packet says that the window has
-//!   been reduced (CWR).
+//! * ACKs, losses and timeouts, all from the endpoint. The endpoint decides which bytes are lost and what it
+//!   retransmits (RFC 6675 or RFC 6582), and inflates the window of a recovery that counts duplicate ACKs.
+//! * With `ecn`: marked packets. The receiver echoes a mark on every ACK until a data packet announces that the window
+//!   has been reduced (CWR).
 //!
 //! ## Control law
 //! A segment may leave if it fits into cwnd. MSS is the largest payload of a packet. There is no pacing.
 //!
 //! * Open: cwnd = `initial_window` MSS, ssthresh = `initial_ssthresh`.
-//! * ACK, cwnd < ssthresh: cwnd += min(bytes acknowledged, `growth_limit` MSS); one MSS in the slow start after a timeout.
+//! * ACK, cwnd < ssthresh: cwnd += min(bytes acknowledged, `growth_limit` MSS); one MSS in the slow start after a
+//!   timeout.
 //! * ACK, else: cwnd += MSS each time that cwnd bytes have been acknowledged.
 //! * No growth by an ACK that echoes a mark, nor from a loss until its repair is acknowledged, nor, with
-//!   `grow_only_if_used`, by an ACK for a window that was not used: used is full (not one MSS more would have fitted), or
-//!   in slow start more than half full, at some time in the last window of data.
+//!   `grow_only_if_used`, by an ACK for a window that was not used. A window was used if, at some time in the last
+//!   window of data, it was full (not one MSS more would have fitted) or, in slow start, more than half full.
 //! * Loss: ssthresh = max(in flight / 2, `min_window` MSS), cwnd = ssthresh.
-//! * Timeout: ssthresh as by a loss, but left alone if the same byte timed out before; cwnd = 1 MSS.
-//! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window` MSS).
-//! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window of
-//!   data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent before such a
-//!   cut, but not again, changes nothing. The first new packet after any reduction carries CWR in its `cc_tag`.
+//! * Timeout: ssthresh as by a loss, but unchanged if the same byte timed out before; cwnd = 1 MSS.
+//! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window`
+//!   MSS).
+//! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window
+//!   of data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent
+//!   before such a cut, and not retransmitted since, changes nothing. The first new packet after any reduction carries
+//!   CWR.
 //!
 //! Presets: `newreno` without ECN (its packets are never marked), `newreno-ecn` with it.
 //!
@@ -39,13 +42,13 @@
 //! | `growth_limit` | segments an ACK | 1 | RFC 5681 3.1 (2); RFC 3465 allows 2 |
 //! | `min_window` | segments | 2 | RFC 5681 3.1 (4) |
 //! | `grow_only_if_used` | true or false | true | RFC 7661 in spirit; the rule is Linux's |
-//! | `restart_after` | time, zero is never | 200 ms | RFC 5681 4.1 says the RTO, which a scheme does not know: a common smallest one |
+//! | `restart_after` | time, zero is never | 200 ms | RFC 5681 4.1 has the RTO; this is a common minimum RTO |
 //! | `ecn` | true or false | false | RFC 3168; true in `newreno-ecn` |
 //!
 //! ## Where we differ from the paper and why
 //! * Congestion avoidance counts bytes, so that delayed ACKs do not slow it (RFC 5681 3.1 recommends this).
-//! * The threshold may be passed by less than `growth_limit` MSS, as the RFC has it; Linux stops at it.
-//! * The ACK that ends a repair does not grow the window: it acknowledges what was sent before the loss.
+//! * The window may exceed the threshold by less than `growth_limit` MSS, as in the RFC; Linux stops at the threshold.
+//! * The ACK that ends a repair does not grow the window: it acknowledges data sent before the loss.
 //! * A receiver ignores marks on data that it has already acknowledged (RFC 3168 6.1.5).
 //!
 //! ## References
@@ -59,7 +62,7 @@ use fanin_units::{Bytes, Rate, Time};
 /// The scheme.
 pub struct NewReno;
 
-/// The word of a threshold that does not limit.
+/// The value of a threshold that does not limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
@@ -68,12 +71,12 @@ pub enum Unlimited {
     Unlimited,
 }
 
-/// Where slow start ends.
+/// The end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "spec", serde(untagged, expecting = "expected bytes like \"64 KB\", or \"unlimited\""))]
 pub enum Threshold {
-    /// Not before the first loss or mark.
+    /// At the first loss or mark.
     Unlimited(Unlimited),
     /// At this window.
     Bytes(Bytes),
@@ -83,17 +86,17 @@ pub enum Threshold {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct WindowParams {
-    /// Window at the start, and at most after a pause, in segments.
+    /// Window at the start, and upper bound after a pause, in segments.
     pub initial_window: u32,
-    /// Where the first slow start ends.
+    /// The end of the first slow start.
     pub initial_ssthresh: Threshold,
-    /// Most that one ACK adds in slow start, in segments.
+    /// Largest growth by one ACK in slow start, in segments.
     pub growth_limit: u32,
-    /// No loss or mark takes the window below it, in segments.
+    /// Lower bound of the window after a loss or mark, in segments.
     pub min_window: u32,
-    /// Whether only a window that is used grows.
+    /// Whether only a used window grows.
     pub grow_only_if_used: bool,
-    /// Time without a packet after which the window starts anew; zero is never.
+    /// Time without a packet after which the window restarts; zero is never.
     pub restart_after: Time,
 }
 
@@ -155,25 +158,26 @@ impl Scheme for NewReno {
     }
 }
 
-/// The window of RFC 5681, for every scheme that is TCP but for its reaction to marks.
+/// The window of RFC 5681, for schemes that differ from TCP only in their reaction to marks.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes acknowledged in congestion avoidance towards the next MSS.
+    /// Bytes acknowledged in congestion avoidance since the last growth.
     counted: u64,
-    /// Most bytes in flight in the last window of data, whether they filled the window, and where that window ends.
+    /// Most bytes in flight in the last window of data, whether they filled the window, and the end of that window of
+    /// data.
     used: u64,
     filled: bool,
     used_to: u64,
-    /// The last ACK left a loss unrepaired.
+    /// Whether a loss was unrepaired after the last ACK.
     recovering: bool,
-    /// In the slow start that follows a timeout.
+    /// Whether this is the slow start after a timeout.
     after_timeout: bool,
-    /// Bytes before this offset were sent before the last reduction, which is news until they are acknowledged.
+    /// Next byte to send at the last reduction, until everything before it is acknowledged.
     reduced_to: Option<u64>,
-    /// That reduction was for a mark.
+    /// Whether that reduction was for a mark.
     by_mark: bool,
     acked_to: u64,
     last_sent: Time,
@@ -207,7 +211,7 @@ impl Reno {
 
     #[inline(always)]
     pub(crate) fn control(&self) -> Control {
-        Control { window: self.cwnd, rate: self.nic_rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control { window: self.cwnd, ..Control::rate(self.nic_rate) }
     }
 
     pub(crate) fn cwnd(&self) -> u64 {
@@ -237,8 +241,8 @@ impl Reno {
         self.last_sent = cx.now;
     }
 
-    /// Linux's rule of how far a window was used: the most in flight within a window of data counts, so that ACKs that
-    /// come closer together than packets can leave do not make a full window look empty.
+    /// Linux's measure of a window's use: the maximum in flight within a window of data counts, because bytes in flight
+    /// fall below a full window while ACKs arrive faster than packets can leave.
     fn note_use(&mut self, ack: &Ack<'_>) {
         // RFC 5681: a segment leaves if it fits whole
         let filled = ack.in_flight + self.mss > self.cwnd;
@@ -249,7 +253,7 @@ impl Reno {
         }
     }
 
-    /// Growth by one ACK, unless it is `marked`.
+    /// Grows the window by one ACK, unless it is `marked`.
     #[inline]
     pub(crate) fn on_ack<P>(&mut self, ack: &Ack<'_>, marked: bool, p: &WindowParams, cx: &mut Cx<'_, P>) {
         self.acked_to = ack.acked_to;
@@ -284,7 +288,7 @@ impl Reno {
         cx.count(Action::Increase);
     }
 
-    /// Whether the window has not been reduced within the window of data that this ACK is about.
+    /// Whether the window has not been reduced within the window of data of this ACK.
     #[inline]
     pub(crate) fn may_cut(&mut self, ack: &Ack<'_>) -> bool {
         // RFC 3168 section 6.1.2, DCTCP note 5: once per window of data. An ACK up to `reduced_to` covers only packets
@@ -311,7 +315,7 @@ impl Reno {
         self.by_mark = by_mark;
     }
 
-    /// Whether the loss is of data sent before the window was last reduced, and that was for a mark.
+    /// Whether the lost data was sent before the last reduction, and that reduction was for a mark.
     pub(crate) fn was_cut_for(&self, loss: &Loss) -> bool {
         self.by_mark && self.reduced_to.is_some_and(|to| loss.from < to) && !loss.retransmitted
     }
@@ -347,8 +351,8 @@ pub const CWR: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Flow {
     reno: Reno,
-    /// The next new packet has to say that the window was reduced.
-    tell: bool,
+    /// Whether the next new packet has to announce a reduction.
+    announce: bool,
 }
 
 impl Flow {
@@ -363,7 +367,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        Self { reno: Reno::open(path, &cx.params.window), tell: false }
+        Self { reno: Reno::open(path, &cx.params.window), announce: false }
     }
 
     #[inline(always)]
@@ -375,9 +379,9 @@ impl Sender for Flow {
         let p = cx.params;
         self.reno.on_send(sent, &p.window, cx);
         // RFC 3168 section 6.1.2: CWR on the first new data after a reduction for any reason
-        let tell = self.tell && !sent.retransmitted;
-        self.tell &= !tell;
-        if tell { CWR } else { 0 }
+        let announce = self.announce && !sent.retransmitted;
+        self.announce &= !announce;
+        if announce { CWR } else { 0 }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
@@ -386,7 +390,7 @@ impl Sender for Flow {
         if self.reno.may_cut(ack) && marked {
             // RFC 3168 section 6.1.2: as by a loss
             self.reno.cut(self.reno.cwnd() / 2, ack.sent_to, &p.window, cx);
-            self.tell = true;
+            self.announce = true;
         }
         self.reno.on_ack(ack, marked, &p.window, cx);
     }
@@ -396,30 +400,30 @@ impl Sender for Flow {
         // RFC 3168 section 6.1.2: one reduction for all drops and marks of a window of data
         if !self.reno.was_cut_for(loss) {
             self.reno.on_loss(loss, &p.window, cx);
-            self.tell = p.ecn;
+            self.announce = p.ecn;
         }
     }
 
     fn on_timeout(&mut self, loss: &Loss, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         self.reno.on_timeout(loss, &p.window, cx);
-        self.tell = p.ecn;
+        self.announce = p.ecn;
     }
 }
 
-/// Whether data arrived that lies wholly before what was expected.
+/// Whether all of the data had arrived before.
 pub(super) fn is_old(data: &Data) -> bool {
     !data.in_order && data.seq + data.payload as u64 <= data.acked_to
 }
 
-/// What a receiver remembers of a flow.
+/// A receiver's state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Latch {
-    /// ACKs echo a mark.
+    /// Whether ACKs echo a mark.
     marked: bool,
 }
 
-/// The receiver: echoes a mark until it hears that the sender has reduced its window.
+/// The receiver: echoes a mark until the sender announces that it has reduced its window.
 #[derive(Debug)]
 pub struct Echo;
 

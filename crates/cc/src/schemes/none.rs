@@ -20,7 +20,7 @@
 //! None.
 
 use crate::roles::{Control, Cx, NoReceiver, NoSwitch, PathInfo, Scheme, Sender};
-use fanin_units::{Rate, Time};
+use fanin_units::Rate;
 
 /// The scheme.
 pub struct None;
@@ -52,6 +52,6 @@ impl Sender for LineRate {
         Self(path.line_rate)
     }
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        Control { window: u64::MAX, rate: self.0, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+        Control::rate(self.0)
     }
 }

@@ -1,35 +1,35 @@
 //! # timely-ns3: TIMELY as HPCC's public simulator runs it
 //!
 //! ## Idea
-//! The TIMELY of the simulator that HPCC's authors published (ns-3, CC_MODE 7), to the letter: the same types, the same
-//! roundings. Driven by the same events it gives the same bits.
+//! The TIMELY of the simulator that HPCC's authors published (ns-3, CC_MODE 7), exactly: the same types, the same
+//! rounding. The same events give bit-identical results.
 //!
 //! ## Signals
 //! * Switch: nothing.
-//! * Receiver: each ACK carries back when its packet left the sender.
-//! * Sender: the round-trip time of each ACK in whole nanoseconds, with the times on the wire of packet and ACK.
+//! * Receiver: each ACK carries back the time at which its packet left the sender.
+//! * Sender: the round-trip time of each ACK in whole nanoseconds, including the transmission times of packet and ACK.
 //!
 //! ## Control law
-//! R is the rate, C the rate of the sender's NIC. A flow starts at R = C. An ACK counts only if its number is above the last
-//! mark; then the mark moves up to the next byte to send. So there is one decision in about each round trip. The first one
-//! only notes the round-trip time.
+//! R is the rate, C the rate of the sender's NIC. A flow starts at R = C. An ACK counts only if its number is above the
+//! decision limit; the limit then rises to the next byte to send. So there is about one decision per round trip. The
+//! first one only stores the round-trip time.
 //!
-//! * rtt is now minus the time of sending; D = (1 - `ewma`) D + `ewma` (rtt - that of the last decision); gradient =
-//!   D / `min_rtt`. D starts at 0.
+//! * rtt is now minus the time of sending; D = (1 - `ewma`) D + `ewma` (rtt - that of the last decision); gradient = D
+//!   / `min_rtt`. D starts at 0.
 //! * rtt < `t_low`, or rtt <= `t_high` and gradient <= 0: R = min(C, R + `rate_ai`); after five such decisions in a row
 //!   R + `rate_hai`.
 //! * rtt > `t_high`: R = max(`min_rate`, R (1 - `beta` (1 - `t_high`/rtt))).
 //! * Else R = max(`min_rate`, R max(0, 1 - `beta` gradient)).
-//! * R is whole bits per second, cut off. The last decision's rtt is noted only if the mark moved up.
-//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around. W_max is
-//!   the network's largest bandwidth-delay product.
+//! * R is whole bits per second, truncated. The last decision's rtt is stored only if the limit rose.
+//! * `window`: bytes in flight < W_max, or with `var_win` < max(1, floor(W_max R/C)), in 64 bits that wrap around.
+//!   W_max is the network's largest bandwidth-delay product.
 //!
 //! Presets: `timely-ns3` with the values of that simulator's `run.py` at 100 Gb/s; `timely-ns3-win` with `window` and
 //! `var_win` on, its `timely_vwin`.
 //!
 //! ## Parameters
-//! Names in capitals are the keys of that simulator's configuration; the others are fixed in its code. Times are cut off to
-//! whole nanoseconds.
+//! Names in capitals are the keys of that simulator's configuration; the others are fixed in its code. Times are
+//! truncated to whole nanoseconds.
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|
@@ -43,13 +43,13 @@
 //! | `min_rate` | rate | 1 Gbps | MIN_RATE |
 //! | `window` | true or false | false | HAS_WIN |
 //! | `var_win` | true or false | false | VAR_WIN |
-//! | `rate_bound` | true or false | true | RATE_BOUND: without it packets leave at C, and the rate only moves the window |
+//! | `rate_bound` | true or false | true | RATE_BOUND; off: packets leave at C, and the rate sets only the window |
 //!
 //! ## Where we differ from the paper and why
-//! * All of it is that simulator's form. The paper takes the time of serialisation out of a sample, decides for each
+//! * All of it is that simulator's form. The paper subtracts the serialisation time from a sample, decides for each
 //!   completed segment of 16 to 64 KB, and counts for its faster increase only decisions by gradient.
-//! * Packets and ACKs are 8 bytes longer, for the time of sending. In that simulator an ACK is padded to 60 bytes and so no
-//!   longer than another scheme's; here it is.
+//! * Packets and ACKs are 8 bytes longer, for the time of sending. In that simulator an ACK is padded to 60 bytes and
+//!   so no longer than another scheme's; here it is.
 //!
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
@@ -70,21 +70,21 @@ pub struct TimelyNs3;
 pub struct Params {
     /// Weight of the newest difference in D.
     pub ewma: f64,
-    /// How deep a cut is.
+    /// Factor of a cut.
     pub beta: f64,
-    /// Below it the rate goes up whatever the gradient.
+    /// Below it the rate rises whatever the gradient.
     pub t_low: Time,
-    /// Above it the rate goes down whatever the gradient.
+    /// Above it the rate falls whatever the gradient.
     pub t_high: Time,
-    /// What D is measured by.
+    /// Unit of the gradient.
     pub min_rtt: Time,
     /// Step of the rate.
     pub rate_ai: Rate,
     /// Step of the rate after five in a row.
     pub rate_hai: Rate,
-    /// The rate never falls below it.
+    /// Lower bound of the rate.
     pub min_rate: Rate,
-    /// Whether a window holds as well.
+    /// Whether a window applies as well.
     pub window: bool,
     /// Whether that window shrinks with the rate.
     pub var_win: bool,
@@ -121,7 +121,7 @@ impl Scheme for TimelyNs3 {
     }
 
     fn header_overhead(_: &Params) -> HeaderOverhead {
-        HeaderOverhead { data: 8, ack: 8, telemetry: false }
+        HeaderOverhead::new(8, 8)
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
@@ -157,8 +157,8 @@ impl Flow {
     fn decide(&mut self, rtt: u64, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         let ns = |t: Time| t.as_ps() / 1000;
-        let news = rtt as i64 - self.last_rtt as i64;
-        let difference = (1.0 - p.ewma) * self.difference + p.ewma * news as f64;
+        let change = rtt as i64 - self.last_rtt as i64;
+        let difference = (1.0 - p.ewma) * self.difference + p.ewma * change as f64;
         let gradient = difference / ns(p.min_rtt) as f64;
         let factor = if rtt < ns(p.t_low) {
             None
@@ -215,13 +215,8 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        Control {
-            window: self.window,
-            rate: Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line }),
-            wake_at: Time::NEVER,
-            retime: false,
-            not_before: Time::ZERO,
-        }
+        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+        Control { window: self.window, ..Control::rate(rate) }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {

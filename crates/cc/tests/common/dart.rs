@@ -20,7 +20,7 @@ pub fn with(id: &str, change: impl FnOnce(&mut Params)) -> Params {
     params
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// What a message says when it starts.
+/// The announcement of a message when it starts.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     pub from: u32,
@@ -66,7 +66,7 @@ impl Host {
         assert!(self.pool.receiver_wake_at(0) > self.now, "what is due is done");
     }
 
-    /// Goes to `t`, firing what is due by then.
+    /// Advances to `t` and runs all timers due by then.
     pub fn at(&mut self, t: Time) -> &mut Self {
         while self.pool.receiver_wake_at(0) <= t {
             self.now = self.pool.receiver_wake_at(0);
@@ -84,19 +84,17 @@ impl Host {
     /// The first packet of a message is in order; the packet itself is not sent yet.
     pub fn start_again(&mut self, flow: u32, start: Start) -> &mut Self {
         let message = MessageStart {
-            flow: ReceiverFlow(flow),
-            id: MessageId(flow),
-            from: NodeId(start.from),
             tenant: start.tenant,
             weight: start.weight,
             incast: start.incast.map(|(id, senders)| Incast { id, senders }),
+            ..MessageStart::new(ReceiverFlow(flow), MessageId(flow), NodeId(start.from))
         };
         self.pool.receiver_message_start(0, self.now, &message);
         self
     }
 
     pub fn open(&mut self, flow: u32, from: u32) -> &mut Self {
-        let info = FlowInfo { flow: ReceiverFlow(flow), id: MessageId(flow), from: NodeId(from), size: None };
+        let info = FlowInfo::new(ReceiverFlow(flow), MessageId(flow), NodeId(from));
         self.pool.receiver_open(0, self.now, &info);
         self.packets.insert(flow, 0);
         self
@@ -212,7 +210,7 @@ impl Talker {
         opened.slot
     }
 
-    /// A message that is under the bucket, told 1/n.
+    /// A message under the bucket, with the share 1/n.
     pub fn old(&mut self, n: u16) -> u32 {
         let slot = self.open();
         self.ack(slot, Share { parts: 1, of: n }.encode());
@@ -220,25 +218,14 @@ impl Talker {
     }
 
     pub fn send(&mut self, slot: u32) -> Control {
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: 0, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, 0);
         let control = self.pool.on_send(slot, self.now, &sent).0;
         self.changed = self.pool.take_shared_changed();
         control
     }
 
     pub fn ack(&mut self, slot: u32, cc_feedback: u32) -> Control {
-        let ack = Ack {
-            telemetry: None,
-            newly_acked: 0,
-            acked_to: 0,
-            seq: 0,
-            sent_to: 0,
-            in_flight: 0,
-            recovering: false,
-            ecn_echo: false,
-            rtt: us(10),
-            cc_feedback,
-        };
+        let ack = Ack { rtt: us(10), cc_feedback, ..Ack::default() };
         let control = self.pool.on_ack(slot, self.now, &ack);
         self.changed = self.pool.take_shared_changed();
         control

@@ -30,7 +30,12 @@ impl Ports for Board {
     }
     fn view(&self, port: u16) -> PortView {
         let p = self.0[port as usize];
-        PortView { rate: Rate::from_gbps(10), to_switch: p.to_switch, queued: p.ahead[0] + p.ahead[1], up: p.up }
+        PortView {
+            to_switch: p.to_switch,
+            queued: p.ahead[0] + p.ahead[1],
+            up: p.up,
+            ..PortView::new(Rate::from_gbps(10))
+        }
     }
     fn queued(&self, port: u16, _: &Header, lane: u8) -> u64 {
         self.0[port as usize].ahead[lane as usize]
@@ -55,13 +60,13 @@ pub fn preset() -> Params {
 impl Switch {
     pub fn new(params: Params, seed: u64) -> Self {
         Dart::check(&params).expect("possible parameters");
-        let table = Table::new(&params, &SwitchInfo { node: NodeId(9), seed, ports: &[] });
+        let table = Table::new(&params, &SwitchInfo { seed, ..SwitchInfo::new(NodeId(9), &[]) });
         Self { table, params, actions: Actions::default(), now: Time::ZERO }
     }
 
     pub fn cx<T>(&mut self, hook: impl FnOnce(&mut Table, &mut Cx<'_, Params>) -> T) -> T {
         let Self { table, params, actions, now } = self;
-        hook(table, &mut Cx { now: *now, params, shared: &mut (), shared_changed: false, actions })
+        hook(table, &mut Cx::new(*now, params, &mut (), actions))
     }
 
     pub fn route(&mut self, packet: &mut Header, ingress: u16, minimal: u16, board: &Board) -> u16 {
@@ -104,7 +109,7 @@ pub fn packet(flow: u32, n: u16, of: u16) -> Header {
     }
 }
 
-/// Ports 0 and 1 lead to hosts, 2 to 9 to switches. Packets come in at 2 and would leave at the hot 3.
+/// Ports 0 and 1 lead to hosts, 2 to 9 to switches. Packets come in at 2; their shortest path is the congested 3.
 pub const INGRESS: u16 = 2;
 pub const MINIMAL: u16 = 3;
 pub fn hot() -> Board {

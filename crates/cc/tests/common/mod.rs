@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Helpers of several test files.
 #![allow(dead_code)]
 
 pub mod dart;
@@ -12,7 +12,7 @@ use fanin_cc::{Data, NicInfo, PathInfo, ReceiverFlow};
 use fanin_units::{NodeId, Rate, Time};
 use proptest::test_runner::Config;
 
-/// As many random cases as `FANIN_CASES` says, else 64.
+/// Random cases: `FANIN_CASES`, else 64.
 pub fn cases() -> Config {
     let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     Config { cases, failure_persistence: None, ..Config::default() }
@@ -29,21 +29,12 @@ pub const fn us(us: u64) -> Time {
 
 /// A path of 10 us.
 pub fn path(gbps: u64, network_bdp: u64) -> PathInfo {
-    let line_rate = Rate::from_gbps(gbps);
-    PathInfo {
-        line_rate,
-        nic_rate: line_rate,
-        base_rtt: us(10),
-        payload: PAYLOAD,
-        wire: WIRE,
-        network_bdp,
-        network_rtt: us(10),
-    }
+    PathInfo { network_bdp, ..PathInfo::new(Rate::from_gbps(gbps), us(10), PAYLOAD, WIRE) }
 }
 
 /// A NIC on that path.
 pub fn nic(gbps: u64) -> NicInfo {
-    NicInfo { line_rate: Rate::from_gbps(gbps), payload: PAYLOAD, wire: WIRE, network_rtt: us(10), seed: 1 }
+    NicInfo { seed: 1, ..NicInfo::new(Rate::from_gbps(gbps), us(10), PAYLOAD, WIRE) }
 }
 
 /// Full packet number `n` of a flow, in order.
@@ -58,12 +49,9 @@ pub fn data(flow: u32, n: u64, ce: bool) -> Data {
         acked_to: seq + PAYLOAD as u64,
         ce,
         start: n == 0,
-        end: false,
         in_order: true,
         ack_due: true,
-        pending: false,
         due_alone: true,
-        cc_tag: 0,
-        received: 0,
+        ..Data::default()
     }
 }

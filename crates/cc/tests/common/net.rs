@@ -1,6 +1,6 @@
 //! The smallest network that can carry a scheme: flows share one link of 10 Gb/s through one switch.
 //!
-//! Data waits for the link, takes its time on it and `DELAY` to the receiver; what a receiver sends takes `DELAY` back,
+//! Data waits for the link, takes its time on it and `DELAY` to the receiver; packets of a receiver take `DELAY` back,
 //! through the scheme's switch program. A flow's opening reaches the receiver like a packet, by handshake. Loss is
 //! scripted, and an ACK that asks for it makes the sender go back. Everything that crosses is logged.
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 pub const LINE: Rate = Rate::from_gbps(10);
 pub const DELAY: Time = Time::from_us(5);
 
-/// What crossed, with its time and flow. Packets are numbered per flow from 0.
+/// A packet that crossed, with its time and flow. Packets are numbered per flow from 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Crossed {
     Sent {
@@ -60,7 +60,7 @@ pub struct Net<S: Scheme> {
     pub log: Vec<(Time, u32, Crossed)>,
     /// Packets (flow, number) that are lost the first time they are sent.
     pub lose: BTreeSet<(u32, u64)>,
-    /// Whether a flow says its size when it opens.
+    /// Whether a flow announces its size when it opens.
     pub sizes_known: bool,
     pool: Pool<S>,
     now: Time,
@@ -74,8 +74,8 @@ impl<S: Scheme> Net<S> {
     pub fn new(params: S::Params, hosts: usize) -> Self {
         let mut pool = Pool::new(params);
         (0..hosts as u64).for_each(|seed| pool.add_host(&NicInfo { seed, ..nic(10) }));
-        let port = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
-        pool.add_switch(&SwitchInfo { node: NodeId(0), seed: 1, ports: &[port] });
+        let port = PortView::new(LINE);
+        pool.add_switch(&SwitchInfo { seed: 1, ..SwitchInfo::new(NodeId(0), &[port]) });
         Self {
             log: Vec::new(),
             lose: BTreeSet::new(),
@@ -143,7 +143,7 @@ impl<S: Scheme> Net<S> {
             Event::Open(id) => {
                 let f = &self.flows[id as usize];
                 let (host, size) = (f.host, self.sizes_known.then_some(f.packets * PAYLOAD as u64));
-                let info = FlowInfo { flow: ReceiverFlow(id), id: MessageId(id), from: NodeId(id), size };
+                let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(id), MessageId(id), NodeId(id)) };
                 self.pool.receiver_open(host, self.now, &info);
                 self.poll(host, None);
             }
@@ -155,21 +155,18 @@ impl<S: Scheme> Net<S> {
                 f.acked += newly_acked;
                 f.next = f.next.max(f.acked);
                 let ack = Ack {
-                    telemetry: None,
                     newly_acked,
                     acked_to: f.acked,
                     seq: acked_to,
                     sent_to: f.next,
                     in_flight: f.next - f.acked + newly_acked,
-                    recovering: false,
                     ecn_echo: fields.ecn_echo,
-                    rtt: Time::ZERO,
                     cc_feedback: fields.cc_feedback,
+                    ..Ack::default()
                 };
                 let mut control = self.pool.on_ack(f.slot, self.now, &ack);
                 if fields.push && f.acked < f.next {
-                    let loss =
-                        Loss { from: f.acked, sent_to: f.next, in_flight: f.next - f.acked, retransmitted: false };
+                    let loss = Loss::new(f.acked, f.next);
                     f.next = f.acked;
                     control = self.pool.on_loss(f.slot, self.now, &loss);
                 }
@@ -207,7 +204,7 @@ impl<S: Scheme> Net<S> {
         let n = f.next / PAYLOAD as u64;
         f.next += PAYLOAD as u64;
         f.may_send_at = self.now + f.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to: f.next, retransmitted: false };
+        let sent = Sent::new(WIRE, PAYLOAD, f.next);
         let (control, cc_tag) = self.pool.on_send(f.slot, self.now, &sent);
         self.cross(id, Crossed::Sent { n, cc_tag });
         self.link_free = self.link_free.max(self.now) + LINE.tx_time(WIRE as u64);
@@ -253,7 +250,7 @@ impl<S: Scheme> Net<S> {
                 Emit::Cnp(flow) => self.schedule(self.now + DELAY, Event::Notice(flow.0, Notice::Cnp)),
                 Emit::Credit { flow, number, wire } => {
                     self.cross(flow.0, Crossed::CreditSent(number));
-                    let view = PortView { rate: LINE, to_switch: false, queued: 0, up: true };
+                    let view = PortView::new(LINE);
                     let mut header = Header { kind: Kind::Credit, wire: wire as u16, ..Header::default() };
                     if self.pool.switch_enqueue(0, self.now, 0, &mut header, &view) == Verdict::Drop {
                         self.cross(flow.0, Crossed::CreditDropped(number));

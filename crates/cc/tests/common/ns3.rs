@@ -1,5 +1,5 @@
-//! A flow of a scheme that copies the public ns-3 HPCC simulator, driven as a network of its kind drives it: a clock of whole
-//! nanoseconds, and events of one nanosecond in the order in which they were asked for.
+//! A flow of a scheme that copies the public ns-3 HPCC simulator, driven as a network of its kind drives it: a clock of
+//! whole nanoseconds, and events of one nanosecond in the order in which they were scheduled.
 
 use super::{nic, path};
 use fanin_cc::{Ack, Control, Instance, PathInfo, Settings};
@@ -29,30 +29,19 @@ pub fn path_of(gbps: u64, most: u64, round_trip: u64) -> PathInfo {
 
 /// An ACK of that number with the next byte to send.
 pub fn ack<'a>(seq: u64, sent_to: u64) -> Ack<'a> {
-    Ack {
-        newly_acked: 0,
-        acked_to: seq,
-        seq,
-        sent_to,
-        in_flight: sent_to.saturating_sub(seq),
-        recovering: false,
-        ecn_echo: false,
-        rtt: ns(12_000),
-        cc_feedback: 0,
-        telemetry: None,
-    }
+    Ack { acked_to: seq, seq, sent_to, in_flight: sent_to.saturating_sub(seq), rtt: ns(12_000), ..Ack::default() }
 }
 
-/// What an event of the network is.
+/// The kind of an event of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// An ACK with an echo comes.
+    /// An ACK with an echo arrives.
     Cnp,
-    /// Somebody looks at the rate.
+    /// The test reads the rate.
     Look,
 }
 
-/// An event: when it happens, when it was asked for, and what it is.
+/// An event: its time, the time at which it was scheduled, and its kind.
 pub type Event = (u64, u64, What);
 
 pub struct Flow {
@@ -90,11 +79,11 @@ impl Flow {
         assert!(self.control.wake_at > ns(now));
     }
 
-    /// Runs the timers whose turn is before that of an event of `at` that was asked for at `asked`.
+    /// Runs the timers that come before an event of `at` that was scheduled at `asked`.
     fn timers_before(&mut self, at: u64, asked: u64) {
         loop {
             let wake = self.control.wake_at.as_ps() / 1000;
-            let armed = self.pool.armed_at(self.slot);
+            let armed = self.pool.ns3_sender(self.slot).armed_at();
             if wake > at || (wake == at && armed > ns(asked)) {
                 return;
             }
@@ -102,14 +91,14 @@ impl Flow {
         }
     }
 
-    /// Runs the events, which are in order. What each of them saw: rate and window before it.
+    /// Runs the events, which are in order, and returns rate and window before each.
     pub fn run(&mut self, events: &[Event]) -> Vec<(u64, u64)> {
         let mut seen = Vec::new();
         for &(at, asked, what) in events {
             self.timers_before(at, asked);
             seen.push((self.rate(), self.control.window));
             if what == What::Cnp {
-                while self.pool.hidden_tick(self.slot, ns(at)) < ns(asked) {
+                while self.pool.ns3_sender(self.slot).hidden_tick(ns(at)) < ns(asked) {
                     self.timer(at);
                 }
                 self.ack(at, &Ack { ecn_echo: true, ..ack(0, 0) });

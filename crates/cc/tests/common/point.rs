@@ -23,21 +23,12 @@ pub type Vendor = Point<dcqcn_vendor::Flow>;
 impl<F: Sender<Shared = ()>> Point<F> {
     pub fn new(params: F::Params, gbps: u64, network_bdp: u64) -> Self {
         let mut actions = Actions::default();
-        let mut cx =
-            Cx { now: Time::ZERO, params: &params, shared: &mut (), shared_changed: false, actions: &mut actions };
-        let flow = F::open(&path(gbps, network_bdp), &mut cx);
+        let flow = F::open(&path(gbps, network_bdp), &mut Cx::new(Time::ZERO, &params, &mut (), &mut actions));
         Self { flow, params, actions, now: Time::ZERO }
     }
 
     pub fn hook(&mut self, hook: impl FnOnce(&mut F, &mut Cx<'_, F::Params>)) -> &mut Self {
-        let mut cx = Cx {
-            now: self.now,
-            params: &self.params,
-            shared: &mut (),
-            shared_changed: false,
-            actions: &mut self.actions,
-        };
-        hook(&mut self.flow, &mut cx);
+        hook(&mut self.flow, &mut Cx::new(self.now, &self.params, &mut (), &mut self.actions));
         self
     }
 
@@ -66,7 +57,7 @@ impl<F: Sender<Shared = ()>> Point<F> {
     }
 
     pub fn send(&mut self, wire: u32) -> &mut Self {
-        let sent = Sent { wire, payload: wire, sent_to: 0, retransmitted: false };
+        let sent = Sent::new(wire, wire, 0);
         self.hook(|flow, cx| {
             flow.on_send(&sent, cx);
         })

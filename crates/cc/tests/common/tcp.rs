@@ -44,7 +44,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
     pub fn send(&mut self, retransmitted: bool) -> u32 {
         let sent_to = if retransmitted { self.acked_to + MSS } else { self.sent_to + MSS };
         self.sent_to = self.sent_to.max(sent_to);
-        let sent = Sent { wire: WIRE, payload: PAYLOAD, sent_to, retransmitted };
+        let sent = Sent { retransmitted, ..Sent::new(WIRE, PAYLOAD, sent_to) };
         let mut cc_tag = 0;
         self.point.hook(|flow, cx| cc_tag = flow.on_send(&sent, cx));
         if !retransmitted {
@@ -70,7 +70,6 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             self.recovery_point = None;
         }
         let ack = Ack {
-            telemetry: None,
             newly_acked: bytes,
             acked_to: self.acked_to,
             seq: self.acked_to,
@@ -79,7 +78,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             recovering: self.recovery_point.is_some(),
             ecn_echo: echo,
             rtt: us(100),
-            cc_feedback: 0,
+            ..Ack::default()
         };
         self.point.hook(|flow, cx| flow.on_ack(&ack, cx));
         self
@@ -103,7 +102,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
     /// So, with so many bytes in flight, of a segment that may have timed out before.
     pub fn lose(&mut self, in_flight: u64, retransmitted: bool) -> &mut Self {
         self.recovery_point = Some(self.sent_to);
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, retransmitted };
+        let loss = Loss { in_flight, retransmitted, ..Loss::new(self.acked_to, self.sent_to) };
         self.point.hook(|flow, cx| flow.on_loss(&loss, cx));
         self.send(true);
         self
@@ -112,7 +111,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
     /// The retransmission timer runs out with so many bytes in flight; the first segment goes out again.
     pub fn timeout(&mut self, in_flight: u64, retransmitted: bool) -> &mut Self {
         self.recovery_point = None;
-        let loss = Loss { from: self.acked_to, sent_to: self.sent_to, in_flight, retransmitted };
+        let loss = Loss { in_flight, retransmitted, ..Loss::new(self.acked_to, self.sent_to) };
         self.point.hook(|flow, cx| flow.on_timeout(&loss, cx));
         self.send(true);
         self

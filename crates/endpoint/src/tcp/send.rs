@@ -305,12 +305,8 @@ impl SendHalf {
     }
 
     fn loss(&self, in_flight: u64) -> Loss {
-        Loss {
-            from: self.offset(self.una),
-            sent_to: self.offset(self.high),
-            in_flight,
-            retransmitted: self.timed_out_at == self.una,
-        }
+        let retransmitted = self.timed_out_at == self.una;
+        Loss { in_flight, retransmitted, ..Loss::new(self.offset(self.una), self.offset(self.high)) }
     }
 
     /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it starts again with what is sent then). A loss

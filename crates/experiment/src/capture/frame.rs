@@ -4,9 +4,7 @@
 //! and the IPv4 address 10.0.0.0 + n+1; a connection is identified by its first message. docs/traces.md says which
 //! parts of these bytes are real.
 
-use fanin_cc::schemes::dart::Share;
-use fanin_cc::schemes::hpcc::Fields;
-use fanin_cc::{Kind, Settings, Telemetry, flags};
+use fanin_cc::{IntFields, Kind, Telemetry, WireFormat, flags};
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::Simulation;
 use fanin_fabric::tap::Captured;
@@ -36,11 +34,9 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Properties of a traffic's packets.
 struct Traffic {
-    dart: bool,
+    format: WireFormat,
     tenant: u8,
     weight: u16,
-    /// Multiplier of the units of telemetry.
-    wire_unit: u32,
 }
 
 /// Encodes frames, one after another in the same memory.
@@ -66,10 +62,9 @@ impl Frames {
     /// For packets of this network, cut to `snaplen` bytes.
     pub fn new(sim: &Simulation, snaplen: usize) -> Self {
         let traffics = sim.traffic_configs().map(|config| Traffic {
-            dart: matches!(config.scheme, Settings::Dart(..)),
+            format: config.scheme.wire_format(),
             tenant: config.tenant,
             weight: config.weight,
-            wire_unit: if let Settings::Hpcc(_, hpcc) = &config.scheme { hpcc.wire_unit } else { 1 },
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
@@ -87,9 +82,12 @@ impl Frames {
             lengthen(&mut self.bytes, missing);
         }
         if let Some(telemetry) = &packet.telemetry {
-            let of = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize));
+            let unit = match self.traffic(packet).map(|of| of.format) {
+                Some(WireFormat::Int { unit }) => unit,
+                _ => 1,
+            };
             let mut header = [0; IntHeader::MOST_LEN];
-            let bytes = telemetry_header(telemetry, of.map_or(1, |of| of.wire_unit)).encode(&mut header);
+            let bytes = telemetry_header(telemetry, unit).encode(&mut header);
             len += insert(&mut self.bytes, len, bytes.map_or(&[], |bytes| &header[..bytes]));
         }
         let original = (len + missing).max(packet.head.wire as usize);
@@ -103,6 +101,10 @@ impl Frames {
             }
         }
         (&self.bytes[..kept], original as u32)
+    }
+
+    fn traffic(&self, packet: &Captured) -> Option<&Traffic> {
+        self.traffics.get(packet.traffic? as usize)
     }
 
     fn encode(&mut self, packet: &Captured, from: NodeId, to: NodeId) -> Result<Made, WireError> {
@@ -120,7 +122,7 @@ impl Frames {
         let destination_qp = FIRST_QP + channel.0 % (NUMBERS - FIRST_QP);
         let psn = (head.seq.div_ceil(self.payload) % u64::from(NUMBERS)) as u32;
         let becn = head.has(flags::ECHO);
-        let dart = packet.traffic.and_then(|traffic| self.traffics.get(traffic as usize)).filter(|of| of.dart);
+        let dart = self.traffic(packet).filter(|of| of.format == WireFormat::Dart);
         let made = match head.kind {
             Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.cc_tag) },
             Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
@@ -165,12 +167,11 @@ impl Frames {
                 // The packet before the expected one.
                 let psn = psn.wrapping_sub(1) % NUMBERS;
                 let ack = Response { envelope, destination_qp, psn, msn: 0, becn };
-                match Share::decode(head.cc_feedback) {
-                    share if dart.is_some() && head.wire > self.ack => {
-                        let dart = share.map_or(DartAck::NOTHING, |s| DartAck { parts: s.parts, of: s.of });
-                        Packet::DartAck { ack, dart }
-                    }
-                    _ => Packet::Ack(ack),
+                if dart.is_some() && head.wire > self.ack {
+                    let (dart, _) = DartAck::decode(&head.cc_feedback.to_be_bytes())?;
+                    Packet::DartAck { ack, dart }
+                } else {
+                    Packet::Ack(ack)
                 }
             }
             Kind::Nack => Packet::Nack(Response { envelope, destination_qp, psn, msn: 0, becn }),
@@ -253,7 +254,7 @@ impl Frames {
 fn telemetry_header(telemetry: &Telemetry, unit: u32) -> IntHeader {
     let mut header = IntHeader::default();
     let mut records = telemetry.hops().iter().map(|hop| {
-        let Fields { speed, time, sent, queued } = Fields::of(hop, unit);
+        let IntFields { speed, time, sent, queued } = IntFields::of(hop, unit);
         IntRecord { speed, time, sent, queued }
     });
     for switch in 0..telemetry.count() {

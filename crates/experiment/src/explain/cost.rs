@@ -8,8 +8,7 @@
 use super::load::{Endless, Offers, Span, Table, packets};
 use super::paths::Paths;
 use crate::CheckedSpec;
-use crate::built::{Sampled, Series};
-use crate::run::MOST_SAMPLES;
+use crate::built::{MOST_SAMPLES, Sampled, Series};
 use fanin_engine::mix;
 use fanin_fabric::{BufferPolicy, FlowRecord, Hop, NetworkConfig};
 use fanin_record::{Part, Sample, Seen, Watched};

@@ -1,20 +1,18 @@
 //! A configuration of the ns-3 HPCC simulator under a scheme of the ordinary fabric: its topology, flows, buffer and
 //! thresholds become a spec, and finished flows a `fct.txt` in its format.
 
+use super::convert::{ends, graph, ways};
 use super::{Setup, traffic_name};
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
-use crate::spec::document::{self, GraphLink, LinkChange};
 use crate::spec::{CheckedSpec, Spec};
 use crate::{Problem, Problems};
-use fanin_formats::Error;
-use fanin_formats::hpcc::{Config, Flow, Link, Topology, nanoseconds, read_flows};
+use fanin_formats::hpcc::{Config, Flow, Link, nanoseconds};
 use fanin_ns3::files;
 use fanin_ns3::results::Finished;
 use fanin_ns3::wiring::Wiring;
 use fanin_record::{Run, Spool};
 use fanin_units::{Bytes, Rate, Time};
-use fanin_workload::{FlowList, ListedFlow, NO_GROUP};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -202,51 +200,6 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
     })
 }
 
-/// The network of a topology file, with the losses of its links, and warnings.
-pub(crate) fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkChange>, Vec<String>), Problem> {
-    let (topology, warnings) = Topology::read(file, text.as_bytes())?;
-    let links = ways(&topology);
-    let mut losses = Vec::new();
-    for link in links.iter().filter(|link| link.error_rate > 0.0) {
-        let between = ends(&topology, link);
-        if link.error_rate >= 1.0 {
-            let what = format!("the link between {} and {} loses every packet; leave it out", link.a, link.b);
-            return Err(Error { file: file.into(), line: 0, what }.into());
-        }
-        losses.push(LinkChange { between, error_rate: link.error_rate, down: Vec::new() });
-    }
-    Ok((graph(&topology, &links), losses, warnings.iter().map(ToString::to_string).collect()))
-}
-
-/// A topology with these links as one of a spec.
-fn graph(topology: &Topology, links: &[Link]) -> document::Topology {
-    let names = |switches: bool| {
-        let of_kind = (0..).zip(&topology.is_switch).filter(move |(_, is_switch)| **is_switch == switches);
-        of_kind.map(|(id, _)| name(topology, id)).collect()
-    };
-    let link = |link: &Link| GraphLink {
-        between: ends(topology, link),
-        rate: Rate::from_bps(link.rate),
-        delay: Time::from_ns(link.delay),
-    };
-    document::Topology::Graph { hosts: names(false), switches: names(true), links: links.iter().map(link).collect() }
-}
-
-fn ends(topology: &Topology, link: &Link) -> [String; 2] {
-    [name(topology, link.a), name(topology, link.b)]
-}
-
-fn name(topology: &Topology, id: u32) -> String {
-    format!("{}{id}", if topology.is_host(id) { "h" } else { "s" })
-}
-
-/// The links that carry packets in that simulator: of parallel links, the last.
-fn ways(topology: &Topology) -> Vec<Link> {
-    let pair = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
-    let last: HashMap<_, _> = topology.links.iter().enumerate().map(|(at, link)| (pair(link), at)).collect();
-    topology.links.iter().enumerate().filter(|(at, link)| last[&pair(link)] == *at).map(|(_, link)| *link).collect()
-}
-
 /// Markings of the rates of links. A threshold that the whole buffer cannot reach marks nothing, and is left out.
 fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
     let mut rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
@@ -290,35 +243,4 @@ fn differences(setup: &Setup, scheme: &str) -> String {
          what it says about control{without}; docs/ns3-hpcc.md lists what differs",
         setup.name
     )
-}
-
-/// The flows of a file, or those to one port, with times relative to `from`.
-pub(crate) fn listed(
-    text: &str,
-    file: &str,
-    number_of: &HashMap<String, u32>,
-    dport: Option<u16>,
-    from: Time,
-) -> Result<FlowList, Problem> {
-    let (flows, _) = read_flows(file, text.as_bytes(), None)?;
-    let fail = |at: usize, what: String| {
-        Problem::from(Error { file: file.into(), line: 0, what: format!("flow {}: {what}", at + 1) })
-    };
-    let flow = |(at, flow): (usize, &Flow)| {
-        let host = |id: u32| {
-            let what = || format!("there is no host \"h{id}\"; it is named \"h\" and its number in the file");
-            number_of.get(&format!("h{id}")).copied().ok_or_else(|| fail(at, what()))
-        };
-        let start = nanoseconds(flow.start).and_then(|ns| ns.checked_mul(1000)).unwrap_or(u64::MAX - 1);
-        let Some(start) = start.checked_sub(from.as_ps()) else {
-            return Err(fail(
-                at,
-                format!("it starts at {} s; with from = {from} it starts at or after that", flow.start),
-            ));
-        };
-        let (src, dst, bytes) = (host(flow.src)?, host(flow.dst)?, u64::from(flow.bytes));
-        Ok(ListedFlow { start: Time::from_ps(start), src, dst, bytes, group: NO_GROUP })
-    };
-    let wanted = flows.iter().enumerate().filter(|(_, flow)| dport.is_none_or(|dport| dport == flow.dport));
-    Ok(FlowList::new(wanted.map(flow).collect::<Result<_, _>>()?))
 }

@@ -1,7 +1,8 @@
 //! Configurations that are run here; the command line's tests have the rest.
 
+use super::convert::listed;
 use super::generate::{self, Hosts, Wishes};
-use super::ordinary::{Ordinary, listed};
+use super::ordinary::Ordinary;
 use super::*;
 use std::collections::HashMap;
 use std::path::PathBuf;

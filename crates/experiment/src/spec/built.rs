@@ -4,6 +4,9 @@ use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_record::{Part, Watched};
 use fanin_units::{PortId, Time};
 
+/// Samples of queues kept over all series, and as many other values; histograms still count all.
+pub(crate) const MOST_SAMPLES: usize = 4_000_000;
+
 /// An experiment that is ready to run.
 pub struct Built {
     /// The network.

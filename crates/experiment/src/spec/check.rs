@@ -1,27 +1,24 @@
 //! Validates a spec that was read.
 
 use super::built::{self, Measure, Sampled, Series};
+use super::checker::Checker;
 use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
 use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
-use super::source::Source;
 use super::traffic::check_traffics;
 use super::{CheckedSpec, Spec};
-use crate::error::{Problem, Problems, why_unread};
+use crate::error::Problems;
 use crate::ports_of;
 use fanin_fabric::topology::Graph;
 use fanin_record::{Part, Watched, port_names};
 use fanin_units::{Bytes, PortId, Time};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 /// Most samples that one run may take.
 const MAX_SAMPLES: f64 = 1e9;
 /// Most messages recorded hop by hop.
 const MAX_TRACED: usize = 1000;
-/// Number of problems after which lists of names are not checked further.
-const ENOUGH_PROBLEMS: usize = 50;
 /// Most nodes times traffics of one series.
 const MAX_WATCHED: usize = 100_000;
 /// Smallest snapshot length of a capture.
@@ -29,87 +26,47 @@ const MIN_SNAPLEN: u64 = 64;
 /// Range of the maximum size of trace files.
 const SMALLEST_FILE: Bytes = Bytes(10_000);
 const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
-/// Largest file that a spec may name, in bytes: enough for as many flows as a run may have.
-const LARGEST_NAMED: u64 = 1 << 30;
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
-/// Collects problems, so that many are reported at once.
-pub struct Checker<'a> {
-    pub source: &'a Source,
-    pub problems: Vec<Problem>,
-    pub warnings: Vec<String>,
-}
-
-impl Checker<'_> {
-    /// Adds a problem.
-    pub fn fail(&mut self, path: &str, problem: impl Into<String>, right: impl Into<String>) {
-        self.problems.push(self.source.problem(path, problem, right));
-    }
-
-    /// The text of a file named at `key`, and its path; `None` after adding a problem.
-    pub fn read(&mut self, key: &str, name: &str, or: &str) -> Option<(String, PathBuf)> {
-        let path = self.source.folder.join(name);
-        match text_of(&path) {
-            Ok(text) => Some((text, path)),
-            Err(error) => {
-                let right = format!("name a file, relative to the spec's folder{or}");
-                self.fail(key, format!("{} cannot be read: {error}", path.display()), right);
-                None
-            }
+impl Spec {
+    /// Validates the spec and fills in defaults. Files that it names are read.
+    ///
+    /// # Errors
+    /// All problems that can be found at once, with file, line and key.
+    pub fn check(&self) -> Result<CheckedSpec, Problems> {
+        let mut document = self.document.clone();
+        let source = &self.source;
+        let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
+        check_head(&document, &mut checker);
+        let needs = needs(&document, &mut checker);
+        let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
+        let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
+        let from = document.measure.warm_up;
+        let window = (from, from.saturating_add(document.measure.window));
+        let traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
+        if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
+            let right = "leave it out, or give some traffic a size";
+            checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);
         }
-    }
-
-    /// Whether there are enough problems: long lists of names are then not checked further.
-    pub fn has_enough(&self) -> bool {
-        self.problems.len() >= ENOUGH_PROBLEMS
-    }
-}
-
-/// The text of a regular file that is not too large. Others, such as pipes and devices, may never end.
-fn text_of(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(|error| why_unread(&error))?;
-    if !about.is_file() {
-        return Err(if about.is_dir() { "it is a folder" } else { "it is not a regular file" }.into());
-    }
-    if about.len() > LARGEST_NAMED {
-        return Err(format!("it has {} bytes; at most {LARGEST_NAMED} are possible", about.len()));
-    }
-    std::fs::read_to_string(path).map_err(|error| why_unread(&error))
-}
-
-pub fn check(spec: &Spec) -> Result<CheckedSpec, Problems> {
-    let mut document = spec.document.clone();
-    let source = &spec.source;
-    let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
-    check_head(&document, &mut checker);
-    let needs = needs(&document, &mut checker);
-    let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
-    let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
-    let from = document.measure.warm_up;
-    let window = (from, from.saturating_add(document.measure.window));
-    let traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
-    if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
-        let right = "leave it out, or give some traffic a size";
-        checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);
-    }
-    let Checker { problems, warnings, .. } = checker;
-    if let Some(problems) = Problems::new(problems) {
-        return Err(problems);
-    }
-    match (network, measure, traffics) {
-        (Some(network), Some(measure), Some((traffics, workloads, places))) => Ok(CheckedSpec {
-            document,
-            source: source.clone(),
-            network,
-            traffics,
-            workloads,
-            places,
-            measure,
-            warnings,
-        }),
-        // Each of them is missing only if a problem was added.
-        _ => Err(source.problem("", "this spec cannot run", "").into()),
+        let Checker { problems, warnings, .. } = checker;
+        if let Some(problems) = Problems::new(problems) {
+            return Err(problems);
+        }
+        match (network, measure, traffics) {
+            (Some(network), Some(measure), Some((traffics, workloads, places))) => Ok(CheckedSpec {
+                document,
+                source: source.clone(),
+                network,
+                traffics,
+                workloads,
+                places,
+                measure,
+                warnings,
+            }),
+            // Each of them is missing only if a problem was added.
+            _ => Err(source.problem("", "this spec cannot run", "").into()),
+        }
     }
 }
 

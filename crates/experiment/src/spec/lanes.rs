@@ -1,10 +1,9 @@
 //! Requirements of the schemes on the network: lanes of classes, and header bytes in packets.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::Document;
-use fanin_cc::schemes::dart::{Deflect, Escape};
-use fanin_cc::{Lanes, Settings};
-use fanin_fabric::deadlock::{Entry, prove};
+use fanin_cc::{EscapeEntry, Lanes};
+use fanin_fabric::deadlock::prove;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{ClassConfig, Marking};
 use fanin_units::Bytes;
@@ -17,39 +16,28 @@ pub struct Needs {
     /// Additional lanes of classes: the number of the class, counted from 0, and their kind.
     lanes: Vec<(usize, Lanes)>,
     /// Most bytes that a scheme adds to a data packet.
-    pub extra: u16,
+    pub overhead: u16,
     /// The traffics that deflect above a threshold: number, class, threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
     /// How messages of deflecting traffics enter the escape lane.
-    escapes: Vec<Entry>,
+    escapes: Vec<EscapeEntry>,
 }
 
 /// The requirements of all schemes. An invalid scheme has none here; it is reported elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
-    let mut needs = Needs { lanes: Vec::new(), extra: 0, thresholds: Vec::new(), escapes: Vec::new() };
+    let mut needs = Needs { lanes: Vec::new(), overhead: 0, thresholds: Vec::new(), escapes: Vec::new() };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
-        needs.extra = needs.extra.max(scheme.header_overhead().data);
+        needs.overhead = needs.overhead.max(scheme.header_overhead().data);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;
         };
-        if let Settings::Dart(_, params) = &scheme
-            && params.deflect != Deflect::Off
-            && !params.force_threshold
-        {
-            needs.thresholds.push((i, class, params.threshold.get()));
-        }
-        if let Settings::Dart(_, params) = &scheme
-            && scheme.lanes() == Lanes::Escape
-        {
-            let entry = match params.escape {
-                Escape::AfterLastMisroute => Entry::AfterLastMisroute,
-                Escape::OnLastMisroute => Entry::OnLastMisroute { last_hop: params.last_hop },
-            };
-            if !needs.escapes.contains(&entry) {
-                needs.escapes.push(entry);
+        if let Some(deflection) = scheme.deflection() {
+            if !deflection.above_marks {
+                needs.thresholds.push((i, class, deflection.threshold.get()));
             }
+            needs.escapes.extend(deflection.escape.filter(|entry| !needs.escapes.contains(entry)));
         }
         let lanes = scheme.lanes();
         match needs.lanes.iter().find(|(other, _)| *other == class) {
@@ -77,7 +65,7 @@ impl Needs {
             }
             let kind = if lanes == Lanes::Strict { "urgent" } else { "deflectable" };
             let name = format!("{}.{kind}", of.name);
-            classes.push(ClassConfig { name, beside: Some(class as u8 + 1), urgent: lanes == Lanes::Strict, ..of });
+            classes.push(ClassConfig { name, sibling_vl: Some(class as u8 + 1), urgent: lanes == Lanes::Strict, ..of });
         }
         if !self.lanes.is_empty() && classes.len() > most {
             let problem = format!("with the lanes of their schemes there are {} classes", classes.len());

@@ -1,6 +1,6 @@
 //! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::{
     self, Buffer, Class, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort, Policy, Pool, Release,
     Topology,
@@ -51,10 +51,10 @@ pub fn check_network(
         }
     };
     let packet = check_packet(&network.packet, checker);
-    let header = network.packet.header.get().saturating_add(u64::from(needs.extra));
+    let header = network.packet.header.get().saturating_add(u64::from(needs.overhead));
     let wire = network.packet.payload.get().saturating_add(header);
     if packet.is_some() && wire > u64::from(u16::MAX) {
-        let problem = format!("with the {} B that a scheme adds, a packet has {wire} B", needs.extra);
+        let problem = format!("with the {} B that a scheme adds, a packet has {wire} B", needs.overhead);
         checker.fail("network.packet.payload", problem, format!("at most {} B fit", u16::MAX));
     }
     fill_buffer(&mut network.buffer, wire);
@@ -354,7 +354,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         marking_by_rate: class.marking_by_rate.iter().map(|of| (of.rate, marking(&of.marking))).collect(),
         share: class.share,
         alpha: class.alpha,
-        beside: None,
+        sibling_vl: None,
         urgent: false,
     };
     classes.iter().map(class).collect()

@@ -1,9 +1,9 @@
 //! Networks in separate files, which are converted to graphs so that a resolved spec does not depend on the file.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
 use crate::error::Problem;
-use crate::{hpcc::ordinary, htsim};
+use crate::{hpcc::convert, htsim};
 use fanin_fabric::topology::{Graph, TopologyError};
 use fanin_formats::Error;
 use fanin_formats::tables::LinkTable;
@@ -91,7 +91,7 @@ fn looks_like(text: &str) -> Option<TopologyFormat> {
 fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&str, &str)>) -> Result<Network, Problem> {
     let (topology, losses, warnings, lines) = match format {
         TopologyFormat::Ns3 => {
-            let (topology, losses, warnings) = ordinary::topology(text, file)?;
+            let (topology, losses, warnings) = convert::topology(text, file)?;
             (topology, losses, warnings, Vec::new())
         }
         TopologyFormat::Htsim => {

@@ -1,7 +1,7 @@
 //! The traffics of a spec: validates them, fills in defaults, and converts them to configurations of the fabric and the
 //! workload.
 
-use super::check::Checker;
+use super::checker::Checker;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Rdma, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
 };
@@ -9,7 +9,7 @@ use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
-use crate::hpcc::ordinary;
+use crate::hpcc::convert;
 use crate::htsim;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
@@ -104,7 +104,7 @@ pub fn check_traffics(
     for config in &mut configs {
         if config.scheme.lanes() != Lanes::One
             && let Some(network) = network
-            && let Some(lane) = network.classes.iter().position(|class| class.beside == Some(config.class))
+            && let Some(lane) = network.classes.iter().position(|class| class.sibling_vl == Some(config.class))
         {
             config.lane_class = lane as u8 + 1;
         }
@@ -182,15 +182,10 @@ impl One<'_, '_> {
         }
         let scheme = scheme?;
         let transport = *traffic.transport.get_or_insert(transport_of(&scheme));
-        if transport == Transport::Tcp && matches!(scheme, Settings::Dart(..)) {
-            // Dart III-B: it counts messages by their marked starts and ends.
-            let problem =
-                format!("{} counts messages, and a TCP stream does not mark where they start and end", scheme.id());
-            self.fail("transport", problem, "leave it out, or write \"rdma\"");
-        }
-        if transport == Transport::Tcp && scheme.header_overhead().telemetry {
-            let problem = format!("{} needs telemetry, and TCP's ACKs carry none", scheme.id());
-            self.fail("transport", problem, "leave it out, or write \"rdma\"");
+        if transport == Transport::Tcp
+            && let Some(why) = scheme.rdma_only()
+        {
+            self.fail("transport", format!("{} {why}", scheme.id()), "leave it out, or write \"rdma\"");
         }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
@@ -494,7 +489,7 @@ impl One<'_, '_> {
             }
             Pattern::Hpcc { file, dport, from } => {
                 let (text, path) = self.read_flows(file)?;
-                match ordinary::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
+                match convert::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
                     Ok(list) => workload::Pattern::List(list),
                     Err(problem) => {
                         self.checker.problems.push(problem);

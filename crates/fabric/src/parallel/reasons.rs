@@ -1,6 +1,7 @@
 //! What keeps a network in one piece.
 
-use super::{WORTH, cut};
+use super::crew::WORTH;
+use super::cut::cut;
 use crate::config::{NetworkConfig, TrafficConfig};
 use crate::deadlock::{Entry, prove};
 use crate::topology::Graph;
@@ -41,7 +42,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
     if of.iter().all(|part| *part == 0) {
         return Err("all hosts are at one switch");
     }
-    let window = window(&config.graph, &of).unwrap_or(Time::from_ms(1));
+    let window = lookahead(&config.graph, &of).unwrap_or(Time::from_ms(1));
     if window == Time::ZERO {
         return Err("links between its parts have no delay");
     }
@@ -55,23 +56,13 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
 
 /// Whether a sender of a traffic's scheme has a timer, or shares something, from when it is made.
 fn acts_by_itself(traffic: &TrafficConfig) -> bool {
-    let rate = Rate::from_gbps(10);
-    let rtt = Time::from_us(10);
-    let path = PathInfo {
-        line_rate: rate,
-        nic_rate: rate,
-        base_rtt: rtt,
-        payload: 1000,
-        wire: 1040,
-        network_bdp: rate.bytes_in(rtt),
-        network_rtt: rtt,
-    };
+    let path = PathInfo::new(Rate::from_gbps(10), Time::from_us(10), 1000, 1040);
     let mut scheme = traffic.scheme.build();
     scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
 
 /// How far parts may run ahead of each other: the delay of the shortest link between two of them. `None` where there is none.
-pub fn window(graph: &Graph, of: &[u16]) -> Option<Time> {
+pub fn lookahead(graph: &Graph, of: &[u16]) -> Option<Time> {
     let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
     between.map(|link| link.delay).min()
 }

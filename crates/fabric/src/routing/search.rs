@@ -1,55 +1,9 @@
-//! The search for routes: all shortest ways to one target at a time.
+//! The search for routes: all shortest paths to one target at a time.
 
-use super::{HERE, NONE, Routes, Ways};
-use crate::port::Port;
-use fanin_units::{NodeId, PortId, Rate, Time};
+use super::ecmp::{EcmpGroups, HERE, NONE};
+use super::ports::{Access, Links, Out};
+use fanin_units::{PortId, Rate, Time};
 use std::collections::BTreeMap;
-
-/// The ports out of each node that are up, in the order of their numbers.
-pub(super) struct Out {
-    start: Vec<u32>,
-    ports: Vec<PortId>,
-    /// Of any port, up or not, where its link leads, and its number among those of its node.
-    pub(super) ends: Vec<(NodeId, u32)>,
-}
-
-impl Out {
-    pub(super) fn new(ports: &[Port], nodes: u32) -> Self {
-        let mut start = vec![0u32; nodes as usize + 1];
-        ports.iter().filter(|p| p.up).for_each(|p| start[p.node.ix() + 1] += 1);
-        for node in 0..nodes as usize {
-            start[node + 1] += start[node];
-        }
-        let mut next = start.clone();
-        let mut of = vec![PortId::NONE; start[nodes as usize] as usize];
-        for (number, port) in (0..).map(PortId).zip(ports).filter(|(_, p)| p.up) {
-            of[next[port.node.ix()] as usize] = number;
-            next[port.node.ix()] += 1;
-        }
-        let mut ends: Vec<(NodeId, u32)> = ports.iter().map(|port| (port.peer, 0)).collect();
-        for node in 0..nodes as usize {
-            let here = &of[start[node] as usize..start[node + 1] as usize];
-            for (port, number) in here.iter().zip(0..) {
-                ends[port.ix()].1 = number;
-            }
-        }
-        Self { start, ports: of, ends }
-    }
-
-    /// The port at a place in the list of all, which begins for a node where `first` says, or none.
-    #[inline(always)]
-    pub(super) fn port(&self, place: u32) -> PortId {
-        self.ports.get(place as usize).copied().unwrap_or(PortId::NONE)
-    }
-
-    pub(super) fn first(&self, node: NodeId) -> u32 {
-        self.start[node.ix()]
-    }
-
-    pub(super) fn of(&self, node: u32) -> &[PortId] {
-        &self.ports[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
-    }
-}
 
 /// A port as the search for routes sees it.
 #[derive(Clone, Copy)]
@@ -62,19 +16,22 @@ struct Hop {
 }
 
 /// Hosts that hang with their only link on the same switch, alike in what they add to a round-trip time and in rate.
+#[derive(Clone, Copy)]
 struct Leaves {
     cost: Time,
     rate: Rate,
     count: u32,
 }
 
-/// The search: breadth first. Hosts with a single link, which are nearly all, are no part of it:
-/// what is asked of them, the longest round-trip time, their switch answers for each kind of them.
+/// The search: breadth first. Hosts with a single link, which are nearly all, are no part of it: their switch knows the longest
+/// round-trip time of each kind of them.
 pub(super) struct Search<'a> {
-    ports: &'a [Port],
+    links: Links<'a>,
+    access: &'a Access,
     hosts: u32,
-    wire: u32,
-    ack: u32,
+    sizes: (u32, u32),
+    /// Largest base round-trip time of any host pair so far, and largest product of a host's rate and one of its own, in bytes.
+    pub farthest: (Time, u64),
     /// Row of each node that has one.
     row_of: Vec<u32>,
     start: Vec<u32>,
@@ -89,19 +46,19 @@ pub(super) struct Search<'a> {
     rtt: Vec<Time>,
     order: Vec<u32>,
     found: Vec<PortId>,
-    /// The set that each node had last: neighbouring targets are reached alike.
+    /// The group that each node had last: neighbouring targets are reached alike.
     last: Vec<u32>,
     known: BTreeMap<Vec<PortId>, u32>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(ports: &'a [Port], out: &Out, hosts: u32, has_row: &[u32], (wire, ack): (u32, u32)) -> Self {
-        let nodes = out.start.len() as u32 - 1;
+    pub fn new(links: Links<'a>, (out, access): (&Out, &'a Access), has_row: &[u32], sizes: (u32, u32)) -> Self {
+        let (hosts, nodes) = (links.hosts(), links.nodes());
         let mut row_of = vec![u32::MAX; nodes as usize];
         (0..).zip(has_row).for_each(|(row, node)| row_of[*node as usize] = row);
-        let cost = |port: &Port| port.tx_time(wire) + port.tx_time(ack) + port.delay + port.delay;
+        let cost = |port: PortId| links.round_trip(port, sizes);
         let switch_of = |node: u32| match out.of(node) {
-            [only] if node < hosts => Some(ports[only.ix()].peer.0).filter(|peer| *peer >= hosts),
+            [only] if node < hosts => Some(links.peer(*only).0).filter(|peer| *peer >= hosts),
             _ => None,
         };
         let leaf: Vec<bool> = (0..nodes).map(|node| switch_of(node).is_some()).collect();
@@ -111,25 +68,26 @@ impl<'a> Search<'a> {
         let mut rates = vec![Rate::ZERO; nodes as usize];
         for node in 0..nodes {
             start.push(hops.len() as u32);
-            let here = out.of(node).iter().map(|p| (*p, &ports[p.ix()]));
-            rates[node as usize] = here.clone().map(|(_, port)| port.rate).max().unwrap_or(Rate::ZERO);
-            if let (Some(switch), Some((_, port))) = (switch_of(node), here.clone().next()) {
-                let (kinds, cost, rate) = (&mut leaves[switch as usize], cost(port), port.rate);
+            let here = out.of(node).iter().copied();
+            rates[node as usize] = here.clone().map(|port| links.rate(port)).max().unwrap_or(Rate::ZERO);
+            if let (Some(switch), Some(port)) = (switch_of(node), here.clone().next()) {
+                let (kinds, cost, rate) = (&mut leaves[switch as usize], cost(port), links.rate(port));
                 match kinds.iter_mut().find(|kind| (kind.cost, kind.rate) == (cost, rate)) {
                     Some(kind) => kind.count += 1,
                     None => kinds.push(Leaves { cost, rate, count: 1 }),
                 }
                 continue;
             }
-            let taking_part = here.filter(|(_, port)| !leaf[port.peer.ix()]);
-            hops.extend(taking_part.map(|(number, port)| Hop { to: port.peer.0, port: number, cost: cost(port) }));
+            let taking_part = here.filter(|port| !leaf[links.peer(*port).ix()]);
+            hops.extend(taking_part.map(|port| Hop { to: links.peer(port).0, port, cost: cost(port) }));
         }
         start.push(hops.len() as u32);
         Self {
-            ports,
+            links,
+            access,
             hosts,
-            wire,
-            ack,
+            sizes,
+            farthest: (Time::ZERO, 0),
             row_of,
             start,
             hops,
@@ -146,18 +104,18 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the routes of all nodes to `target`, one per row.
-    pub(super) fn column(&mut self, target: u32, routes: &mut Routes, column: &mut [u32]) {
+    pub fn column(&mut self, target: u32, groups: &mut EcmpGroups, column: &mut [u32]) {
         self.distance.fill(u32::MAX);
         self.order.clear();
         let mut own = None;
         if self.leaf[target as usize] {
-            let out = routes.access[routes.access_of[target as usize].0 as usize];
-            let (to, from) = (&self.ports[out.ix()], &self.ports[out.reverse().ix()]);
-            let switch = to.node;
+            let out = self.access.of(target)[0];
+            let switch = self.links.node(out);
             self.distance[switch.ix()] = 1;
-            self.rtt[switch.ix()] = self.cost(to);
+            self.rtt[switch.ix()] = self.links.round_trip(out, self.sizes);
             column[self.row_of[switch.ix()] as usize] = HERE;
-            own = Some((switch.0, self.cost(from), from.rate));
+            // Both directions of a link are alike.
+            own = Some((switch.0, self.rtt[switch.ix()], self.links.rate(out)));
             self.order.push(switch.0);
         } else {
             self.distance[target as usize] = 0;
@@ -167,7 +125,7 @@ impl<'a> Search<'a> {
         let mut at = 0;
         while let Some(&node) = self.order.get(at) {
             at += 1;
-            let beside = own.filter(|(switch, ..)| *switch == node).map(|(_, cost, rate)| (cost, rate));
+            let own_leaf = own.filter(|(switch, ..)| *switch == node).map(|(_, cost, rate)| (cost, rate));
             let here = self.distance[node as usize];
             let forwards = node >= self.hosts || node == target;
             let mut worst = Time::ZERO;
@@ -189,57 +147,51 @@ impl<'a> Search<'a> {
                     self.found.push(hop.port);
                 }
             }
-            if beside.is_none() && node != target {
+            if own_leaf.is_none() && node != target {
                 self.rtt[node as usize] = worst;
                 if node < self.hosts {
-                    routes.reaches(worst, self.rates[node as usize]);
+                    self.reaches(worst, self.rates[node as usize]);
                 }
             }
-            for leaves in &self.leaves[node as usize] {
-                // No host has a way to itself.
-                if leaves.count > 1 || beside != Some((leaves.cost, leaves.rate)) {
-                    routes.reaches(leaves.cost + self.rtt[node as usize], leaves.rate);
+            for at in 0..self.leaves[node as usize].len() {
+                let Leaves { cost, rate, count } = self.leaves[node as usize][at];
+                // No host has a path to itself.
+                if count > 1 || own_leaf != Some((cost, rate)) {
+                    self.reaches(cost + self.rtt[node as usize], rate);
                 }
             }
             let row = self.row_of[node as usize];
-            if row != u32::MAX && beside.is_none() {
-                column[row as usize] = if here == 1 { HERE } else { self.way(node, routes) };
+            if row != u32::MAX && own_leaf.is_none() {
+                column[row as usize] = if here == 1 { HERE } else { self.group(node, groups) };
             }
         }
     }
 
-    fn cost(&self, port: &Port) -> Time {
-        port.tx_time(self.wire) + port.tx_time(self.ack) + port.delay + port.delay
+    /// Two hosts may be this far from each other, of which one sends at `rate`.
+    fn reaches(&mut self, rtt: Time, rate: Rate) {
+        self.farthest = (self.farthest.0.max(rtt), self.farthest.1.max(rate.bytes_in(rtt)));
     }
 
-    /// The set of the next hops that were found for a node.
-    fn way(&mut self, node: u32, routes: &mut Routes) -> u32 {
+    /// The group of the next hops that were found for a node.
+    fn group(&mut self, node: u32, groups: &mut EcmpGroups) -> u32 {
         match *self.found {
             [] => NONE,
             [only] => only.0,
             _ => {
-                let last = self.last[node as usize];
-                let same = routes.sets.get(last as usize).is_some_and(|ways| {
-                    let members = &routes.members[ways.start as usize..][..ways.n as usize];
-                    members == self.found
-                });
-                if !same {
-                    self.last[node as usize] = self.intern(routes);
+                if groups.members(self.last[node as usize]) != Some(self.found.as_slice()) {
+                    self.last[node as usize] = self.intern(groups);
                 }
                 self.last[node as usize]
             }
         }
     }
 
-    fn intern(&mut self, routes: &mut Routes) -> u32 {
-        if let Some(&set) = self.known.get(self.found.as_slice()) {
-            return set;
+    fn intern(&mut self, groups: &mut EcmpGroups) -> u32 {
+        if let Some(&group) = self.known.get(self.found.as_slice()) {
+            return group;
         }
-        let start = routes.members.len() as u32;
-        routes.members.extend_from_slice(&self.found);
-        routes.sets.push(Ways { start, n: self.found.len() as u32, each: 0 });
-        let set = routes.sets.len() as u32 - 1;
-        self.known.insert(self.found.clone(), set);
-        set
+        let group = groups.add(&self.found);
+        self.known.insert(self.found.clone(), group);
+        group
     }
 }

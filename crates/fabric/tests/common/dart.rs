@@ -48,7 +48,7 @@ pub fn with_lanes(config: NetworkConfig, traffics: &mut [TrafficConfig]) -> Netw
         if traffic.scheme.lanes() == Lanes::Escape {
             if config.classes.len() == 1 {
                 let of = config.classes[0].clone();
-                config.classes.push(ClassConfig { name: "data.deflectable".into(), beside: Some(1), ..of });
+                config.classes.push(ClassConfig { name: "data.deflectable".into(), sibling_vl: Some(1), ..of });
             }
             traffic.lane_class = 2;
         }

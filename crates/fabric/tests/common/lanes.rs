@@ -29,7 +29,7 @@ pub fn darts(graph: Graph) -> NetworkConfig {
 
 /// A class and the lane beside it.
 pub fn two_lanes(class: ClassConfig) -> Vec<ClassConfig> {
-    vec![class.clone(), ClassConfig { name: "data.deflectable".into(), beside: Some(ESCAPE), ..class }]
+    vec![class.clone(), ClassConfig { name: "data.deflectable".into(), sibling_vl: Some(ESCAPE), ..class }]
 }
 
 /// Traffic of one of Dart's presets with some of its parameters changed, in two lanes where it has two. Row D17's timeout.

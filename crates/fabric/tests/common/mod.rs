@@ -84,7 +84,7 @@ pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
         marking_by_rate: Vec::new(),
         share: None,
         alpha: None,
-        beside: None,
+        sibling_vl: None,
         urgent: false,
     }
 }

@@ -187,17 +187,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
 /// asks for an ACK of each. Without a window any chunk fills.
 fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {
     let rate = Rate::from_gbps(10);
-    let (base_rtt, network_bdp) = (us(10), rate.bytes_in(us(10)));
-    let wire = payload + 40;
-    let path = fanin_cc::PathInfo {
-        line_rate: rate,
-        nic_rate: rate,
-        base_rtt,
-        payload,
-        wire,
-        network_bdp,
-        network_rtt: base_rtt,
-    };
+    let path = fanin_cc::PathInfo::new(rate, us(10), payload, payload + 40);
     let windowed = scheme.build().open(0, &path, Time::ZERO).control.window < u64::MAX;
     match (windowed, scheme.header_overhead().telemetry) {
         (false, _) => u32::MAX,

@@ -1,6 +1,6 @@
 //! Connection matrices: senders, receivers, sizes, and start times or triggers.
 
-use super::{MOST, Wrong, lines, number, number32, only, quote};
+use super::words::{MOST, Wrong, lines, number, number32, only, quote};
 use crate::Error;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;

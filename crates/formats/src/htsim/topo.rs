@@ -1,6 +1,6 @@
 //! Fat trees of two or three tiers.
 
-use super::{MOST, Wrong, lines, number, number32, only, quote};
+use super::words::{MOST, Wrong, lines, number, number32, only, quote};
 use crate::Error;
 
 /// A fat tree with consistent counts.

@@ -1,6 +1,6 @@
 //! Tables of flows.
 
-use super::Csv;
+use super::csv::Csv;
 use crate::text::quote;
 use crate::{Error, Warning};
 use fanin_units::Time;

@@ -1,6 +1,6 @@
 //! Tables of links and nodes.
 
-use super::Csv;
+use super::csv::Csv;
 use crate::text::quote;
 use crate::{Error, Warning};
 use fanin_units::{Rate, Time};

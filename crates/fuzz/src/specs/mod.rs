@@ -3,13 +3,15 @@
 
 mod breaks;
 mod corpus;
+mod folder;
 
 pub use corpus::{corpus, files};
+pub use folder::Folder;
 
 use crate::{Mutator, guarded};
 use fanin_experiment::{Limits, Problems, Spec, estimate};
 use fanin_record::{SizeRange, summarise, tables};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Largest real time of one spec, all steps together.
@@ -59,47 +61,17 @@ pub enum End {
     Ran,
 }
 
-/// A folder for the files of cases, removed in the end.
-#[derive(Debug)]
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// A new one.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn new() -> std::io::Result<Self> {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("fanin-fuzz-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Self(path))
-    }
-
-    /// Its path.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs one case and returns its outcome.
 ///
 /// # Errors
 /// The bug: a panic, too much time or memory, a problem without a place.
 pub fn run(case: &Case, folder: &Folder) -> Result<End, String> {
     for (name, bytes) in &case.files {
-        std::fs::write(folder.0.join(name), bytes).map_err(|error| error.to_string())?;
+        std::fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string())?;
     }
     let timed = || {
         let began = Instant::now();
-        let (end, peak) = guarded(|| go(&case.text, &folder.0))?;
+        let (end, peak) = guarded(|| go(&case.text, folder.path()))?;
         Ok::<_, String>((end?, peak, began.elapsed()))
     };
     let (end, peak, mut took) = timed()?;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Manifest, Run};
 use crate::{SizeRange, summarise, tests::example};
 use arrow_ipc::reader::FileReader;
 use fanin_units::Time;

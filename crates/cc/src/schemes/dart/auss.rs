@@ -1,7 +1,7 @@
-//! The active unique sender set (Dart III-B, III-D, III-E): who is sending to this host right now, each sender once.
+//! The active unique sender set (Dart III-B, III-D, III-E): the present senders to this host, each of them once.
 //!
-//! A sender is in the set while a message of it is open, or while a list of an incast's senders names it and its message
-//! has not started. Packets find their sender by a [`Ticket`]; only starts, ends and lists look anything up.
+//! A sender is in the set while it has an open message, or while a list of an incast's senders names it and its message
+//! has not started. Packets find their sender by a [`Ticket`]; only starts, ends and lists need a lookup.
 
 use super::{LONGEST_LIST, Params, Share};
 use crate::roles::*;
@@ -9,13 +9,13 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use fanin_units::{MessageId, NodeId, Time};
 
-/// Incasts whose lists a set remembers so as to ignore later copies. Beyond that the oldest is forgotten, which bounds what
-/// a flood of lists can occupy.
+/// Incasts whose lists a set remembers in order to ignore later copies. Beyond that the oldest is forgotten, which
+/// bounds the memory that a flood of lists can take.
 pub const REMEMBERED_LISTS: usize = 4096;
-/// Tenants' shares are taken in steps of a millionth.
+/// Tenants' shares are rounded to millionths.
 const MILLION: u64 = 1_000_000;
 
-/// Where a sender stands in the set, good until it leaves. The default is nobody's.
+/// A sender's position in the set, valid until it leaves. The default belongs to no sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticket {
     slot: u32,
@@ -27,26 +27,26 @@ pub struct Ticket {
 pub struct Message {
     /// Its run-wide number.
     pub id: MessageId,
-    /// The flow that it comes on.
+    /// Its flow.
     pub flow: ReceiverFlow,
     /// The sending host.
     pub from: NodeId,
-    /// The set that it counts in: [`Auss::set_of`] its tenant.
+    /// Its set: [`Auss::set_of`] its tenant.
     pub set: u16,
     /// Its weight, at least 1.
     pub weight: u16,
 }
 
-/// What became of a list of an incast's senders.
+/// The outcome of a list of an incast's senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// There was no list.
     NoList,
-    /// All of them are counted from now on.
+    /// All of them count from now on.
     Accepted,
-    /// It had come before.
+    /// It had arrived before.
     Repeated,
-    /// It came too soon, or names too many who have not sent yet.
+    /// It exceeds the rate of lists, or the number of announced senders.
     Refused,
 }
 
@@ -57,33 +57,33 @@ struct Entry {
     set: u16,
     host: NodeId,
     weight: u16,
-    /// When its last packet came.
+    /// When its last packet arrived.
     last_seen: Time,
     /// Its open messages: flow and weight of each.
     messages: BTreeMap<MessageId, (ReceiverFlow, u16)>,
-    /// Incasts that named it and whose message has not started: when, and the weight of the message that said so.
+    /// Incasts that named it and whose message has not started: the time, and the weight of the announcing message.
     announced: BTreeMap<u32, (Time, u16)>,
 }
 
-/// An incast that was heard of.
+/// A known incast.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Whether its list came, accepted or not.
+    /// Whether its list has arrived, accepted or not.
     listed: bool,
-    /// Members whose message started before any list came.
+    /// Members whose message started before the list arrived.
     early: Vec<NodeId>,
 }
 
 /// The senders of one tenant, or of all.
 #[derive(Clone, Debug)]
 struct Set {
-    /// Part of the line, in millionths.
+    /// Share of the line in millionths.
     share: u64,
     senders: u32,
     weight: u64,
     /// Announced messages that have not started.
     silent: u32,
-    /// Lists that would be taken now, and when that was worked out.
+    /// Token bucket of lists, and the time of its last update.
     lists: f64,
     lists_at: Time,
     groups: BTreeMap<u32, Group>,
@@ -91,7 +91,7 @@ struct Set {
     order: VecDeque<u32>,
 }
 
-/// The set of a host, or its sets where tenants have one each.
+/// The set of a host, or its sets if tenants have one each.
 #[derive(Clone, Debug)]
 pub struct Auss {
     entries: Vec<Entry>,
@@ -99,7 +99,7 @@ pub struct Auss {
     slots: BTreeMap<(u16, NodeId), u32>,
     sets: Vec<Set>,
     soft_state: Time,
-    /// No sender was last seen, and no list came, before this: nobody expires until `soft_state` after it.
+    /// Lower bound of the times of all senders and announcements: none expires until `soft_state` after it.
     oldest: Time,
 }
 
@@ -117,7 +117,7 @@ impl Auss {
             order: VecDeque::new(),
         };
         let mut sets: Vec<Set> = p.tenant_shares.iter().map(|s| set((s * MILLION as f64 + 0.5) as u64)).collect();
-        // Tenants that are not listed have one set, and what the others leave.
+        // Tenants that are not listed have one set, and the rest of the line.
         let given: u64 = sets.iter().map(|s| s.share).sum();
         sets.push(set(MILLION.saturating_sub(given).max(MILLION / 1000)));
         Self {
@@ -130,7 +130,7 @@ impl Auss {
         }
     }
 
-    /// The set that a tenant's messages count in.
+    /// The set of a tenant.
     pub fn set_of(&self, tenant: u8) -> u16 {
         (tenant as u16).min(self.sets.len() as u16 - 1)
     }
@@ -156,7 +156,7 @@ impl Auss {
         self.entries.get(ticket.slot as usize).filter(|e| e.generation == ticket.generation)
     }
 
-    /// A packet of a sender came. Whether it still is in the set.
+    /// A packet of a sender arrived. Returns whether the sender is still in the set.
     #[inline(always)]
     pub fn touch(&mut self, ticket: Ticket, now: Time) -> bool {
         match self.entries.get_mut(ticket.slot as usize) {
@@ -168,13 +168,13 @@ impl Auss {
         }
     }
 
-    /// A message starts, or goes on after its sender had expired. Counts once, however often it is told.
+    /// A message starts, or continues after its sender expired. It counts once, however often this is called.
     pub fn start(&mut self, message: &Message, incast: Option<u32>, now: Time) -> Ticket {
         let slot = self.enter(message.set, message.from, now);
         let entry = &mut self.entries[slot as usize];
         entry.last_seen = now;
         entry.messages.insert(message.id, (message.flow, message.weight));
-        // row B4: the real start takes the place of its announcement
+        // row B4: the actual start replaces its announcement
         if let Some(incast) = incast
             && entry.announced.remove(&incast).is_some()
         {
@@ -184,7 +184,7 @@ impl Auss {
         Ticket { slot, generation: self.entries[slot as usize].generation }
     }
 
-    /// A message ends. Nothing happens if that is known.
+    /// A message ends. Repeated calls have no effect.
     pub fn end(&mut self, ticket: Ticket, id: MessageId) {
         if self.live(ticket).is_some() {
             self.entries[ticket.slot as usize].messages.remove(&id);
@@ -192,7 +192,7 @@ impl Auss {
         }
     }
 
-    /// `message`, which has started, belongs to an incast and may bring its list.
+    /// `message`, which has started, belongs to an incast and may carry its list.
     pub fn announce(&mut self, message: &Message, incast: &Incast<'_>, p: &Params, now: Time) -> Outcome {
         let set = &mut self.sets[message.set as usize];
         if !set.groups.contains_key(&incast.id) {
@@ -216,7 +216,7 @@ impl Auss {
         }
         group.listed = true;
         let early = core::mem::take(&mut group.early);
-        // III-E: so many lists per second, whoever sends them
+        // III-E: the rate of lists, from any sender
         let refill = now.saturating_sub(set.lists_at).as_ps() as f64 * 1e-12 * p.look_ahead_rate;
         set.lists = (set.lists + refill).min(p.look_ahead_burst as f64);
         set.lists_at = now;
@@ -241,13 +241,13 @@ impl Auss {
         Outcome::Accepted
     }
 
-    /// Forgets the senders of whom nothing came for `soft_state`; how many. Cheap while none can be due.
+    /// Forgets the senders that have been silent for `soft_state`, and returns their number. Cheap while none is due.
     #[inline]
     pub fn sweep(&mut self, now: Time) -> u64 {
         if self.sweep_at() > now { 0 } else { self.sweep_all(now) }
     }
 
-    /// When a sender may expire; [`Time::NEVER`] where there is none.
+    /// When a sender may expire; [`Time::NEVER`] without senders.
     #[inline(always)]
     pub fn sweep_at(&self) -> Time {
         self.oldest.saturating_add(self.soft_state)
@@ -264,7 +264,7 @@ impl Auss {
                 continue;
             }
             let before = entry.announced.len();
-            // row B8: an announcement lasts as long, whatever else its sender sends
+            // row B8: an announcement lasts `soft_state`, whatever else its sender sends
             entry.announced.retain(|_, (at, _)| !dead(*at));
             self.sets[entry.set as usize].silent -= (before - entry.announced.len()) as u32;
             if dead(entry.last_seen) {
@@ -282,18 +282,18 @@ impl Auss {
         expired
     }
 
-    /// The share of a sender that may have left just now, of `set` and with messages of `weight`.
+    /// The share of a sender of `set` with messages of `weight`, which may just have left.
     #[inline]
     pub fn share(&self, ticket: Ticket, set: u16, weight: u16) -> Share {
         let set = &self.sets[set as usize];
         let own = self.live(ticket).map_or(weight, |e| e.weight) as u64;
-        // row B11: nobody left is n = 1
+        // row B11: with no sender left n is 1
         let all = set.weight.max(own);
         if own == 1 && set.share == MILLION && all <= u16::MAX as u64 {
             // III: 1/n
             return Share { parts: 1, of: all as u16 };
         }
-        // row B10: own weight of all weights, of the tenant's share
+        // row B10: own weight over all weights, times the tenant's share
         ratio(own * set.share, all * MILLION)
     }
 
@@ -310,7 +310,7 @@ impl Auss {
         entry.messages.values().next().map(|(flow, _)| (*flow, entry.set, entry.weight))
     }
 
-    /// The slot of a host, which is in the set from now on.
+    /// Adds a host to the set and returns its slot.
     fn enter(&mut self, set: u16, host: NodeId, now: Time) -> u32 {
         self.oldest = self.oldest.min(now);
         if let Some(&slot) = self.slots.get(&(set, host)) {
@@ -327,12 +327,12 @@ impl Auss {
         slot
     }
 
-    /// Brings a sender's weight up to date, and lets it leave when nothing holds it. Whether it left.
+    /// Updates a sender's weight, and removes the sender if it has no message. Returns whether it was removed.
     fn settle(&mut self, slot: u32) -> bool {
         let entry = &mut self.entries[slot as usize];
         let set = &mut self.sets[entry.set as usize];
         set.weight -= entry.weight as u64;
-        // Its heaviest message; of one that is only announced, what the announcing message weighs.
+        // The weight of its heaviest message; if it is only announced, that of the announcing message.
         let open = entry.messages.values().map(|(_, weight)| *weight).max();
         let weight = open.or_else(|| entry.announced.values().map(|(_, weight)| *weight).max());
         entry.weight = weight.unwrap_or(0);
@@ -367,6 +367,6 @@ fn ratio(parts: u64, of: u64) -> Share {
         (last, share) = (share, next);
         (a, b) = (b, a % b);
     }
-    // Less than one in 65,535 is told as that: 0 would say nothing.
+    // A smaller ratio is rounded up to 1/65,535, because 0 is no share.
     if share.0 == 0 { Share { parts: 1, of: u16::MAX } } else { Share { parts: share.0 as u16, of: share.1 as u16 } }
 }

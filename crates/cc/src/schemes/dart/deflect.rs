@@ -1,8 +1,9 @@
 //! The switch: the deflected flow table and its policies (Dart IV).
 //!
-//! Order rests on one invariant: whenever a message visits a switch, all its packets bring the same number of tokens. The
-//! first one decides, an entry under (message, attempt, tokens) tells the others, and each spends what the first spent, so
-//! they bring equal numbers to the next switch as well, and to this one when they come back.
+//! Order rests on one invariant: whenever a message visits a switch, all its packets arrive with the same number of
+//! tokens. The first packet decides, an entry under (message, attempt, tokens) stores the decision for the others, and
+//! each spends as many tokens as the first, so that they arrive with equal numbers at the next switch as well, and at
+//! this one when they return.
 
 use super::{Blocked, Deflect, Escape, LaneCount, Params, TableKey};
 use crate::{Action, Header, flags, roles::*};
@@ -12,45 +13,45 @@ use fanin_units::{MessageId, Time};
 /// The lane that is never deflected; lane 1 is the other one.
 const ESCAPE_LANE: u8 = 0;
 
-/// An entry of the deflected flow table: a message that does not take its shortest way from here, this time.
+/// An entry of the deflected flow table: a message that leaves its shortest path here, on this visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The message.
     pub flow: MessageId,
-    /// Which transmission of it.
+    /// Its attempt number.
     pub attempt: u16,
-    /// Tokens that its packets bring to this visit.
+    /// Tokens of its packets when they arrive.
     pub tokens: u8,
-    /// Where they leave.
+    /// The port where they leave.
     pub port: u16,
-    /// Whether they go on in the escape lane without tokens (row D14), instead of being deflected.
+    /// Whether they continue in the escape lane without tokens (row D14), instead of being deflected.
     pub to_escape: bool,
-    /// When its start packet came.
+    /// When its start packet arrived.
     pub made: Time,
-    /// When the last of its packets came.
+    /// When the latest of its packets arrived.
     pub used: Time,
 }
 
 /// The deflected flow table of a switch.
 pub struct Table {
-    /// Few, in no order; never more than there was room for at the start.
+    /// Few, in no order; never more than `limit`.
     entries: Vec<Entry>,
     limit: usize,
     /// Most entries so far.
     peak: usize,
-    /// Not after the first entry's reclaim; never where there is no entry. Use only moves that reclaim back, so this is
-    /// put right when the time has come and not per packet.
+    /// A lower bound of the first entry's reclaim time; [`Time::NEVER`] without entries. Packets only delay that time,
+    /// so it is corrected when it comes and not per packet.
     wake_at: Time,
     random: Random,
 }
 
 impl Table {
-    /// Entries now.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -60,7 +61,7 @@ impl Table {
         &self.entries
     }
 
-    /// The entry that this packet belongs to (Fig. 7).
+    /// The entry of this packet (Fig. 7).
     #[inline(always)]
     fn find(&self, packet: &Header, key: TableKey) -> Option<usize> {
         if self.entries.is_empty() {
@@ -103,7 +104,7 @@ impl Table {
         self.entries.len() < self.limit
     }
 
-    /// Where a start packet is deflected to, if it is. `alone`: no packet will follow it that would need an entry.
+    /// The port to which a start packet is deflected, if it is. `alone`: no other packet follows that needs an entry.
     fn target<P: Ports + ?Sized>(
         &mut self,
         packet: &Header,
@@ -115,11 +116,11 @@ impl Table {
     ) -> Option<u16> {
         let p = cx.params;
         let threshold = p.threshold.get();
-        // IV-B; rows D1, D2: what waits ahead in the lane of the packet, itself not counted
+        // IV-B; rows D1, D2: the bytes ahead in the lane of the packet, itself not counted
         if ports.queued(minimal, packet, packet.lane) <= threshold {
             return None;
         }
-        // row D5: a message that has reached its switch stays
+        // row D5: a message at its destination's switch is not deflected
         if !p.last_hop && !ports.view(minimal).to_switch {
             return None;
         }
@@ -144,7 +145,7 @@ impl Table {
     }
 }
 
-/// Moves a packet to the escape lane. Never back (IV-B).
+/// Moves a packet to the escape lane, for good (IV-B).
 #[inline]
 fn enter_escape(packet: &mut Header, cx: &mut Cx<'_, Params>) {
     packet.lane = ESCAPE_LANE;
@@ -153,12 +154,12 @@ fn enter_escape(packet: &mut Header, cx: &mut Cx<'_, Params>) {
     }
 }
 
-/// A packet is deflected: row D8, each of a message's packets pays.
+/// A packet is deflected and pays a token, as all packets of its message do (row D8).
 #[inline]
 fn spend(packet: &mut Header, cx: &mut Cx<'_, Params>) {
     packet.tokens -= 1;
     cx.count(Action::TokenSpent);
-    // row D12, to the letter
+    // row D12, the literal reading
     let p = cx.params;
     if packet.tokens == 0 && p.escape == Escape::OnLastMisroute && p.lanes == LaneCount::Two {
         enter_escape(packet, cx);
@@ -194,18 +195,18 @@ impl SwitchProgram for Table {
         let p = cx.params;
         let two_lanes = p.lanes == LaneCount::Two;
         if packet.tokens == 0 {
-            // row D12, one hop later than it says: the queue of the last misroute is still one of the other lane, so that
-            // the escape lane sees shortest ways only (IV-B: "the escape VL is not deflected")
+            // row D12, one hop later than the paper: the queue of the last misroute still belongs to the other lane, so
+            // that the escape lane has shortest paths only (IV-B: "the escape VL is not deflected")
             if packet.lane != ESCAPE_LANE && two_lanes && p.escape == Escape::AfterLastMisroute {
                 enter_escape(packet, cx);
             }
             return minimal;
         }
-        // the counter-example takes each packet for a message of its own
+        // the counter-example treats each packet as a message of its own
         let single = p.deflect == Deflect::Packet;
         let (first, last) = (single || packet.has(flags::START), single || packet.has(flags::END));
 
-        // Fig. 7: every packet asks the table, and what it says holds whatever the queues are now
+        // Fig. 7: every packet looks up the table, whose entry holds whatever the present queues
         if let Some(index) = self.find(packet, p.table_key) {
             let entry = &mut self.entries[index];
             entry.used = cx.now;
@@ -235,7 +236,7 @@ impl SwitchProgram for Table {
             spend(packet, cx);
             return port;
         }
-        // row D14: the rest of the message has to follow, so this takes an entry too
+        // row D14: the rest of the message has to follow, so this needs an entry too
         let stuck = p.blocked == Blocked::Duato
             && two_lanes
             && packet.lane != ESCAPE_LANE
@@ -252,7 +253,7 @@ impl SwitchProgram for Table {
     }
 
     fn on_drop(&mut self, packet: &Header, cx: &mut Cx<'_, Params>) {
-        // IV-C, row D17: the sender sends the whole message again as another attempt
+        // IV-C, row D17: the sender retransmits the whole message as another attempt
         let Header { flow, attempt, .. } = *packet;
         self.remove_all(|e| e.flow == flow && e.attempt == attempt, Action::EntryFlushed, cx);
     }
@@ -263,7 +264,7 @@ impl SwitchProgram for Table {
     }
 
     fn on_timer<P: Ports + ?Sized>(&mut self, _: &P, cx: &mut Cx<'_, Params>) {
-        // row D17: an end packet that was lost elsewhere frees nothing here
+        // row D17: an end packet that was lost elsewhere does not free its entry here
         let (now, after) = (cx.now, cx.params.reclaim_after);
         self.remove_all(|e| e.used.saturating_add(after) <= now, Action::EntryReclaimed, cx);
         self.wake_at = self.entries.iter().map(|e| e.used.saturating_add(after)).min().unwrap_or(Time::NEVER);
@@ -279,7 +280,7 @@ impl SwitchProgram for Table {
     }
 }
 
-/// The switch's own draws: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+/// Random numbers of a switch: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 struct Random {
     state: u64,
 }
@@ -295,7 +296,7 @@ impl Random {
 
     /// Uniform in 0..n, for n above 0.
     fn below(&mut self, n: u64) -> u64 {
-        // Lemire's method: the high word of a product, with the few biased low words drawn again
+        // Lemire's method: the high word of a product, with rejection of the few biased low words
         let reject_below = n.wrapping_neg() % n;
         loop {
             let product = self.bits() as u128 * n as u128;

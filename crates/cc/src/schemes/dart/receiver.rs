@@ -1,4 +1,4 @@
-//! The receiver: who sends, what the last link carries, and in which of three states it is.
+//! The receiver: its senders, the load of the last link, and its congestion state.
 
 use super::auss::{Auss, Message, Outcome, Ticket};
 use super::{ClearCount, Params, Share};
@@ -17,11 +17,11 @@ pub enum State {
     NoCongestion,
     /// At itself: all its senders together fill the last link.
     ReceiverCongestion,
-    /// Somewhere else: inside the network, or at a source.
+    /// Elsewhere: inside the network, or at a source.
     NonReceiverCongestion,
 }
 
-/// The state that the two symptoms of a window show.
+/// The state that the two symptoms of a window indicate.
 pub const fn classify(marks_seen: bool, full: bool) -> State {
     // Dart III-C
     match (marks_seen, full) {
@@ -31,17 +31,17 @@ pub const fn classify(marks_seen: bool, full: bool) -> State {
     }
 }
 
-/// The state that is acted upon: congestion is entered at once, and left when several windows agree.
+/// The congestion state with hysteresis: congestion is entered at once, and left when several windows agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hysteresis {
     /// The state.
     pub state: State,
-    /// What the last windows showed instead, and how many of them.
+    /// Another state that the last windows indicated, and the number of those windows.
     instead: (State, u32),
 }
 
 impl Hysteresis {
-    /// A window ended that showed `shown`. Whether the state changed.
+    /// A window that indicates `shown` ended. Returns whether the state changed.
     pub fn window(&mut self, shown: State, leave_after: u32) -> bool {
         // row A5
         if shown == self.state {
@@ -57,7 +57,7 @@ impl Hysteresis {
     }
 }
 
-/// What the last link carried at a time, and how many marks had come.
+/// Bytes carried by the last link and marks received, up to a time.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     at: Time,
@@ -72,7 +72,7 @@ struct Meter {
     window: Time,
     step: Time,
     steps: usize,
-    /// Starts of the steps of the window, the newest last. None while the link is idle.
+    /// Starts of the steps of the window, the newest last. Empty while the link is idle.
     starts: VecDeque<Mark>,
     /// End of the newest step.
     end: Time,
@@ -80,12 +80,12 @@ struct Meter {
     last: Time,
 }
 
-/// What a window was like.
+/// The result of a window.
 struct Seen {
     shown: State,
-    /// Whether data came in the window.
+    /// Whether data arrived in the window.
     data: bool,
-    /// How long its newest step was, if data came in it.
+    /// Length of its newest step, if data arrived in it.
     busy: Time,
 }
 
@@ -116,7 +116,7 @@ impl Meter {
         self.end = Time::NEVER;
     }
 
-    /// A data packet came; all steps that ended by now are closed.
+    /// A data packet arrived; all steps that ended by now are closed.
     #[inline(always)]
     fn data(&mut self, data: &Data, now: Time) {
         if self.end == Time::NEVER || now.saturating_sub(self.last) >= self.window {
@@ -127,7 +127,7 @@ impl Meter {
         self.marks += data.ce as u64;
     }
 
-    /// Row A11: after a pause the window starts with the first packet, whose bytes were on the link before it was here.
+    /// Row A11: after a pause the window starts with the first bit of the first packet.
     #[cold]
     fn begin(&mut self, data: &Data, now: Time) {
         self.rest();
@@ -135,7 +135,7 @@ impl Meter {
         self.push(start, data.received.saturating_sub(data.wire as u64));
     }
 
-    /// The newest step is over. `received` is what had come by its end, of whatever kind (row A3).
+    /// The newest step is over. `received` is the bytes of any kind that had arrived by its end (row A3).
     fn close(&mut self, received: u64, full_rate: f64) -> Option<Seen> {
         let (first, newest, end) = (*self.starts.front()?, *self.starts.back()?, self.end);
         let bits = received.saturating_sub(first.received) as f64 * 8e12;
@@ -154,34 +154,34 @@ impl Meter {
     }
 }
 
-/// What a receiver remembers of a flow.
+/// A receiver's state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flow {
     marks: dcqcn::Marks,
-    /// The message that came last on it.
+    /// Its latest message.
     message: Option<Message>,
-    /// Whether that one is open.
+    /// Whether that message is open.
     open: bool,
     ticket: Ticket,
 }
 
-/// What a host remembers about all messages into it.
+/// A host's state of all messages into it.
 #[derive(Debug)]
 pub struct Receiver {
     auss: Auss,
     meter: Meter,
     machine: Hysteresis,
     cnps: dcqcn::NotificationPoint,
-    /// Senders to be told at once (row B9).
+    /// Senders to notify at once (row B9).
     tell: VecDeque<Ticket>,
     /// n of the last ACK.
     told: u32,
 }
 
 impl Receiver {
-    /// Closes the windows that are over and forgets the senders that are dead. `received` is what came before now.
+    /// Closes the windows that are over and forgets expired senders. `received` is the bytes that arrived before now.
     #[inline(always)]
-    fn catch_up(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
+    fn close_windows(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
         while self.meter.end <= cx.now {
             self.window(received, cx);
         }
@@ -207,7 +207,7 @@ impl Receiver {
         }
     }
 
-    /// Whether n is the number of senders now, and not 1.
+    /// Whether n is now the number of senders, and not 1.
     #[inline(always)]
     fn counts(&self, p: &Params) -> bool {
         match self.machine.state {
@@ -219,7 +219,7 @@ impl Receiver {
         }
     }
 
-    /// An ACK to a sender of `set`.
+    /// The fields of an ACK to a sender of `set`.
     #[inline(always)]
     fn tell(&mut self, ticket: Ticket, set: u16, weight: u16, ecn_echo: bool, cx: &mut Cx<'_, Params>) -> AckFields {
         let (share, n) = if self.counts(cx.params) {
@@ -233,7 +233,8 @@ impl Receiver {
         AckFields { ecn_echo, cc_feedback: share.encode(), ..AckFields::default() }
     }
 
-    /// An ACK of a flow. Before its first message has started, its tenant is not known and nothing is said.
+    /// The fields of an ACK of a flow. Before its first message starts its tenant is unknown, and the ACK carries no
+    /// share.
     #[inline(always)]
     fn ack(&mut self, state: &Flow, ecn_echo: bool, cx: &mut Cx<'_, Params>) -> AckFields {
         match state.message {
@@ -265,7 +266,7 @@ impl roles::Receiver for Receiver {
 
     fn on_message_start(&mut self, start: &MessageStart<'_>, state: &mut Flow, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
-        // Dart III-B: a message that has ended does not begin again, however late its start mark comes once more
+        // Dart III-B: a message that has ended does not start again, however late a copy of its start mark arrives
         if !p.apportion || (!state.open && state.message.is_some_and(|m| m.id == start.id)) {
             return;
         }
@@ -311,16 +312,16 @@ impl roles::Receiver for Receiver {
             }
             return self.cnps.on_data(data, &mut state.marks, &mut cx.inner(&p.dcqcn, &mut ()));
         }
-        self.catch_up(data.received.saturating_sub(data.wire as u64), cx);
+        self.close_windows(data.received.saturating_sub(data.wire as u64), cx);
         self.meter.data(data, cx.now);
         if state.open
             && !self.auss.touch(state.ticket, cx.now)
             && let Some(message) = &state.message
         {
-            // It had been forgotten, and goes on.
+            // The sender had expired, and its message continues.
             state.ticket = self.auss.start(message, None, cx.now);
         }
-        // III-C, row A9: what is suppressed is the receiver's answer, not the mark
+        // III-C, row A9: the receiver's answer is suppressed, not the mark
         let pass = data.ce && self.machine.state == State::NonReceiverCongestion;
         if data.ce {
             cx.count(if pass { Action::MarkPassed } else { Action::MarkSuppressed });
@@ -328,9 +329,9 @@ impl roles::Receiver for Receiver {
                 cx.count(Action::MarkSeen);
             }
         }
-        // row A10: a mark that is suppressed does not arm the timer of CNPs either
-        let felt = Data { ce: pass, ..*data };
-        self.cnps.on_data(&felt, &mut state.marks, &mut cx.inner(&p.dcqcn, &mut ()));
+        // row A10: a suppressed mark does not start the timer of CNPs either
+        let visible = Data { ce: pass, ..*data };
+        self.cnps.on_data(&visible, &mut state.marks, &mut cx.inner(&p.dcqcn, &mut ()));
         AckPlan { before: None, now: data.ack_due.then(|| self.ack(state, pass, cx)) }
     }
 
@@ -352,7 +353,7 @@ impl roles::Receiver for Receiver {
     fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         self.cnps.on_timer(received, &mut cx.inner(&p.dcqcn, &mut ()));
-        self.catch_up(received, cx);
+        self.close_windows(received, cx);
     }
 
     #[inline(always)]

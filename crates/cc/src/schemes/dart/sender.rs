@@ -1,4 +1,4 @@
-//! The sender: DCQCN under a share of the line that all messages of a host to one receiver have together.
+//! The sender: DCQCN limited by the share of the line that all messages of a host to one receiver have together.
 
 use super::{Params, Share};
 use crate::Action;
@@ -15,24 +15,24 @@ pub struct Flow {
     dcqcn: dcqcn::Flow,
     line: u64,
     bdp: u64,
-    /// Whether it has something to send, or on the way: it counts in [`Pair::open`]. Only a connection that stays open can be
-    /// without.
+    /// Whether it has unacknowledged data, and so counts in [`Pair::open`]. False only on an idle connection that stays
+    /// open.
     busy: bool,
-    /// Whether an ACK came for it: from then on the bucket holds it back.
+    /// Whether it has had an ACK: from then on the bucket limits it.
     acked: bool,
-    /// The share when it was last heard, for those who watch.
+    /// The last share received, for watching.
     share: Share,
 }
 
-/// What a host's messages to one receiver share: n, and a bucket of one packet (rows C2, C3, C5 to C7).
+/// State that a host's messages to one receiver share: the share, and a bucket of one packet (rows C2, C3, C5 to C7).
 ///
-/// The bucket is a debt: each packet adds its bits, and C times the share drains it. It is kept as the time at which it
-/// is gone, exact to the last bit: that time is `free_at` and `rest / (C parts)` of a picosecond.
+/// The bucket is a debt: each packet adds its bits, and it drains at C times the share. It is stored as the time at
+/// which it reaches zero, exact to the last bit: `free_at` and `rest / (C parts)` of a picosecond.
 #[derive(Clone, Debug, Default)]
 pub struct Pair {
-    /// Messages that are open; those that follow one another on a connection without a pause are one.
+    /// Open messages; those that follow one another on a connection without a pause count as one.
     pub open: u32,
-    /// The share last told, all of the line until then.
+    /// The last share received; the whole line before the first.
     share: Option<Share>,
     free_at: Time,
     rest: u64,
@@ -45,7 +45,7 @@ impl Pair {
         self.share.unwrap_or(Share::ALL)
     }
 
-    /// When the debt is gone.
+    /// When the debt reaches zero.
     #[inline(always)]
     pub fn free_at(&self) -> Time {
         if self.rest > 0 { self.free_at.saturating_add(Time::from_ps(1)) } else { self.free_at }
@@ -74,8 +74,8 @@ impl Pair {
         self.rest = rest;
     }
 
-    /// Another share was told: row C7, what is left of the debt now takes another time. Whether it is another.
-    fn told(&mut self, share: Share, line: u64, now: Time) -> bool {
+    /// A share arrives (row C7): the rest of the debt now drains at another rate. Returns whether the share is another.
+    fn receive(&mut self, share: Share, line: u64, now: Time) -> bool {
         let old = self.share();
         self.share = Some(share);
         if share == old {
@@ -92,7 +92,7 @@ impl Pair {
 }
 
 impl Flow {
-    /// It has nothing more to send for now.
+    /// All of its data is acknowledged.
     fn leave(&mut self, pair: &mut Pair) {
         pair.open -= self.busy as u32;
         self.busy = false;
@@ -158,7 +158,7 @@ impl Sender for Flow {
         if p.apportion
             && let Some(share) = Share::decode(ack.cc_feedback)
         {
-            if cx.shared.told(share, self.line, cx.now) {
+            if cx.shared.receive(share, self.line, cx.now) {
                 cx.count(Action::ShareChange);
                 cx.shared_changed = cx.shared.open > 1;
             }
@@ -188,14 +188,14 @@ impl Sender for Flow {
     }
 
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        // Of a line of C bits per second this message and its siblings have C/n.
+        // This message and the others of its pair together have C/n.
         let Share { parts, of } = self.share;
         see("n", of as f64 / parts as f64);
         see("cap_bps", self.line as f64 * parts as f64 / of as f64);
     }
 
-    /// Row C6 on a connection that stays open: what it had has arrived, so it owes and is owed nothing. What is posted next
-    /// begins as a message with a flow of its own does (III-A); only the reaction point is the connection's and goes on.
+    /// Row C6 on a connection that stays open: all of its data has arrived, so there is no debt. The next message
+    /// starts like one with a flow of its own (III-A); only the reaction point belongs to the connection and continues.
     fn on_idle(&mut self, cx: &mut Cx<'_, Params, Pair>) {
         self.acked = false;
         self.leave(cx.shared);

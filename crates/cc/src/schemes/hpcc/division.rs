@@ -9,13 +9,13 @@ const ONE: f64 = 16_384.0;
 
 static TABLE: [f32; entries(EPSILON)] = fill(EPSILON);
 
-/// The n stored after `n`, downwards: the first of which 1/n is larger by epsilon of it (4.3).
+/// The n stored after `n`, downwards: the first whose 1/n is larger by the factor 1 + epsilon (4.3).
 const fn next(n: u64, epsilon: u64) -> u64 {
     let n_next = n * 1_000_000 / (1_000_000 + epsilon);
     if n_next < n { n_next } else { n - 1 }
 }
 
-/// How many values are stored with this epsilon, in millionths.
+/// Number of values stored with this epsilon, in millionths.
 pub const fn entries(epsilon: u64) -> usize {
     let (mut n, mut count) = (MOST_N as u64, 0);
     while n > 0 {
@@ -25,7 +25,7 @@ pub const fn entries(epsilon: u64) -> usize {
     count
 }
 
-/// The table itself, as long as [`entries`] says, 1/n rising from 1/2^22 to 1: 4 bytes each.
+/// The table of [`entries`] values, 1/n rising from 1/2^22 to 1: 4 bytes each.
 pub const fn fill<const N: usize>(epsilon: u64) -> [f32; N] {
     let mut table = [0.0; N];
     let (mut n, mut at) = (MOST_N as u64, 0);
@@ -37,9 +37,9 @@ pub const fn fill<const N: usize>(epsilon: u64) -> [f32; N] {
     table
 }
 
-/// What a table has for 1/n: the largest value that is not above it.
+/// A table's value for 1/n: the largest that is not above it.
 pub fn lookup(table: &[f32], n: u32) -> f64 {
-    // A value that stands for n itself may be above 1/n by its last bit.
+    // The value for n itself may be above 1/n by its last bit.
     const LAST_BIT: f64 = 1.0 / (1 << 22) as f64;
     let above = table.partition_point(|value| *value as f64 * n as f64 <= 1.0 + LAST_BIT);
     table[above.max(1) - 1] as f64

@@ -5,7 +5,15 @@ mod errors;
 mod examples;
 mod own_data;
 
+use super::document::Document;
+use super::read::schema_value;
 use super::*;
+use crate::Problems;
+use fanin_fabric::Message;
+use fanin_units::Time;
+use fanin_workload::ListedFlow;
+use serde_json::Value;
+use std::path::Path;
 
 /// A spec with a bit of everything, of which tests change single lines.
 pub const EXAMPLE: &str = concat!(

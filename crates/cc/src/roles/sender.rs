@@ -1,0 +1,170 @@
+//! The sender of a flow: its hooks, and their arguments.
+
+use super::Cx;
+use crate::Telemetry;
+use fanin_units::{Rate, Time};
+
+/// The path of a flow when it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathInfo {
+    /// Line rate C: the lower of the sender's and the receiver's NIC rate.
+    pub line_rate: Rate,
+    /// Rate of the sender's NIC: what leaves it without pacing.
+    pub nic_rate: Rate,
+    /// Round-trip time of a full packet and its ACK on an idle network.
+    pub base_rtt: Time,
+    /// Largest payload of a packet in bytes.
+    pub payload: u32,
+    /// Bytes on the wire of a packet with that payload.
+    pub wire: u32,
+    /// Largest bandwidth-delay product of any host pair, in bytes (HPCC's W_max).
+    pub network_bdp: u64,
+    /// Largest base round-trip time of any host pair (HPCC's T).
+    pub network_rtt: Time,
+}
+
+impl PathInfo {
+    /// A path in a network where all paths have this rate and round-trip time.
+    #[inline]
+    pub fn new(rate: Rate, rtt: Time, payload: u32, wire: u32) -> Self {
+        let network_bdp = rate.bytes_in(rtt);
+        Self { line_rate: rate, nic_rate: rate, base_rtt: rtt, payload, wire, network_bdp, network_rtt: rtt }
+    }
+}
+
+/// How much a flow may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Bytes that may be in flight; `u64::MAX` is no window. RDMA: a packet may leave while bytes in flight < window.
+    /// TCP: a segment may leave if bytes in flight and its own together are at most the window (RFC 5681).
+    pub window: u64,
+    /// Pacing rate in wire bytes. At or above the line rate nothing is paced; zero stops the flow until the rate
+    /// changes.
+    pub rate: Rate,
+    /// The time to call `on_timer`, or [`Time::NEVER`].
+    pub wake_at: Time,
+    /// Whether a change of rate also moves a packet that already waits for its time (HPCC: yes; DCQCN: no).
+    pub retime: bool,
+    /// Nothing leaves before this time, whatever the rate; [`Time::ZERO`] is no such limit. Dart uses it for the token
+    /// bucket that a host's messages to one receiver share.
+    pub not_before: Time,
+}
+
+impl Control {
+    /// A rate alone: no window, no timer.
+    #[inline(always)]
+    pub const fn rate(rate: Rate) -> Self {
+        Self { window: u64::MAX, rate, wake_at: Time::NEVER, retime: false, not_before: Time::ZERO }
+    }
+}
+
+/// A data packet that left.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Offset behind its last byte: the next byte to send.
+    pub sent_to: u64,
+    /// Whether it was sent before.
+    pub retransmitted: bool,
+}
+
+impl Sent {
+    /// A packet that was not sent before.
+    #[inline(always)]
+    pub const fn new(wire: u32, payload: u32, sent_to: u64) -> Self {
+        Self { wire, payload, sent_to, retransmitted: false }
+    }
+}
+
+/// An acknowledgement that arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack<'a> {
+    /// Payload bytes acknowledged for the first time.
+    pub newly_acked: u64,
+    /// Everything before this offset has arrived.
+    pub acked_to: u64,
+    /// The number in the ACK itself: less than `acked_to` if a later ACK has overtaken this one.
+    pub seq: u64,
+    /// Next byte to send.
+    pub sent_to: u64,
+    /// Bytes in flight just before this ACK.
+    pub in_flight: u64,
+    /// Whether the endpoint is repairing a loss, so that the window must not change (RFC 6675, RFC 6582).
+    pub recovering: bool,
+    /// Whether it echoes a congestion mark.
+    pub ecn_echo: bool,
+    /// Time since the data packet that it answers left the sender.
+    pub rtt: Time,
+    /// The scheme's field in the ACK ([`AckFields::cc_feedback`](crate::AckFields::cc_feedback)).
+    pub cc_feedback: u32,
+    /// Telemetry of the data packet that it answers, for schemes that ask for it
+    /// ([`HeaderOverhead::telemetry`](crate::HeaderOverhead::telemetry)).
+    pub telemetry: Option<&'a Telemetry>,
+}
+
+/// A loss that the endpoint found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// First byte missing.
+    pub from: u64,
+    /// Next byte to send when the loss was found.
+    pub sent_to: u64,
+    /// Bytes in flight when the loss was found (RFC 5681's FlightSize).
+    pub in_flight: u64,
+    /// Whether a timeout had found this very byte lost before.
+    pub retransmitted: bool,
+}
+
+impl Loss {
+    /// Bytes found lost for the first time, with all that was sent behind them in flight.
+    #[inline]
+    pub const fn new(from: u64, sent_to: u64) -> Self {
+        Self { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false }
+    }
+}
+
+/// A control packet for this flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Congestion notification packet.
+    Cnp,
+    /// Permission to send one packet. The data packet carries the number back in its `cc_tag`.
+    Credit(u32),
+}
+
+/// Decides how much a flow may send. One value per flow.
+pub trait Sender: Sized {
+    /// The scheme's parameters.
+    type Params;
+    /// State shared by this host's flows to the same receiver; `()` for most schemes.
+    type Shared: Default;
+
+    /// A flow opens.
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self;
+    /// How much the flow may send now. Read after every hook.
+    fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
+    /// A packet left. The result goes into its [`Header::cc_tag`](crate::Header::cc_tag).
+    fn on_send(&mut self, _sent: &Sent, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> u32 {
+        0
+    }
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, _ack: &Ack<'_>, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// A control packet arrived.
+    fn on_notice(&mut self, _notice: Notice, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The endpoint found a loss and will retransmit.
+    fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA only; called after
+    /// the `on_ack` of the last ACK.
+    fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The time in [`Control::wake_at`] has come.
+    fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// Reports internal state by name, beside window and rate: DCTCP's alpha.
+    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+    /// The flow ends.
+    fn close(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+}

@@ -1,0 +1,147 @@
+//! The program of a switch: its hooks, and their arguments.
+
+use super::Cx;
+use crate::Header;
+use fanin_units::{NodeId, Rate, Time};
+
+/// A switch that comes up.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchInfo<'a> {
+    /// The switch.
+    pub node: NodeId,
+    /// Seed of this switch's own random draws.
+    pub seed: u64,
+    /// Its ports, in order.
+    pub ports: &'a [PortView],
+}
+
+impl<'a> SwitchInfo<'a> {
+    /// A switch with seed 0.
+    pub const fn new(node: NodeId, ports: &'a [PortView]) -> Self {
+        Self { node, seed: 0, ports }
+    }
+}
+
+/// One port of a switch as a program sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView {
+    /// Rate of its link.
+    pub rate: Rate,
+    /// Whether the other end is a switch.
+    pub to_switch: bool,
+    /// Bytes queued in its data classes.
+    pub queued: u64,
+    /// Whether its link is up.
+    pub up: bool,
+}
+
+impl PortView {
+    /// An idle port whose link is up and leads to a host.
+    #[inline(always)]
+    pub const fn new(rate: Rate) -> Self {
+        Self { rate, to_switch: false, queued: 0, up: true }
+    }
+}
+
+/// The ports of a switch, as its program may query them. Numbered from 0 within the switch.
+pub trait Ports {
+    /// The number of ports.
+    fn count(&self) -> u16;
+    /// One of them.
+    fn view(&self, port: u16) -> PortView;
+    /// Bytes that wait in `lane` of the class of `packet`.
+    fn queued(&self, port: u16, packet: &Header, lane: u8) -> u64;
+    /// Whether the peer has paused `lane` of the class of `packet`.
+    fn paused(&self, port: u16, packet: &Header, lane: u8) -> bool;
+}
+
+/// Ports as a slice of views, for tests: every lane holds as much as the port, and none is paused.
+impl Ports for [PortView] {
+    fn count(&self) -> u16 {
+        self.len() as u16
+    }
+    fn view(&self, port: u16) -> PortView {
+        self[port as usize]
+    }
+    fn queued(&self, port: u16, _: &Header, _: u8) -> u64 {
+        self[port as usize].queued
+    }
+    fn paused(&self, _: u16, _: &Header, _: u8) -> bool {
+        false
+    }
+}
+
+/// What happens to a packet that is about to join a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It joins.
+    Admit,
+    /// It joins with a congestion mark.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// A scheme's program in a switch. One value per switch; ports are numbered from 0 within it.
+pub trait SwitchProgram: Sized {
+    /// The scheme's parameters.
+    type Params;
+    /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
+    const WATCHES: bool = false;
+
+    /// Whether it does anything at all with these parameters; if not, none of its hooks is called.
+    fn active(_params: &Self::Params) -> bool {
+        true
+    }
+    /// A switch comes up.
+    fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self;
+    /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
+    /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
+    fn route<P: Ports + ?Sized>(
+        &mut self,
+        _packet: &mut Header,
+        _ingress: u16,
+        minimal: u16,
+        _ports: &P,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> u16 {
+        minimal
+    }
+    /// A packet is about to join the queue of `port`.
+    fn on_enqueue(
+        &mut self,
+        _port: u16,
+        _packet: &mut Header,
+        _view: &PortView,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> Verdict {
+        Verdict::Admit
+    }
+    /// A packet leaves the queue of `port`; `view` no longer counts it.
+    fn on_dequeue(&mut self, _port: u16, _packet: &mut Header, _view: &PortView, _cx: &mut Cx<'_, Self::Params>) {}
+    /// A failure dropped a data packet of this scheme at this switch.
+    fn on_drop(&mut self, _packet: &Header, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The link of `port` went down.
+    fn on_link_down(&mut self, _port: u16, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The time of [`SwitchProgram::wake_at`] has come.
+    fn on_timer<P: Ports + ?Sized>(&mut self, _ports: &P, _cx: &mut Cx<'_, Self::Params>) {}
+    /// The time to call `on_timer`.
+    fn wake_at(&self) -> Time {
+        Time::NEVER
+    }
+    /// Reports internal state by name: entries of Dart's table.
+    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// The switch program of a scheme that needs none.
+pub struct NoSwitch<P>(core::marker::PhantomData<P>);
+
+impl<P> SwitchProgram for NoSwitch<P> {
+    type Params = P;
+    fn active(_: &P) -> bool {
+        false
+    }
+    fn new(_: &P, _: &SwitchInfo<'_>) -> Self {
+        Self(core::marker::PhantomData)
+    }
+}

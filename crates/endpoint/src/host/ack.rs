@@ -1,0 +1,121 @@
+//! What receivers send back: ACKs and NACKs, over TCP too, CNPs and credits.
+
+use super::send::put_fields;
+use super::{Beside, Hosts, Incoming, Io, Timer};
+use crate::tcp::{Covers, Segment};
+use fanin_cc::{AckFields, Emit, Header, Kind, flags};
+use fanin_units::Time;
+
+impl<P: Copy> Hosts<P> {
+    /// Sends what the receiver of a scheme wants to send by itself, and sets its timer.
+    #[inline(always)]
+    pub(super) fn poll_receiver<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, scheme: u16) {
+        let now = io.now();
+        while let Some(emit) = io.scheme(scheme).receiver_poll(host as usize, now) {
+            match emit {
+                Emit::Ack(flow, fields) => match self.receivers[flow.0 as usize].incoming {
+                    Incoming::Rdma(half) => self.send_ack(io, flow.0, Kind::Ack, half.expected(), fields),
+                    Incoming::Tcp(slot) => self.send_tcp_ack(io, slot, Covers::All, &fields),
+                },
+                Emit::Cnp(flow) => {
+                    let size = io.sizes().cnp;
+                    self.totals.cnps += 1;
+                    self.send_notice(io, flow.0, Kind::Cnp, size, 0);
+                }
+                Emit::Credit { flow, number, wire } => {
+                    self.send_notice(io, flow.0, Kind::Credit, wire as u16, number);
+                }
+            }
+        }
+        let at = io.scheme(scheme).receiver_wake_at(host as usize);
+        if at != Time::NEVER {
+            let event = &mut self.receiver_events[scheme as usize * self.hosts.len() + host as usize];
+            if at < *event {
+                *event = at;
+                io.set_timer(Timer::Receiver { host, scheme }, at);
+            }
+        }
+    }
+
+    /// Sends an ACK or NACK of RDMA.
+    #[inline(never)]
+    pub(super) fn send_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, kind: Kind, to: u64, fields: AckFields) {
+        let receiver = &self.receivers[slot as usize];
+        let overhead = io.traffic(receiver.traffic).overhead;
+        let mut bits = 0;
+        if overhead.telemetry && kind == Kind::Ack {
+            bits |= flags::INT;
+        }
+        if fields.ecn_echo {
+            bits |= flags::ECHO;
+        }
+        if fields.push {
+            bits |= flags::PUSH;
+        }
+        let head = Header {
+            seq: to,
+            sent_at: receiver.last_sent_at,
+            flow: receiver.id,
+            src: receiver.here,
+            dst: receiver.from,
+            cc_feedback: fields.cc_feedback,
+            wire: io.sizes().ack + if kind == Kind::Ack { overhead.ack } else { 0 },
+            kind,
+            flags: bits,
+            ..Header::default()
+        };
+        // HPCC 3.1: the receiver copies what switches wrote into the ACK
+        let beside =
+            if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };
+        let nic = io.make_control(&head, receiver.path, beside);
+        self.serve_any(io, nic);
+    }
+
+    /// Sends a CNP or a credit.
+    fn send_notice<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, kind: Kind, wire: u16, cc_tag: u32) {
+        let receiver = &self.receivers[slot as usize];
+        let bits = if matches!(receiver.incoming, Incoming::Tcp(_)) { flags::TCP } else { 0 };
+        let (src, dst) = (receiver.here, receiver.from);
+        let head = Header { flow: receiver.id, src, dst, cc_tag, wire, kind, flags: bits, ..Header::default() };
+        let nic = io.make_control(&head, receiver.path, Beside::Nothing);
+        self.serve_any(io, nic);
+    }
+
+    /// Sends an ACK of TCP without data.
+    pub(super) fn send_tcp_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, covers: Covers, fields: &AckFields) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let mut segment = sender.tcp_mut().connection.ack(now, covers);
+        let ecn = sender.tcp().connection.ecn();
+        let mut head = Header {
+            seq: segment.ack,
+            sent_at: segment.echo,
+            flow: sender.id,
+            src: self.hosts[sender.host as usize].node,
+            dst: sender.to,
+            wire: io.sizes().ack,
+            kind: Kind::Ack,
+            class: io.traffic(sender.traffic).config.tcp.as_ref().map_or(0, |tcp| tcp.ack_class),
+            flags: flags::TCP,
+            ..Header::default()
+        };
+        let path = sender.path;
+        put_fields(&mut head, &mut segment, fields, ecn);
+        self.send_segment(io, &head, path, &segment);
+        self.set_tcp_timer(io, slot);
+    }
+
+    /// Sends a segment without data.
+    pub(super) fn send_segment<I: Io<Path = P>>(&mut self, io: &mut I, head: &Header, path: P, segment: &Segment) {
+        let nic = io.make_control(head, path, Beside::Segment(segment));
+        self.serve_any(io, nic);
+    }
+
+    /// Serves the NIC that a control packet leaves by, if there was a way.
+    #[inline(always)]
+    pub(super) fn serve_any<I: Io<Path = P>>(&mut self, io: &mut I, nic: Option<u32>) {
+        if let Some(nic) = nic {
+            self.serve(io, nic);
+        }
+    }
+}

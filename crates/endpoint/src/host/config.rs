@@ -1,0 +1,105 @@
+//! How hosts carry messages: sizes of packets, endpoints, and the rules of each traffic.
+
+use crate::tcp;
+use alloc::string::String;
+use fanin_cc::{HeaderOverhead, SendOptions, Settings};
+use fanin_units::Time;
+
+/// A size in bytes that no message reaches: that of a message without end.
+pub const ENDLESS: u64 = 1 << 60;
+
+/// Bytes on the wire by kind of packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSizes {
+    /// Largest payload of a data packet.
+    pub payload: u16,
+    /// All headers of a data packet.
+    pub header: u16,
+    /// An ACK or NACK.
+    pub ack: u16,
+    /// A congestion notification packet.
+    pub cnp: u16,
+    /// A pause or resume frame.
+    pub pause: u16,
+}
+
+/// A queue between the pacers of a host and its link, one for each class: it stops pulling from flows when full, and may mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostFifo {
+    /// Bytes it holds of a class.
+    pub capacity: u64,
+    /// Mark above this many bytes.
+    pub mark_above: Option<u64>,
+}
+
+/// One entry of a spec's list of traffics.
+#[derive(Clone, Debug)]
+pub struct TrafficConfig {
+    /// Its name in results.
+    pub name: String,
+    /// Its congestion control.
+    pub scheme: Settings,
+    /// Its data class, 1 or above.
+    pub class: u8,
+    /// The class of what it sends in lane 1; 0 where its scheme uses one lane.
+    pub lane_class: u8,
+    /// Its weight where a receiver divides its line among senders.
+    pub weight: u16,
+    /// The tenant it belongs to.
+    pub tenant: u8,
+    /// Whether its data may be marked.
+    pub ecn: bool,
+    /// Its endpoint where that is RDMA-like.
+    pub endpoint: EndpointConfig,
+    /// Its endpoint where that is TCP.
+    pub tcp: Option<TcpConfig>,
+    /// Time that a message spends in its sending host before the endpoint has it.
+    pub overhead: Time,
+}
+
+impl TrafficConfig {
+    /// How a message of so many bytes sets out, where its incast has so many senders that the application named.
+    pub fn send_options(&self, bytes: u64, senders: usize) -> SendOptions {
+        self.scheme.send_options(bytes, senders, self.endpoint.connection)
+    }
+
+    /// The class of a packet in a lane.
+    pub fn class_of_lane(&self, lane: u8) -> u8 {
+        if lane == 0 || self.lane_class == 0 { self.class } else { self.lane_class }
+    }
+}
+
+/// How TCP carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// Each end. Its `ecn` is set where the traffic and its scheme both want marks.
+    pub connection: tcp::Config,
+    /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
+    pub persistent: bool,
+    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with data.
+    pub ack_class: u8,
+}
+
+/// How RDMA carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointConfig {
+    /// Retransmission timeout; `Time::NEVER` switches it off.
+    pub timeout: Time,
+    /// At most one NACK for the same expected byte in this time.
+    pub nack_interval: Time,
+    /// Payload bytes per ACK; 0 or 1 acknowledges every packet. The last packet of a message is always acknowledged.
+    pub ack_chunk: u32,
+    /// One queue pair per sender and receiver instead of one per message.
+    pub connection: bool,
+}
+
+/// A traffic in a run.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// Its rules.
+    pub config: TrafficConfig,
+    /// The number of its scheme: traffics with the same scheme and parameters share one.
+    pub scheme: u16,
+    /// What the scheme adds to packets.
+    pub overhead: HeaderOverhead,
+}

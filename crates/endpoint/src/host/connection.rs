@@ -1,0 +1,422 @@
+//! TCP on hosts: connections open and close, segments arrive, messages become bytes of a stream and messages again.
+
+use super::state::Opening;
+use super::{
+    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, PathQuery, REMOTE, RecvQp, Route, TcpConfig, TcpEnd,
+};
+use crate::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
+use alloc::boxed::Box;
+use fanin_cc::{Ack, AckFields, Data, FlowInfo, Header, Kind, Notice, ReceiverFlow, flags};
+use fanin_units::{MessageId, NodeId, Time};
+
+fn tcp_config<I: Io>(io: &I, traffic: u16) -> &TcpConfig {
+    io.traffic(traffic).config.tcp.as_ref().expect("only called for traffics over TCP")
+}
+
+impl<P: Copy> Hosts<P> {
+    /// Gives a posted message a place in a stream: of a new connection, of the one that stays open between its hosts, or of
+    /// the one that brought what it answers.
+    pub(super) fn open_stream<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, message: MessageId) {
+        let record = *io.record(message);
+        let persistent = tcp_config(io, record.traffic).persistent;
+        let known = match io.answers(message) {
+            None if persistent => {
+                io.connection(record.traffic, record.src, record.dst).map(|first| (first, io.ends(first)))
+            }
+            None => None,
+            // The way back: this end received what the other one sent.
+            Some(asked) => {
+                let Ends { send, recv } = io.ends(asked);
+                Some((io.stream_opener(asked).unwrap_or(asked), Ends { send: recv, recv: send }))
+            }
+        };
+        let alive = |(first, ends): &(MessageId, Ends)| {
+            ends.send != NO_SLOT && ends.recv != NO_SLOT && self.can_take_more(*ends, *first)
+        };
+        let ends = match known.filter(alive) {
+            Some((_, ends)) => ends,
+            None => match self.open_connection(io, message, io.now()) {
+                Some(ends) => ends,
+                None => {
+                    self.stranded.push(message.0);
+                    return;
+                }
+            },
+        };
+        debug_assert_eq!(self.senders[ends.send as usize].host, host, "a message leaves from its host");
+        self.post(io, message, ends);
+        if !persistent && !io.will_be_answered(message) {
+            self.close_end(ends.send);
+        }
+        self.settle(io, ends.send);
+    }
+
+    /// Whether these are the two ends of one connection now, and the first has not been closed. What opened the connection names
+    /// it where the other end is elsewhere.
+    fn can_take_more(&self, ends: Ends, first: MessageId) -> bool {
+        let Some(sender) = self.senders.get(ends.send as usize) else { return false };
+        let Carrier::Tcp(end) = &sender.carrier else { return false };
+        // The other end is not gone before this one is closed.
+        end.peer == ends.recv && !end.closed && (ends.recv != REMOTE || sender.id == first)
+    }
+
+    /// The ends of a new connection that are here, the passive one waiting for a SYN; `None` without a way between the hosts.
+    fn open_connection<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, at: Time) -> Option<Ends> {
+        let record = *io.record(message);
+        let config = *tcp_config(io, record.traffic);
+        let (from, to) = (NodeId(record.src), NodeId(record.dst));
+        let query = |back: bool| PathQuery {
+            message,
+            from: if back { to } else { from },
+            to: if back { from } else { to },
+            back,
+            per_pair: config.persistent,
+            same_as: None,
+        };
+        let (there, back) = (io.route(&query(false)), io.route(&query(true)));
+        if there.hops == 0 || back.hops == 0 {
+            return None;
+        }
+        let mut ends = Ends { send: REMOTE, recv: REMOTE };
+        if let Some(host) = io.host(from) {
+            let end = TcpEnd::new(Connection::connect(&config.connection), false);
+            ends.send = self.open_end(io, (message, host, to), there, end, at);
+        }
+        if let Some(host) = io.host(to) {
+            let end = TcpEnd::new(Connection::listen(&config.connection), true);
+            ends.recv = self.open_end(io, (message, host, from), back, end, at);
+        }
+        for (end, peer) in [(ends.send, ends.recv), (ends.recv, ends.send)] {
+            if end != REMOTE {
+                self.senders[end as usize].tcp_mut().peer = peer;
+            }
+        }
+        *io.ends_mut(message) = ends;
+        if config.persistent {
+            io.open_connection(message);
+        }
+        Some(ends)
+    }
+
+    fn open_end<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        (message, host, to): (MessageId, u32, NodeId),
+        route: Route<P>,
+        end: TcpEnd,
+        at: Time,
+    ) -> u32 {
+        let opening = Opening {
+            id: message,
+            traffic: io.record(message).traffic,
+            host,
+            nic: route.nic.unwrap_or_default(),
+            to,
+            path: route.path,
+            info: route.info,
+            carrier: Carrier::Tcp(Box::new(end)),
+            at,
+        };
+        self.open_sender(io, opening)
+    }
+
+    /// Adds a message to the stream from one end to the other.
+    fn post<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, ends: Ends) {
+        let record = *io.record(message);
+        let sender = &self.senders[ends.send as usize];
+        let (path, first) = (sender.path, sender.id);
+        let route = io.route(&PathQuery {
+            message,
+            from: NodeId(record.src),
+            to: NodeId(record.dst),
+            back: false,
+            per_pair: false,
+            same_as: Some(path),
+        });
+        let row = io.record_mut(message);
+        (row.ideal, row.hops) = (route.ideal, route.hops);
+        *io.ends_mut(message) = ends;
+        self.senders[ends.send as usize].tcp_mut().outgoing.push(message.0, record.bytes);
+        if ends.recv == REMOTE {
+            io.announce_stream(message, first);
+        } else {
+            self.senders[ends.recv as usize].tcp_mut().incoming.push(message.0, record.bytes);
+        }
+        self.senders[ends.send as usize].tcp_mut().connection.write(record.bytes);
+    }
+
+    /// A host that is elsewhere put a message into a stream to a host of these. Opens the end that waits for a SYN where the
+    /// message opened its connection: that was posted at `at`, and nothing has reached the end since.
+    pub fn on_remote_stream<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, first: MessageId, at: Time) {
+        if message == first {
+            self.open_connection(io, message, at);
+        }
+        let answers = io.record(message).src != io.record(first).src;
+        let opened = io.ends(first);
+        let end = if answers { opened.send } else { opened.recv };
+        if message != first {
+            io.note_stream_opener(message, first);
+        }
+        *io.ends_mut(message) = Ends { send: REMOTE, recv: end };
+        if end != NO_SLOT {
+            let bytes = io.record(message).bytes;
+            self.senders[end as usize].tcp_mut().incoming.push(message.0, bytes);
+        }
+    }
+
+    fn close_end(&mut self, slot: u32) {
+        let end = self.senders[slot as usize].tcp_mut();
+        if !end.closed {
+            end.closed = true;
+            end.connection.close();
+        }
+    }
+
+    /// What an ACK carries that the scheme's receiver did not plan.
+    fn unplanned<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> AckFields {
+        let sender = &self.senders[slot as usize];
+        let receiver = sender.tcp().receiver;
+        if receiver == NO_SLOT {
+            return AckFields::default();
+        }
+        let now = io.now();
+        io.scheme(sender.scheme).receiver_ack_fields(sender.host as usize, now, ReceiverFlow(receiver))
+    }
+
+    /// A packet of a connection reached one of its hosts.
+    #[inline(never)]
+    pub(super) fn on_tcp_packet<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+        let head = *io.header(packet);
+        let opener = io.record(head.flow).src == self.node_of(host).0;
+        let ends = io.ends(head.flow);
+        let slot = if opener { ends.send } else { ends.recv };
+        let notice = match head.kind {
+            Kind::Cnp => Some(Notice::Cnp),
+            Kind::Credit => Some(Notice::Credit(head.cc_tag)),
+            _ => None,
+        };
+        let segment = if notice.is_none() { io.segment(packet) } else { Segment::default() };
+        io.consume(packet);
+        let vanished = slot == NO_SLOT || self.senders[slot as usize].id != head.flow;
+        match notice {
+            _ if vanished => {
+                if notice.is_none() && segment.flags & bits::RST == 0 && segment.end() > segment.seq {
+                    self.answer_late(io, host, &head, &segment, opener);
+                }
+            }
+            Some(notice) => {
+                let now = io.now();
+                let sender = &self.senders[slot as usize];
+                let control = io.scheme(sender.scheme).on_notice(sender.cc, now, notice);
+                self.apply(io, slot, &control);
+            }
+            None => self.on_segment(io, slot, &head, &segment),
+        }
+    }
+
+    /// A segment for an end that is done. RFC 9293 section 3.10.7.8: in TIME-WAIT a repeated FIN is acknowledged again,
+    /// and its own numbers say how. Section 3.10.7.1: anything else is refused.
+    fn answer_late<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, to: &Header, segment: &Segment, opener: bool) {
+        let here = self.node_of(host);
+        let config = *tcp_config(io, io.record(to.flow).traffic);
+        let answer = if segment.has(bits::FIN) { bits::ACK } else { bits::RST | bits::ACK };
+        let reply = Segment { seq: segment.ack, ack: segment.end(), flags: answer, ..Segment::default() };
+        let head = Header {
+            seq: reply.seq,
+            flow: to.flow,
+            src: here,
+            dst: to.src,
+            wire: io.sizes().ack,
+            kind: Kind::Ack,
+            class: config.ack_class,
+            flags: flags::TCP,
+            ..Header::default()
+        };
+        let path = io.path_by_hash(&PathQuery {
+            message: to.flow,
+            from: here,
+            to: to.src,
+            back: !opener,
+            per_pair: config.persistent,
+            same_as: None,
+        });
+        self.send_segment(io, &head, path, &reply);
+    }
+
+    fn on_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, segment: &Segment) {
+        if self.senders[slot as usize].tcp().receiver == NO_SLOT {
+            self.open_tcp_receiver(io, slot, head);
+        }
+        let outcome = self.senders[slot as usize].tcp_mut().connection.on_segment(io.now(), segment);
+        // Its data first: an ACK that is due must not follow data that already carries it, for that would be a duplicate.
+        let mut answered = false;
+        if let Some(arrived) = &outcome.arrived {
+            answered = self.on_stream_data(io, slot, head, arrived);
+        }
+        if let Some(acked) = &outcome.acked {
+            self.on_stream_acked(io, slot, head, segment.ack, acked);
+        }
+        if outcome.peer_closed && !self.senders[slot as usize].tcp().closed {
+            // Nothing more will be asked, so nothing more is to be said.
+            self.close_end(slot);
+        }
+        if outcome.must_ack && !answered {
+            let fields = self.unplanned(io, slot);
+            self.send_tcp_ack(io, slot, Covers::All, &fields);
+        }
+        self.settle(io, slot);
+    }
+
+    /// The peer's first segment: its flow opens at the receiver role.
+    fn open_tcp_receiver<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header) {
+        let sender = &self.senders[slot as usize];
+        let (scheme, host) = (sender.scheme, sender.host);
+        let ends = (head.src, self.node_of(host));
+        let rules = (sender.traffic, scheme);
+        let receiver = self.place_receiver(RecvQp::new(head.flow, Incoming::Tcp(slot), ends, sender.path, rules));
+        let end = self.senders[slot as usize].tcp_mut();
+        end.receiver = receiver;
+        let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| *bytes < ENDLESS);
+        let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
+        let now = io.now();
+        io.scheme(scheme).receiver_open(host as usize, now, &info);
+    }
+
+    /// Data arrived. Returns whether an ACK that covers it went out.
+    fn on_stream_data<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, arrived: &Arrived) -> bool {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, host, traffic) = (sender.scheme, sender.host, sender.traffic);
+        let ce = head.has(flags::CE);
+        let counters = io.counters(traffic);
+        counters.packets_arrived += 1;
+        counters.packets_marked += ce as u64;
+        counters.delivered += arrived.delivered;
+        let end = sender.tcp_mut();
+        if let Some((message, ..)) = end.incoming.at(arrived.offset) {
+            let record = io.record_mut(MessageId(message));
+            record.packets_arrived += 1;
+            record.packets_marked += ce as u32;
+        }
+        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that may
+        // be short of it is told at once: it could not send the segments that a delayed ACK waits for.
+        let window_update = end.connection.read(arrived.delivered);
+        let data = Data {
+            flow: ReceiverFlow(end.receiver),
+            seq: arrived.offset,
+            acked_to: arrived.arrived_to,
+            in_order: arrived.in_order,
+            ack_due: arrived.ack_due || window_update,
+            pending: arrived.pending,
+            due_alone: arrived.due_alone,
+            received: self.hosts[host as usize].received,
+            ..Data::of(head)
+        };
+        let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
+        if let Some(fields) = &plan.before {
+            self.send_tcp_ack(io, slot, Covers::AllButLast, fields);
+        }
+        if let Some(fields) = &plan.now {
+            self.send_tcp_ack(io, slot, Covers::All, fields);
+        }
+        self.poll_receiver(io, host, scheme);
+        while let Some(message) = self.senders[slot as usize].tcp_mut().incoming.whole(arrived.arrived_to) {
+            io.on_arrived(MessageId(message));
+        }
+        plan.now.is_some()
+    }
+
+    /// An ACK of that number told the sending side something.
+    fn on_stream_acked<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, number: u64, acked: &Acked) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, cc) = (sender.scheme, sender.cc);
+        while let Some(message) = sender.tcp_mut().outgoing.whole(acked.acked_to) {
+            io.record_mut(MessageId(message)).acked = now;
+            io.on_acked(MessageId(message));
+        }
+        io.after_acked();
+        let ack = Ack {
+            newly_acked: acked.newly_acked,
+            acked_to: acked.acked_to,
+            // Numbers of bytes start behind the SYN's, and the FIN's is none.
+            seq: number.saturating_sub(1).min(acked.acked_to),
+            sent_to: acked.sent_to,
+            in_flight: acked.in_flight,
+            recovering: acked.recovering,
+            ecn_echo: acked.ecn_echo,
+            rtt: acked.rtt,
+            cc_feedback: head.cc_feedback,
+            ..Ack::default()
+        };
+        let mut control = io.scheme(scheme).on_ack(cc, now, &ack);
+        if let Some(loss) = &acked.loss {
+            control = io.scheme(scheme).on_loss(cc, now, loss);
+        }
+        self.apply(io, slot, &control);
+    }
+
+    /// The sender's timer event came: one of its connection's timers may be due.
+    pub(super) fn tcp_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, cc) = (sender.scheme, sender.cc);
+        let end = sender.tcp_mut();
+        if end.connection.deadline() > now {
+            self.set_tcp_timer(io, slot);
+            return;
+        }
+        let expired = end.connection.on_deadline(now);
+        if expired.timeout.is_some() || expired.control_timeout {
+            self.totals.timeouts += 1;
+            // It delays the first message that is not done: one that this end sends, or one that waits for its SYN.
+            if let Some((message, _)) = end.outgoing.first().or(end.incoming.first()) {
+                io.record_mut(MessageId(message)).timeouts += 1;
+            }
+        }
+        if let Some(loss) = &expired.timeout {
+            let control = io.scheme(scheme).on_timeout(cc, now, loss);
+            self.apply(io, slot, &control);
+        }
+        if expired.ack_due {
+            let fields = self.unplanned(io, slot);
+            self.send_tcp_ack(io, slot, Covers::All, &fields);
+        }
+        self.settle(io, slot);
+    }
+
+    /// After anything that happened to an end: its timer, its turn at the NIC, its end.
+    fn settle<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        // What an end in TIME-WAIT would still say needs none of its state: see `answer_late`.
+        if matches!(self.senders[slot as usize].tcp().connection.state(), State::Closed | State::TimeWait) {
+            self.free_end(io, slot);
+            return;
+        }
+        self.set_tcp_timer(io, slot);
+        self.activate(io, slot);
+    }
+
+    /// An end is gone: its places are free.
+    fn free_end<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &self.senders[slot as usize];
+        let (scheme, host, first) = (sender.scheme, sender.host, sender.id);
+        let end = sender.tcp();
+        let (receiver, peer, passive) = (end.receiver, end.peer, end.passive);
+        if receiver != NO_SLOT {
+            let now = io.now();
+            io.scheme(scheme).receiver_close(host as usize, now, ReceiverFlow(receiver));
+            self.poll_receiver(io, host, scheme);
+            self.release_receiver(receiver);
+        }
+        if peer != NO_SLOT && peer != REMOTE {
+            self.senders[peer as usize].tcp_mut().peer = NO_SLOT;
+        }
+        let ends = io.ends_mut(first);
+        if passive {
+            ends.recv = NO_SLOT;
+        } else {
+            ends.send = NO_SLOT;
+        }
+        self.release_sender(io, slot);
+    }
+}

@@ -1,0 +1,148 @@
+//! What can be asked of hosts from outside. To ask changes nothing.
+
+use super::{Carrier, HostTotals, Hosts, Incoming, RecvQp, SendQp, TcpEnd};
+use crate::tcp::State;
+use crate::{Pacer, rc};
+use fanin_units::{MessageId, NodeId};
+
+impl<P: Copy> Hosts<P> {
+    /// Totals so far.
+    pub fn totals(&self) -> &HostTotals {
+        &self.totals
+    }
+
+    /// How many hosts there are.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// A sender, where the slot is in use.
+    pub fn sender(&self, slot: u32) -> Option<&SendQp<P>> {
+        self.senders.get(slot as usize).filter(|sender| sender.id != MessageId::NONE)
+    }
+
+    /// All senders that are open.
+    pub fn senders(&self) -> impl Iterator<Item = &SendQp<P>> {
+        self.senders.iter().filter(|sender| sender.id != MessageId::NONE)
+    }
+
+    /// A receiver, where the slot is in use.
+    pub fn receiver(&self, slot: u32) -> Option<&RecvQp<P>> {
+        self.receivers.get(slot as usize).filter(|receiver| receiver.id != MessageId::NONE)
+    }
+
+    /// All receivers that are open.
+    pub fn receivers(&self) -> impl Iterator<Item = &RecvQp<P>> {
+        self.receivers.iter().filter(|receiver| receiver.id != MessageId::NONE)
+    }
+
+    /// The port of a NIC.
+    pub fn port_of(&self, nic: u32) -> u32 {
+        self.nics[nic as usize].port
+    }
+}
+
+impl<P: Copy> SendQp<P> {
+    /// The message that opened it.
+    pub fn id(&self) -> MessageId {
+        self.id
+    }
+
+    /// Its traffic.
+    pub fn traffic(&self) -> u16 {
+        self.traffic
+    }
+
+    /// Its scheme, and its slot there.
+    pub fn scheme(&self) -> (u16, u32) {
+        (self.scheme, self.cc)
+    }
+
+    /// The NIC that it leaves by.
+    pub fn nic(&self) -> u32 {
+        self.nic
+    }
+
+    /// The class of its packets.
+    pub fn class(&self) -> u8 {
+        self.class
+    }
+
+    /// Window and pacing.
+    pub fn pacer(&self) -> &Pacer {
+        &self.pacer
+    }
+
+    /// Data packets sent, those of them that had been sent before, and how often it set out.
+    pub fn counts(&self) -> (u32, u32, u16) {
+        (self.sent, self.resent, self.attempt.saturating_add(1))
+    }
+
+    /// What carries its bytes.
+    pub fn carrier(&self) -> &Carrier {
+        &self.carrier
+    }
+
+    /// Its queue pair's sending half, where it is one of RDMA.
+    pub fn as_rdma(&self) -> Option<&rc::SendHalf> {
+        match &self.carrier {
+            Carrier::Rdma(half) => Some(half),
+            Carrier::Tcp(_) => None,
+        }
+    }
+
+    /// The end of a TCP connection that it is, where it is one.
+    pub fn as_tcp(&self) -> Option<&TcpEnd> {
+        match &self.carrier {
+            Carrier::Tcp(end) => Some(end),
+            Carrier::Rdma(_) => None,
+        }
+    }
+}
+
+impl<P: Copy> RecvQp<P> {
+    /// The message that opened it.
+    pub fn id(&self) -> MessageId {
+        self.id
+    }
+
+    /// Its traffic.
+    pub fn traffic(&self) -> u16 {
+        self.traffic
+    }
+
+    /// Its sender.
+    pub fn from(&self) -> NodeId {
+        self.from
+    }
+
+    /// Data packets that arrived, those of them that were marked, and those that came behind a later one of their attempt.
+    pub fn counts(&self) -> (u32, u32, u32) {
+        (self.arrived, self.marked, self.reordered)
+    }
+
+    /// The byte that its queue pair expects next, where it is one of RDMA.
+    pub fn expected(&self) -> Option<u64> {
+        match &self.incoming {
+            Incoming::Rdma(half) => Some(half.expected()),
+            Incoming::Tcp(_) => None,
+        }
+    }
+}
+
+impl TcpEnd {
+    /// Whether the connection is not open yet.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Offset in the stream of the next byte that it sends; see [`crate::tcp::Connection::next_offset`].
+    pub fn next_offset(&self) -> Option<u64> {
+        self.connection.next_offset()
+    }
+}

@@ -1,0 +1,115 @@
+//! Messages set out: each gets a queue pair or a connection of its own, or the one that is open between its hosts.
+
+use super::state::Opening;
+use super::{Carrier, Hosts, Io, NO_SLOT, PathQuery};
+use crate::rc;
+use fanin_units::{MessageId, NodeId};
+
+impl<P: Copy> Hosts<P> {
+    /// Gives a posted message to its endpoint.
+    pub fn send_message<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, message: MessageId) {
+        let record = *io.record(message);
+        let config = &io.traffic(record.traffic).config;
+        if config.tcp.is_some() {
+            self.open_stream(io, host, message);
+            return;
+        }
+        let (connection, bytes) = (config.endpoint.connection, record.bytes);
+        let mut query = PathQuery {
+            message,
+            from: NodeId(record.src),
+            to: NodeId(record.dst),
+            back: false,
+            per_pair: connection,
+            same_as: None,
+        };
+        if connection
+            && let Some(first) = io.connection(record.traffic, record.src, record.dst)
+            && io.ends(first).send != NO_SLOT
+        {
+            let ends = io.ends(first);
+            let slot = ends.send;
+            *io.ends_mut(message) = ends;
+            let sender = &mut self.senders[slot as usize];
+            sender.rdma_mut().post(message, bytes);
+            query.same_as = Some(sender.path);
+            self.set_out(io, slot);
+            let route = io.route(&query);
+            let row = io.record_mut(message);
+            (row.ideal, row.hops) = (route.ideal, route.hops);
+            io.announce_message(message, Some(first));
+            self.activate(io, slot);
+            return;
+        }
+        if connection {
+            io.open_connection(message);
+        }
+        let route = io.route(&query);
+        let Some(nic) = route.nic else {
+            // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.
+            self.stranded.push(message.0);
+            return;
+        };
+        let row = io.record_mut(message);
+        (row.ideal, row.hops) = (route.ideal, route.hops);
+        let opening = Opening {
+            id: message,
+            traffic: record.traffic,
+            host,
+            nic,
+            to: query.to,
+            path: route.path,
+            info: route.info,
+            carrier: Carrier::Rdma(rc::SendHalf::default()),
+            at: io.now(),
+        };
+        let slot = self.open_sender(io, opening);
+        self.senders[slot as usize].rdma_mut().post(message, bytes);
+        self.set_out(io, slot);
+        io.ends_mut(message).send = slot;
+        io.announce_message(message, connection.then_some(message));
+        self.activate(io, slot);
+    }
+
+    /// A link came up: messages that found none down to their hosts set out.
+    pub fn send_stranded<I: Io<Path = P>>(&mut self, io: &mut I) {
+        for message in core::mem::take(&mut self.stranded).into_iter().map(MessageId) {
+            if let Some(host) = io.host(NodeId(io.record(message).src)) {
+                self.send_message(io, host, message);
+            }
+        }
+    }
+
+    /// Routes have changed. `blocks` says, for a sender whose messages are pinned to their path (Dart IV-C), whether what it has
+    /// under way is lost: from its host, its receiver, its path, these messages. Their sender starts anew when it notices, at
+    /// once where nothing is in flight whose loss could tell it. Returns those messages with the first attempt that may go on.
+    pub fn on_routes_changed<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        mut blocks: impl FnMut(NodeId, NodeId, P, &[MessageId]) -> bool,
+    ) -> alloc::vec::Vec<(MessageId, u16)> {
+        let mut blocked = alloc::vec::Vec::new();
+        for sender in &mut self.senders {
+            let Carrier::Rdma(half) = &mut sender.carrier else { continue };
+            if sender.id == MessageId::NONE || !sender.options.pinned {
+                continue;
+            }
+            // A connection may have several.
+            let under_way: alloc::vec::Vec<MessageId> = half.under_way().collect();
+            let from = self.hosts[sender.host as usize].node;
+            if under_way.is_empty() || !blocks(from, sender.to, sender.path, &under_way) {
+                continue;
+            }
+            let next = sender.attempt.saturating_add(1);
+            blocked.extend(under_way.into_iter().map(|message| (message, next)));
+            if half.in_flight() == 0 {
+                sender.attempt = next;
+                if sender.options.whole {
+                    half.restart();
+                }
+            }
+        }
+        self.choose_nics_again(io);
+        blocked
+    }
+}

@@ -1,0 +1,242 @@
+//! Queue pairs: the two ends of a flow, as their hosts keep them.
+
+use super::{NO_SLOT, TcpEnd};
+use crate::{Pacer, rc};
+use alloc::boxed::Box;
+use fanin_cc::{Control, SendOptions};
+use fanin_units::{MessageId, NodeId, Time};
+
+/// Where a sender stands with its NIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Turn {
+    /// Nothing to send, or not allowed to.
+    #[default]
+    Idle,
+    /// In the ring of senders that may send now.
+    Ready,
+    /// In the heap of senders that wait for their time.
+    Paced,
+}
+
+/// What carries a sender's bytes.
+#[derive(Debug)]
+pub enum Carrier {
+    /// A reliable connection of RDMA.
+    Rdma(rc::SendHalf),
+    /// An end of a TCP connection.
+    Tcp(Box<TcpEnd>),
+}
+
+/// A sender: the sending end of an RDMA queue pair, or an end of a TCP connection.
+#[derive(Debug)]
+pub struct SendQp<P> {
+    /// Its number: the message that opened it; `NONE` when the slot is free.
+    pub(super) id: MessageId,
+    /// What to send.
+    pub(super) carrier: Carrier,
+    /// When.
+    pub(super) pacer: Pacer,
+    /// Its slot in the scheme's pool.
+    pub(super) cc: u32,
+    pub(super) scheme: u16,
+    pub(super) traffic: u16,
+    /// The NIC it leaves by.
+    pub(super) nic: u32,
+    /// Its host.
+    pub(super) host: u32,
+    /// Its receiver.
+    pub(super) to: NodeId,
+    pub(super) path: P,
+    /// The message that its next packet belongs to.
+    pub(super) message: MessageId,
+    /// How that message sets out.
+    pub(super) options: SendOptions,
+    /// The class of its packets.
+    pub(super) class: u8,
+    /// Dense number of the (host, receiver) pair, or [`NO_SLOT`] where its scheme shares nothing within a pair.
+    pub(super) pair: u32,
+    pub(super) turn: Turn,
+    /// Closed while it stood in the ring.
+    pub(super) dead: bool,
+    /// The next sender in the ring.
+    pub(super) next_ready: u32,
+    /// When it is due in the heap.
+    pub(super) paced_at: Time,
+    /// Decides between senders of a NIC that are due at the same time. A sender goes by its number; one that shares something with
+    /// others of its pair (Dart's bucket) by when it had its last turn, so that these take turns packet by packet.
+    pub(super) order: u32,
+    /// When the scheme wants to be woken.
+    pub(super) timer_at: Time,
+    /// The one timer event that counts.
+    pub(super) timer_event: Time,
+    /// When the retransmission timer runs out.
+    pub(super) deadline: Time,
+    /// Its place in the host's list of senders.
+    pub(super) at_host: u32,
+    /// Data packets sent, and those of them that had been sent before.
+    pub(super) sent: u32,
+    pub(super) resent: u32,
+    /// How often it started over.
+    pub(super) attempt: u16,
+}
+
+impl<P> SendQp<P> {
+    /// A sender that has nothing to send yet.
+    pub(super) fn new(id: MessageId, carrier: Carrier, control: &Control, path: P) -> Self {
+        Self {
+            id,
+            carrier,
+            pacer: Pacer::new(control),
+            cc: 0,
+            scheme: 0,
+            traffic: 0,
+            nic: 0,
+            host: 0,
+            to: NodeId::NONE,
+            path,
+            message: MessageId::NONE,
+            options: SendOptions::default(),
+            class: 0,
+            pair: NO_SLOT,
+            turn: Turn::Idle,
+            dead: false,
+            next_ready: NO_SLOT,
+            paced_at: Time::NEVER,
+            order: id.0,
+            timer_at: Time::NEVER,
+            timer_event: Time::NEVER,
+            deadline: Time::NEVER,
+            at_host: 0,
+            sent: 0,
+            resent: 0,
+            attempt: 0,
+        }
+    }
+
+    /// What orders its timer events: both ends of a TCP connection have the number of the message that opened it.
+    pub(super) fn timer_number(&self) -> u32 {
+        match &self.carrier {
+            Carrier::Tcp(end) => self.id.0 | (end.passive as u32) << 28,
+            Carrier::Rdma(_) => self.id.0,
+        }
+    }
+
+    /// Whether it has something that its window lets go.
+    #[inline(always)]
+    pub fn can_send(&self, now: Time) -> bool {
+        match &self.carrier {
+            Carrier::Rdma(half) => half.has_data() && self.pacer.open(half.in_flight()),
+            Carrier::Tcp(end) => end.connection.can_transmit(now, self.pacer.window()),
+        }
+    }
+
+    /// The end of a connection that it is.
+    ///
+    /// # Panics
+    /// Where it is none: only called for senders of traffics over TCP.
+    #[inline(always)]
+    pub(super) fn tcp(&self) -> &TcpEnd {
+        match &self.carrier {
+            Carrier::Tcp(end) => end,
+            Carrier::Rdma(_) => unreachable!("the sender is an end of a TCP connection"),
+        }
+    }
+
+    /// The same to change it.
+    ///
+    /// # Panics
+    /// As [`SendQp::tcp`].
+    #[inline(always)]
+    pub(super) fn tcp_mut(&mut self) -> &mut TcpEnd {
+        match &mut self.carrier {
+            Carrier::Tcp(end) => end,
+            Carrier::Rdma(_) => unreachable!("the sender is an end of a TCP connection"),
+        }
+    }
+
+    /// The sending half of its queue pair.
+    ///
+    /// # Panics
+    /// Where it is none: only called for senders of traffics over RDMA.
+    #[inline(always)]
+    pub(super) fn rdma_mut(&mut self) -> &mut rc::SendHalf {
+        match &mut self.carrier {
+            Carrier::Rdma(half) => half,
+            Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
+        }
+    }
+
+    /// The same to look at.
+    ///
+    /// # Panics
+    /// As [`SendQp::rdma_mut`].
+    #[inline(always)]
+    pub(super) fn rdma(&self) -> &rc::SendHalf {
+        match &self.carrier {
+            Carrier::Rdma(half) => half,
+            Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
+        }
+    }
+}
+
+/// What brings a receiver's bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Incoming {
+    /// The receiving half of an RDMA queue pair.
+    Rdma(rc::ReceiveHalf),
+    /// The TCP connection whose end at this host has this slot among the senders.
+    Tcp(u32),
+}
+
+/// A receiver: what a receiver role of a scheme knows as one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct RecvQp<P> {
+    /// Its number: the message that opened it; `NONE` when the slot is free.
+    pub(super) id: MessageId,
+    /// What has arrived.
+    pub(super) incoming: Incoming,
+    /// Its sender, and its own host.
+    pub(super) from: NodeId,
+    pub(super) here: NodeId,
+    /// Which way its ACKs go back.
+    pub(super) path: P,
+    /// Data packets that arrived, and those of them that were marked.
+    pub(super) arrived: u32,
+    pub(super) marked: u32,
+    pub(super) traffic: u16,
+    pub(super) scheme: u16,
+    /// When the data packet that an ACK answers left its sender.
+    pub(super) last_sent_at: Time,
+    /// The attempt that arrives, and the offset behind its furthest packet.
+    pub(super) attempt: u16,
+    pub(super) furthest: u64,
+    /// Data packets that arrived behind a later one of their attempt.
+    pub(super) reordered: u32,
+}
+
+impl<P> RecvQp<P> {
+    /// One that nothing has reached yet.
+    pub(super) fn new(
+        id: MessageId,
+        incoming: Incoming,
+        (from, here): (NodeId, NodeId),
+        path: P,
+        (traffic, scheme): (u16, u16),
+    ) -> Self {
+        Self {
+            id,
+            incoming,
+            from,
+            here,
+            path,
+            arrived: 0,
+            marked: 0,
+            traffic,
+            scheme,
+            last_sent_at: Time::ZERO,
+            attempt: 0,
+            furthest: 0,
+            reordered: 0,
+        }
+    }
+}

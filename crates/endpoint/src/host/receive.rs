@@ -1,0 +1,267 @@
+//! The receiving end of RDMA: data arrives.
+
+use super::{Beside, ENDLESS};
+use super::{Hosts, Incoming, Io, NO_SLOT, PathQuery, RecvQp};
+use crate::rc::{Arrival, ReceiveRules};
+use fanin_cc::{AckFields, Data, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags};
+use fanin_units::{MessageId, Time};
+
+impl<P: Copy> Hosts<P> {
+    /// A packet for a host reached it.
+    #[inline(never)]
+    pub fn on_packet<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+        let head = io.header(packet);
+        if head.has(flags::TCP) {
+            self.on_tcp_packet(io, host, packet);
+        } else if head.kind == Kind::Data {
+            self.on_data(io, host, packet);
+        } else {
+            self.on_control(io, packet);
+        }
+    }
+
+    /// Bytes of a packet have entered a host, whoever it is for.
+    #[inline(always)]
+    pub fn count_received(&mut self, host: u32, wire: u16) {
+        self.hosts[host as usize].received += wire as u64;
+    }
+
+    #[inline(always)]
+    fn on_data<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+        let now = io.now();
+        let head = *io.header(packet);
+        let deflected = io.deflections(packet);
+        io.consume(packet);
+        let message = head.flow;
+        let mut slot = io.ends(message).recv;
+        if slot == NO_SLOT {
+            let record = io.record(message);
+            if record.finished != Time::NEVER {
+                // All of it had arrived: the last ACK may be lost, so it is repeated.
+                let all = record.bytes;
+                self.repeat_ack(io, &head, all);
+                return;
+            }
+            slot = self.open_receiver(io, host, &head);
+        }
+        let receiver = &mut self.receivers[slot as usize];
+        let ce = head.has(flags::CE);
+        receiver.arrived += 1;
+        receiver.marked += ce as u32;
+        receiver.last_sent_at = head.sent_at;
+        if head.has(flags::INT) {
+            if self.telemetry.len() <= slot as usize {
+                self.telemetry.resize(slot as usize + 1, Telemetry::default());
+            }
+            self.telemetry[slot as usize] = *io.telemetry(packet);
+        }
+        // What is late of an attempt before says nothing of the one that arrives now.
+        if head.attempt > receiver.attempt {
+            receiver.attempt = head.attempt;
+            receiver.furthest = 0;
+        }
+        let rules = io.traffic(receiver.traffic).config.endpoint;
+        // On a connection that stays open each message has counts of its own.
+        if rules.connection {
+            let record = io.record_mut(message);
+            record.packets_arrived += 1;
+            record.packets_marked += ce as u32;
+            record.reordered += (head.attempt == receiver.attempt && head.seq < receiver.furthest) as u32;
+        }
+        if head.attempt == receiver.attempt {
+            if head.seq < receiver.furthest {
+                receiver.reordered += 1;
+                self.totals.reordered += 1;
+                self.totals.reorder_distance = self.totals.reorder_distance.max(receiver.furthest - head.seq);
+            }
+            receiver.furthest = receiver.furthest.max(head.seq + head.payload as u64);
+        }
+        if deflected > 0 {
+            let record = io.record_mut(message);
+            record.deflections = record.deflections.max(deflected);
+            let shortest = record.hops;
+            self.totals.detour_bytes += (head.hops as u64).saturating_sub(shortest as u64) * head.wire as u64;
+        }
+        let rules = ReceiveRules { ack_chunk: rules.ack_chunk, nack_interval: rules.nack_interval };
+        let Incoming::Rdma(half) = &mut receiver.incoming else { return };
+        let before = *half;
+        let (pending, due_alone) =
+            (before.unacked() > 0, head.has(flags::END) || head.payload as u32 >= rules.ack_chunk);
+        let arrival = half.on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
+        let expected = half.expected();
+        let counters = io.counters(receiver.traffic);
+        counters.packets_arrived += 1;
+        counters.packets_marked += ce as u64;
+        let (ack_due, in_order) = match arrival {
+            Arrival::InOrder { ack_due } => {
+                counters.delivered += head.payload as u64;
+                (ack_due, true)
+            }
+            Arrival::Duplicate => (true, false),
+            Arrival::Gap { .. } => (false, false),
+        };
+        let scheme = receiver.scheme;
+        let data = Data {
+            flow: ReceiverFlow(slot),
+            acked_to: expected,
+            in_order,
+            ack_due,
+            pending,
+            due_alone,
+            received: self.hosts[host as usize].received,
+            ..Data::of(&head)
+        };
+        if in_order && head.has(flags::START) {
+            io.record_mut(message).links = head.hops as u16;
+            self.on_start(io, host, slot, &head);
+        }
+        if in_order && head.has(flags::END) {
+            io.scheme(scheme).receiver_message_end(host as usize, now, ReceiverFlow(slot), message);
+        }
+        let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
+        if let Some(fields) = plan.before {
+            self.send_ack(io, slot, Kind::Ack, before.expected(), fields);
+            if plan.now.is_none()
+                && in_order
+                && let Incoming::Rdma(half) = &mut self.receivers[slot as usize].incoming
+            {
+                half.acked_all_but(head.payload as u32);
+            }
+        }
+        if let Some(fields) = plan.now {
+            self.send_ack(io, slot, Kind::Ack, expected, fields);
+        }
+        if arrival == (Arrival::Gap { nack_due: true }) {
+            self.totals.nacks += 1;
+            self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
+        }
+        // What this packet made the scheme send goes out before its flow may close.
+        self.poll_receiver(io, host, scheme);
+        if in_order && head.has(flags::END) {
+            self.on_whole(io, host, slot, message);
+            self.poll_receiver(io, host, scheme);
+        }
+    }
+
+    /// The first packet of a message arrived in order.
+    #[inline(never)]
+    fn on_start<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, head: &Header) {
+        let now = io.now();
+        let record = *io.record(head.flow);
+        let traffic = io.traffic(record.traffic);
+        let (tenant, weight, scheme) = (traffic.config.tenant, traffic.config.weight, traffic.scheme);
+        let incast = announced_incast(io, head.flow);
+        let message = MessageStart {
+            tenant,
+            weight,
+            incast: incast.as_ref().map(|(id, senders)| Incast { id: *id, senders }),
+            ..MessageStart::new(ReceiverFlow(slot), head.flow, head.src)
+        };
+        io.scheme(scheme).receiver_message_start(host as usize, now, &message);
+    }
+
+    /// The first packet of a queue pair arrived.
+    #[inline(never)]
+    fn open_receiver<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, head: &Header) -> u32 {
+        let record = *io.record(head.flow);
+        let traffic = io.traffic(record.traffic);
+        let (connection, scheme) = (traffic.config.endpoint.connection, traffic.scheme);
+        let first = match connection {
+            true => io.connection(record.traffic, record.src, record.dst).unwrap_or(head.flow),
+            false => head.flow,
+        };
+        if connection && io.ends(first).recv != NO_SLOT {
+            let slot = io.ends(first).recv;
+            io.ends_mut(head.flow).recv = slot;
+            return slot;
+        }
+        let here = self.node_of(host);
+        let path = io.path(&PathQuery {
+            message: head.flow,
+            from: here,
+            to: head.src,
+            back: true,
+            per_pair: connection,
+            same_as: None,
+        });
+        let receiver = RecvQp::new(
+            first,
+            Incoming::Rdma(crate::rc::ReceiveHalf::default()),
+            (head.src, here),
+            path,
+            (record.traffic, scheme),
+        );
+        let slot = self.place_receiver(receiver);
+        io.ends_mut(head.flow).recv = slot;
+        io.ends_mut(first).recv = slot;
+        let size = (record.bytes < ENDLESS).then_some(record.bytes);
+        let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(slot), first, head.src) };
+        let now = io.now();
+        io.scheme(scheme).receiver_open(host as usize, now, &info);
+        slot
+    }
+
+    /// The last byte of a message arrived in order.
+    #[inline(never)]
+    fn on_whole<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, message: MessageId) {
+        let receiver = &self.receivers[slot as usize];
+        let (traffic, scheme) = (receiver.traffic, receiver.scheme);
+        io.on_arrived(message);
+        if io.traffic(traffic).config.endpoint.connection {
+            return;
+        }
+        let record = io.record_mut(message);
+        record.packets_arrived = receiver.arrived;
+        record.packets_marked = receiver.marked;
+        record.reordered = receiver.reordered;
+        let now = io.now();
+        io.scheme(scheme).receiver_close(host as usize, now, ReceiverFlow(slot));
+        io.ends_mut(message).recv = NO_SLOT;
+        self.release_receiver(slot);
+    }
+
+    /// An ACK for a message that is complete and forgotten.
+    #[inline(never)]
+    fn repeat_ack<I: Io<Path = P>>(&mut self, io: &mut I, data: &Header, to: u64) {
+        let head = Header {
+            seq: to,
+            sent_at: data.sent_at,
+            flow: data.flow,
+            src: data.dst,
+            dst: data.src,
+            wire: io.sizes().ack,
+            kind: Kind::Ack,
+            ..Header::default()
+        };
+        let query =
+            PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };
+        let path = io.path_by_hash(&query);
+        let nic = io.make_control(&head, path, Beside::Nothing);
+        self.serve_any(io, nic);
+    }
+
+    /// The timer of a scheme's receiver.
+    #[inline(never)]
+    pub(super) fn receiver_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, scheme: u16) {
+        let now = io.now();
+        let event = &mut self.receiver_events[scheme as usize * self.hosts.len() + host as usize];
+        if *event != now {
+            return;
+        }
+        *event = Time::NEVER;
+        if io.scheme(scheme).receiver_wake_at(host as usize) <= now {
+            let received = self.hosts[host as usize].received;
+            io.scheme(scheme).receiver_timer(host as usize, now, received);
+        }
+        self.poll_receiver(io, host, scheme);
+    }
+}
+
+/// The incast that a message's first packet announces, and its senders.
+pub fn announced_incast<I: Io>(io: &I, message: MessageId) -> Option<(u32, alloc::sync::Arc<[u32]>)> {
+    let record = io.record(message);
+    let senders = io.incast(message)?;
+    let listed = io.traffic(record.traffic).config.send_options(record.bytes, senders.len()).list > 0;
+    // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
+    listed.then(|| ((record.traffic as u32) << 24 ^ record.group, senders.clone()))
+}

@@ -1,0 +1,130 @@
+//! What is known of messages: where their ends are, and what became of them.
+
+use super::NO_SLOT;
+use fanin_cc::Actions;
+use fanin_units::Time;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// When it was posted, or [`Time::NEVER`].
+    pub start: Time,
+    /// When its last byte arrived in order, or [`Time::NEVER`].
+    pub finished: Time,
+    /// When its sender knew that, or [`Time::NEVER`].
+    pub acked: Time,
+    /// Payload bytes asked for.
+    pub bytes: u64,
+    /// Payload bytes that arrived in order.
+    pub delivered: u64,
+    /// Completion time of the same message alone on the same path, store-and-forward.
+    pub ideal: Time,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Incast or collective, or `u32::MAX`.
+    pub group: u32,
+    /// Data packets sent, retransmissions included.
+    pub packets_sent: u32,
+    /// Data packets sent again.
+    pub packets_resent: u32,
+    /// Retransmission timeouts while it was the message being sent.
+    pub timeouts: u32,
+    /// Data packets that arrived with a congestion mark.
+    pub packets_marked: u32,
+    /// Data packets that arrived.
+    pub packets_arrived: u32,
+    /// Which traffic it belongs to.
+    pub traffic: u16,
+    /// Links between its hosts.
+    pub hops: u16,
+    /// Links that its first packet crossed; 0 before that arrived.
+    pub links: u16,
+    /// Most deflections that one of its packets took.
+    pub deflections: u8,
+    /// Times it set out, 1 or more once it began: each loss that is repaired is one more.
+    pub attempts: u16,
+    /// Data packets that arrived behind a later one of the same attempt.
+    pub reordered: u32,
+    /// Whether it asks for an answer, which then is the message that somebody waits for.
+    pub request: bool,
+}
+
+impl FlowRecord {
+    /// A message that is known and not posted yet.
+    pub fn new(src: u32, dst: u32, bytes: u64, traffic: u16, group: u32) -> Self {
+        Self {
+            start: Time::NEVER,
+            finished: Time::NEVER,
+            acked: Time::NEVER,
+            bytes,
+            delivered: 0,
+            ideal: Time::NEVER,
+            src,
+            dst,
+            group,
+            packets_sent: 0,
+            packets_resent: 0,
+            timeouts: 0,
+            packets_marked: 0,
+            packets_arrived: 0,
+            traffic,
+            hops: 0,
+            links: 0,
+            deflections: 0,
+            attempts: 0,
+            reordered: 0,
+            request: false,
+        }
+    }
+}
+
+/// Totals of one traffic.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrafficCounters {
+    /// Messages posted.
+    pub started: u64,
+    /// Messages whose last byte arrived.
+    pub finished: u64,
+    /// Payload bytes that arrived in order.
+    pub delivered: u64,
+    /// Data packets that arrived.
+    pub packets_arrived: u64,
+    /// Of those, with a congestion mark.
+    pub packets_marked: u64,
+    /// How often its scheme acted.
+    pub actions: Actions,
+}
+
+/// Totals of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostTotals {
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+    /// Congestion notification packets sent.
+    pub cnps: u64,
+    /// Data packets that arrived behind a later one of the same attempt of their message.
+    pub reordered: u64,
+    /// Most bytes by which one of them came behind.
+    pub reorder_distance: u64,
+    /// Bytes of packets on links beyond those of their shortest paths, by deflection.
+    pub detour_bytes: u64,
+}
+
+/// The slots of a message's two ends, or [`NO_SLOT`]: over RDMA of its queue pairs, over TCP of the two ends of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// At its sender.
+    pub send: u32,
+    /// At its receiver.
+    pub recv: u32,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { send: NO_SLOT, recv: NO_SLOT }
+    }
+}

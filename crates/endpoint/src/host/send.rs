@@ -1,0 +1,456 @@
+//! Packets leave: senders take turns at their NIC, and packets are made.
+
+use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
+use crate::tcp::bits;
+use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
+use fanin_units::{MessageId, Time};
+
+impl<P: Copy> Hosts<P> {
+    /// A sender may have become able to send: gives it a place with its NIC, and serves that.
+    #[inline]
+    pub(super) fn activate<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &self.senders[slot as usize];
+        match sender.turn {
+            Turn::Ready => {}
+            Turn::Paced => {
+                // Moved forward: the old place in the heap is stale.
+                if sender.pacer.next_at() < sender.paced_at {
+                    let nic = sender.nic;
+                    self.pace(slot);
+                    self.serve(io, nic);
+                }
+            }
+            Turn::Idle => {
+                if sender.can_send(io.now()) {
+                    let nic = sender.nic;
+                    if sender.pacer.next_at() <= io.now() {
+                        self.make_ready(slot);
+                    } else {
+                        self.pace(slot);
+                    }
+                    self.serve(io, nic);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn make_ready(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.turn = Turn::Ready;
+        let (class, nic) = (sender.class, sender.nic as usize);
+        self.nics[nic].ready[class as usize].push(&mut self.senders, slot);
+        self.nics[nic].ready_mask |= 1 << class;
+    }
+
+    #[inline(always)]
+    fn pace(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.turn = Turn::Paced;
+        sender.paced_at = sender.pacer.next_at();
+        if sender.paced_at != Time::NEVER {
+            self.nics[sender.nic as usize].pace(sender.paced_at, sender.order, slot);
+        }
+    }
+
+    /// Serves a NIC: what is queued at its port first (pause frames, control, data behind the pacers), then senders. Does nothing
+    /// while its link is down.
+    #[inline(never)]
+    pub fn serve<I: Io<Path = P>>(&mut self, io: &mut I, nic: u32) {
+        let (nic, port) = (nic as usize, self.nics[nic as usize].port);
+        if !io.is_up(port) {
+            return;
+        }
+        let now = io.now();
+        let fifo = io.host_fifo();
+        self.wake_paced(now, nic);
+        if fifo.is_some() && self.nics[nic].ready_mask != 0 {
+            self.fill(io, nic);
+        }
+        if io.free_at(port) <= now {
+            let mut sent = io.send_queued(port);
+            if !sent
+                && fifo.is_none()
+                && let Some(packet) = self.pull(io, nic, io.paused(port))
+            {
+                io.send(port, packet);
+                sent = true;
+            }
+            if sent && fifo.is_some() && self.nics[nic].ready_mask != 0 {
+                self.fill(io, nic);
+            }
+        }
+        // When to serve it again: as soon as the port is free if something waits, else when a sender is due.
+        let pulls = fifo.is_none() && self.nics[nic].ready_mask & !io.paused(port) != 0;
+        let mut at = Time::NEVER;
+        if io.has_queued(port) || pulls {
+            at = io.free_at(port);
+        }
+        let due = self.nics[nic].due();
+        if due != Time::NEVER {
+            at = at.min(if fifo.is_some() { due } else { due.max(io.free_at(port)) });
+        }
+        if at > now && at != Time::NEVER {
+            io.wake_port(port, at);
+        }
+    }
+
+    /// Moves senders whose time has come into their rings.
+    #[inline(always)]
+    fn wake_paced(&mut self, now: Time, nic: usize) {
+        while let Some((at, order, slot)) = self.nics[nic].take_due(now) {
+            let sender = &mut self.senders[slot as usize];
+            if sender.order != order || sender.turn != Turn::Paced || sender.paced_at != at {
+                continue;
+            }
+            if sender.pacer.next_at() > now {
+                self.pace(slot);
+            } else {
+                self.make_ready(slot);
+            }
+        }
+    }
+
+    /// Pulls packets from senders that are due into the queues behind the pacers, until those are full. Each class has its own
+    /// place, so that one that is paused holds back no other.
+    #[inline(never)]
+    fn fill<I: Io<Path = P>>(&mut self, io: &mut I, nic: usize) {
+        let Some(fifo) = io.host_fifo() else { return };
+        let port = self.nics[nic].port;
+        let mut classes = self.nics[nic].ready_mask;
+        let room = fifo.capacity.saturating_sub(io.largest_packet() as u64);
+        // The turn is that of the link behind the queues; which of them is filled first changes nothing.
+        let turn = io.last_class(port);
+        while classes != 0 {
+            let class = classes.trailing_zeros() as u8;
+            let only = 1u8 << class;
+            classes &= !only;
+            while self.nics[nic].ready_mask & only != 0 && io.queued(port, class) <= room {
+                let Some(packet) = self.pull(io, nic, !only) else { break };
+                io.enqueue(port, packet);
+            }
+        }
+        io.set_last_class(port, turn);
+    }
+
+    /// Makes the next packet: data classes in turn, senders of a class in turn.
+    #[inline(always)]
+    fn pull<I: Io<Path = P>>(&mut self, io: &mut I, nic: usize, paused: u8) -> Option<I::Packet> {
+        loop {
+            let port = self.nics[nic].port;
+            let classes = self.nics[nic].ready_mask & !paused;
+            if classes == 0 {
+                return None;
+            }
+            let class = io.choose_class(port, classes);
+            let ring = &mut self.nics[nic].ready[class as usize];
+            let slot = ring.pop(&self.senders)?;
+            if ring.is_empty() {
+                self.nics[nic].ready_mask &= !(1 << class);
+            }
+            let sender = &mut self.senders[slot as usize];
+            sender.turn = Turn::Idle;
+            if sender.dead {
+                self.free_sender(slot);
+                continue;
+            }
+            if !sender.can_send(io.now()) {
+                continue;
+            }
+            if sender.pacer.next_at() > io.now() {
+                self.pace(slot);
+                continue;
+            }
+            io.set_last_class(port, class);
+            let made = match sender.carrier {
+                Carrier::Rdma(_) => Some(self.make_packet(io, slot, class)),
+                Carrier::Tcp(_) => self.make_segment(io, slot, class),
+            };
+            if made.is_some() {
+                return made;
+            }
+        }
+    }
+
+    /// The next packet of a queue pair.
+    #[inline(never)]
+    fn make_packet<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, class: u8) -> I::Packet {
+        let now = io.now();
+        let sizes = *io.sizes();
+        let sender = &mut self.senders[slot as usize];
+        let options = sender.options;
+        let half = sender.rdma_mut();
+        // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
+        let list = if options.list > 0 && half.at_start() { options.list as u32 } else { 0 };
+        let segment = half.take((sizes.payload as u32).saturating_sub(list).max(1));
+        let sent_to = half.sent_to();
+        let traffic = io.traffic(sender.traffic);
+        let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
+        let telemetry = traffic.overhead.telemetry;
+        let timeout = traffic.config.endpoint.timeout;
+        let mut bits = if traffic.config.ecn { flags::ECT } else { 0 };
+        if traffic.config.endpoint.connection {
+            let record = io.record_mut(segment.message);
+            record.packets_sent += 1;
+            record.packets_resent += segment.retransmitted as u32;
+            record.attempts = record.attempts.max(1);
+        } else {
+            sender.sent += 1;
+            sender.resent += segment.retransmitted as u32;
+        }
+        let port = self.nics[sender.nic as usize].port;
+        let line_time = io.tx_time(port, wire);
+        sender.pacer.sent(now, wire, io.rate(port), line_time);
+        let sent = Sent { retransmitted: segment.retransmitted, ..Sent::new(wire, segment.len, sent_to) };
+        let (control, cc_tag) = io.scheme(sender.scheme).on_send(sender.cc, now, &sent);
+        sender.pacer.set(&control);
+        if segment.start {
+            bits |= flags::START;
+        }
+        if segment.end {
+            bits |= flags::END;
+        }
+        if telemetry {
+            bits |= flags::INT;
+        }
+        let head = Header {
+            seq: segment.offset,
+            sent_at: now,
+            flow: segment.message,
+            src: self.hosts[sender.host as usize].node,
+            dst: sender.to,
+            cc_tag,
+            wire: wire as u16,
+            payload: segment.len as u16,
+            attempt: sender.attempt,
+            kind: Kind::Data,
+            class,
+            flags: bits,
+            tokens: options.tokens,
+            lane: options.lane,
+            ..Header::default()
+        };
+        let (path, scheme, pair) = (sender.path, sender.scheme, sender.pair);
+        if sender.deadline == Time::NEVER {
+            let deadline = now.saturating_add(timeout);
+            sender.deadline = deadline;
+            let host = sender.host;
+            self.wake_host(io, host, deadline);
+        }
+        if segment.end {
+            self.set_out(io, slot);
+        }
+        self.set_scheme_timer(io, slot, control.wake_at);
+        if io.scheme(scheme).take_shared_changed() {
+            self.tell_pair(io, slot);
+        }
+        if pair != NO_SLOT {
+            self.had_turn(slot);
+        }
+        self.take_turn_again(io, slot, line_time);
+        let beside = if telemetry { Beside::RoomForTelemetry } else { Beside::Nothing };
+        io.make(port, &head, path, scheme, beside)
+    }
+
+    /// The next segment of a connection.
+    fn make_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, class: u8) -> Option<I::Packet> {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let window = sender.pacer.window();
+        let mut segment = sender.tcp_mut().connection.transmit(now, window)?;
+        let end = sender.tcp();
+        let (ecn, receiver) = (end.connection.ecn(), end.receiver);
+        let sizes = io.sizes();
+        let wire = if segment.len > 0 { segment.len + sizes.header as u32 } else { sizes.ack as u32 };
+        let port = self.nics[sender.nic as usize].port;
+        let line_time = io.tx_time(port, wire);
+        let (scheme, cc, host, path) = (sender.scheme, sender.cc, sender.host, sender.path);
+        let mut head = Header {
+            seq: segment.seq,
+            sent_at: now,
+            flow: sender.id,
+            src: self.hosts[host as usize].node,
+            dst: sender.to,
+            wire: wire as u16,
+            payload: segment.len as u16,
+            kind: if segment.len > 0 { Kind::Data } else { Kind::Ack },
+            class,
+            flags: flags::TCP,
+            ..Header::default()
+        };
+        sender.pacer.sent(now, wire, io.rate(port), line_time);
+        if segment.len > 0 {
+            // Numbers of bytes start behind the SYN's.
+            let offset = segment.seq - 1;
+            sender.sent += 1;
+            sender.resent += segment.retransmitted as u32;
+            if let Some((message, from, to)) = sender.tcp().outgoing.at(offset) {
+                let record = io.record_mut(MessageId(message));
+                record.packets_sent += 1;
+                record.packets_resent += segment.retransmitted as u32;
+                if offset == from {
+                    head.flags |= flags::START;
+                }
+                if offset + segment.len as u64 >= to {
+                    head.flags |= flags::END;
+                }
+            }
+            // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
+            if ecn && !segment.retransmitted {
+                head.flags |= flags::ECT;
+            }
+            let sent = Sent::new(wire, segment.len, offset + segment.len as u64);
+            let sent = Sent { retransmitted: segment.retransmitted, ..sent };
+            let (control, cc_tag) = io.scheme(scheme).on_send(cc, now, &sent);
+            head.cc_tag = cc_tag;
+            self.senders[slot as usize].pacer.set(&control);
+            self.set_scheme_timer(io, slot, control.wake_at);
+        }
+        if segment.has(bits::ACK) && receiver != NO_SLOT {
+            let fields = io.scheme(scheme).receiver_ack_fields(host as usize, now, ReceiverFlow(receiver));
+            put_fields(&mut head, &mut segment, &fields, ecn);
+        }
+        self.set_tcp_timer(io, slot);
+        self.take_turn_again(io, slot, line_time);
+        Some(io.make(port, &head, path, 0, Beside::Segment(&segment)))
+    }
+
+    /// Sets the timer of an end to what its connection wants.
+    #[inline(always)]
+    pub(super) fn set_tcp_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let deadline = self.senders[slot as usize].tcp().connection.deadline();
+        self.wake_sender(io, slot, deadline);
+    }
+
+    /// After a packet: the sender goes back to the end of its ring, into the heap, or to rest.
+    #[inline(always)]
+    fn take_turn_again<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, line_time: Time) {
+        let sender = &self.senders[slot as usize];
+        if sender.can_send(io.now()) {
+            // Without a queue behind the pacers a sender at line rate is due again just when the port is free.
+            let pulls = io.host_fifo().is_none();
+            if pulls && sender.pacer.next_at() <= io.now() + line_time {
+                self.make_ready(slot);
+            } else {
+                self.pace(slot);
+            }
+        }
+    }
+
+    /// A scheme gave a new answer for a sender.
+    #[inline]
+    pub(super) fn apply<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, control: &Control) {
+        let sender = &mut self.senders[slot as usize];
+        sender.pacer.set(control);
+        let scheme = sender.scheme;
+        self.set_scheme_timer(io, slot, control.wake_at);
+        if io.scheme(scheme).take_shared_changed() {
+            self.tell_pair(io, slot);
+            self.activate_pair(io, slot);
+        }
+        self.activate(io, slot);
+    }
+
+    /// The other senders of a pair may have become able to send.
+    #[inline(never)]
+    fn activate_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
+        let pair = self.senders[changed as usize].pair as usize;
+        for at in 0..self.pair_senders[pair].len() {
+            let other = self.pair_senders[pair][at];
+            if other != changed {
+                self.activate(io, other);
+            }
+        }
+    }
+
+    /// What a pair of hosts shares has changed: asks the control of its other senders again.
+    #[inline(never)]
+    fn tell_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
+        let pair = self.senders[changed as usize].pair as usize;
+        for at in 0..self.pair_senders[pair].len() {
+            let slot = self.pair_senders[pair][at];
+            if slot != changed {
+                let now = io.now();
+                let sender = &mut self.senders[slot as usize];
+                let control = io.scheme(sender.scheme).control(sender.cc, now);
+                sender.pacer.set(&control);
+                self.set_scheme_timer(io, slot, control.wake_at);
+            }
+        }
+    }
+
+    /// Finds which message a queue pair sends next, and how that sets out.
+    pub(super) fn set_out<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let message = sender.rdma().next_message();
+        if message == sender.message || message == MessageId::NONE {
+            return;
+        }
+        sender.message = message;
+        let config = &io.traffic(sender.traffic).config;
+        let senders = io.incast(message).map_or(0, |s| s.len());
+        sender.options = config.send_options(io.record(message).bytes, senders);
+        let old = core::mem::replace(&mut sender.class, config.class_of_lane(sender.options.lane));
+        if sender.class != old && sender.turn == Turn::Ready {
+            // It stands in the ring of a class that it does not send in any more; whoever made it turn back activates it again.
+            sender.turn = Turn::Idle;
+            let nic = sender.nic as usize;
+            let ring = &mut self.nics[nic].ready[old as usize];
+            ring.remove(&mut self.senders, slot);
+            if ring.is_empty() {
+                self.nics[nic].ready_mask &= !(1 << old);
+            }
+        }
+    }
+
+    /// Routes have changed: senders of hosts with several links may have to leave by another one, wherever they stand.
+    pub(super) fn choose_nics_again<I: Io<Path = P>>(&mut self, io: &mut I) {
+        for host in 0..self.hosts.len() {
+            let senders = self.hosts[host].senders.clone();
+            let nic_of = |this: &Self, io: &I, slot: u32| {
+                let sender = &this.senders[slot as usize];
+                io.nic_of(this.hosts[host].node, sender.to, sender.path).unwrap_or(sender.nic)
+            };
+            if senders.iter().all(|slot| nic_of(self, io, *slot) == self.senders[*slot as usize].nic) {
+                continue;
+            }
+            for nic in 0..self.nics.len() {
+                if self.nics[nic].host as usize == host {
+                    self.empty_rings(nic);
+                }
+            }
+            for &slot in &senders {
+                self.senders[slot as usize].nic = nic_of(self, io, slot);
+                self.senders[slot as usize].turn = Turn::Idle;
+            }
+            for slot in senders {
+                self.activate(io, slot);
+            }
+        }
+    }
+
+    /// No sender stands with this NIC any more.
+    fn empty_rings(&mut self, nic: usize) {
+        self.nics[nic].ready_mask = 0;
+        self.nics[nic].forget_paced();
+        for class in 0..self.nics[nic].ready.len() {
+            while let Some(slot) = self.nics[nic].ready[class].pop(&self.senders) {
+                if self.senders[slot as usize].dead {
+                    self.free_sender(slot);
+                }
+            }
+        }
+    }
+}
+
+/// What the scheme's receiver puts on an ACK of TCP.
+pub(super) fn put_fields(head: &mut Header, segment: &mut crate::tcp::Segment, fields: &AckFields, ecn: bool) {
+    head.cc_feedback = fields.cc_feedback;
+    if fields.ecn_echo && ecn && !segment.has(bits::SYN) {
+        segment.flags |= bits::ECE;
+        head.flags |= flags::ECHO;
+    }
+    if fields.push {
+        head.flags |= flags::PUSH;
+    }
+}

@@ -1,0 +1,198 @@
+//! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
+
+use super::{Carrier, Hosts, Io, NO_SLOT, Timer};
+use alloc::vec::Vec;
+use fanin_cc::{Ack, Kind, Loss, Notice, flags};
+use fanin_units::{MessageId, Time};
+
+impl<P: Copy> Hosts<P> {
+    /// A timer that was set with [`Io::set_timer`] is due.
+    pub fn on_timer<I: Io<Path = P>>(&mut self, io: &mut I, timer: Timer) {
+        match timer {
+            Timer::Sender { number, slot } => self.sender_timer(io, number, slot),
+            Timer::Host { host } => self.host_timer(io, host),
+            Timer::Receiver { host, scheme } => self.receiver_timer(io, host, scheme),
+        }
+    }
+
+    #[inline(never)]
+    fn sender_timer<I: Io<Path = P>>(&mut self, io: &mut I, number: u32, slot: u32) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        if sender.id == MessageId::NONE || sender.timer_number() != number || sender.timer_event != now {
+            return;
+        }
+        sender.timer_event = Time::NEVER;
+        if sender.timer_at <= now {
+            sender.timer_at = Time::NEVER;
+            let control = io.scheme(sender.scheme).on_timer(sender.cc, now);
+            debug_assert!(control.wake_at > now, "a scheme asked to be woken in the past");
+            self.apply(io, slot, &control);
+        }
+        let sender = &self.senders[slot as usize];
+        let at = sender.timer_at;
+        if let Carrier::Tcp(_) = sender.carrier {
+            self.tcp_timer(io, slot);
+        }
+        if self.senders[slot as usize].id != MessageId::NONE && at != Time::NEVER {
+            self.wake_sender(io, slot, at);
+        }
+    }
+
+    /// Looks at the retransmission timers of a host's queue pairs. One event serves all of them, because progress only ever
+    /// moves a timer back.
+    #[inline(never)]
+    fn host_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
+        let now = io.now();
+        if self.hosts[host as usize].timer_event != now {
+            return;
+        }
+        self.hosts[host as usize].timer_event = Time::NEVER;
+        let mut next = Time::NEVER;
+        // By number of the sender, so that the order is the model's own and not that of the slots.
+        let mut expired: Vec<(MessageId, u32)> = Vec::new();
+        for &slot in &self.hosts[host as usize].senders {
+            let sender = &self.senders[slot as usize];
+            if sender.deadline <= now {
+                expired.push((sender.id, slot));
+            } else {
+                next = next.min(sender.deadline);
+            }
+        }
+        if next != Time::NEVER {
+            self.wake_host(io, host, next);
+        }
+        expired.sort_unstable();
+        for (_, slot) in expired {
+            self.time_out(io, slot);
+        }
+    }
+
+    fn time_out<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        sender.deadline = Time::NEVER;
+        if sender.rdma().in_flight() == 0 {
+            // Of a message that started over, what had arrived before is still being sent again; nothing else is missing.
+            return;
+        }
+        self.totals.timeouts += 1;
+        io.record_mut(sender.id).timeouts += 1;
+        let loss = loss_of(sender.rdma());
+        self.go_back(io, slot);
+        let sender = &mut self.senders[slot as usize];
+        let control = io.scheme(sender.scheme).on_timeout(sender.cc, now, &loss);
+        self.apply(io, slot, &control);
+    }
+
+    /// Sends again what was not acknowledged, as a new attempt. Returns whether there was anything.
+    #[inline(never)]
+    fn go_back<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> bool {
+        let sender = &mut self.senders[slot as usize];
+        if !sender.rdma_mut().go_back() {
+            return false;
+        }
+        sender.attempt = sender.attempt.saturating_add(1);
+        // It is the message that was gone back to that may have to start over, not the one that was being sent.
+        self.set_out(io, slot);
+        let sender = &mut self.senders[slot as usize];
+        if sender.options.whole {
+            sender.rdma_mut().restart();
+        }
+        if io.traffic(sender.traffic).config.endpoint.connection {
+            let record = io.record_mut(sender.message);
+            record.attempts = record.attempts.saturating_add(1);
+        }
+        true
+    }
+
+    /// An ACK, NACK, CNP or credit reached the sender of its queue pair.
+    #[inline(always)]
+    pub(super) fn on_control<I: Io<Path = P>>(&mut self, io: &mut I, packet: I::Packet) {
+        let now = io.now();
+        let head = *io.header(packet);
+        io.consume(packet);
+        let slot = io.ends(head.flow).send;
+        if slot == NO_SLOT {
+            return;
+        }
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, cc) = (sender.scheme, sender.cc);
+        let control = match head.kind {
+            Kind::Ack | Kind::Nack => {
+                let endpoint = io.traffic(sender.traffic).config.endpoint;
+                let half = sender.rdma_mut();
+                let in_flight = half.in_flight();
+                let newly_acked = half.on_ack(head.seq, |message| {
+                    io.record_mut(message).acked = now;
+                    io.on_acked(message);
+                });
+                if newly_acked > 0 {
+                    let waits = half.in_flight() > 0;
+                    sender.deadline = if waits { now.saturating_add(endpoint.timeout) } else { Time::NEVER };
+                    // One that had gone back may find that its next message is another.
+                    self.set_out(io, slot);
+                    io.after_acked();
+                }
+                let half = self.senders[slot as usize].rdma();
+                let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
+                let telemetry = head.has(flags::INT).then(|| *io.telemetry(packet));
+                let mut control = io.scheme(scheme).on_ack(
+                    cc,
+                    now,
+                    &Ack {
+                        newly_acked,
+                        acked_to,
+                        seq: head.seq,
+                        sent_to,
+                        in_flight,
+                        ecn_echo: head.has(flags::ECHO),
+                        rtt: now.saturating_sub(head.sent_at),
+                        cc_feedback: head.cc_feedback,
+                        telemetry: telemetry.as_ref(),
+                        ..Ack::default()
+                    },
+                );
+                if head.kind == Kind::Nack || head.has(flags::PUSH) {
+                    let loss = loss_of(self.senders[slot as usize].rdma());
+                    if self.go_back(io, slot) {
+                        control = io.scheme(scheme).on_loss(cc, now, &loss);
+                    }
+                }
+                if done {
+                    if !endpoint.connection {
+                        self.close_sender(io, slot);
+                        return;
+                    }
+                    if newly_acked > 0 {
+                        control = io.scheme(scheme).on_idle(cc, now);
+                    }
+                }
+                control
+            }
+            Kind::Cnp => io.scheme(scheme).on_notice(cc, now, Notice::Cnp),
+            Kind::Credit => io.scheme(scheme).on_notice(cc, now, Notice::Credit(head.cc_tag)),
+            Kind::Data | Kind::Pause => return,
+        };
+        self.apply(io, slot, &control);
+    }
+
+    /// All of a queue pair is acknowledged.
+    #[inline(never)]
+    fn close_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &self.senders[slot as usize];
+        let id = sender.id;
+        let record = io.record_mut(id);
+        record.packets_sent = sender.sent;
+        record.packets_resent = sender.resent;
+        record.attempts = sender.attempt.saturating_add(1);
+        io.ends_mut(id).send = NO_SLOT;
+        io.forget_incast(id);
+        self.release_sender(io, slot);
+    }
+}
+
+/// What a sender has in flight as it learns of a loss.
+fn loss_of(half: &crate::rc::SendHalf) -> Loss {
+    Loss::new(half.acked_to(), half.sent_to())
+}

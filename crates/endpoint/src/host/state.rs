@@ -1,0 +1,236 @@
+//! The state of hosts, and their timers.
+
+use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, Timer, Turn};
+use crate::rc;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use fanin_cc::{PathInfo, Telemetry};
+use fanin_units::{MessageId, NodeId, Time};
+
+/// One host.
+#[derive(Debug)]
+pub struct Host {
+    /// Its name in the network.
+    pub(super) node: NodeId,
+    /// Slots of its senders.
+    pub(super) senders: Vec<u32>,
+    /// The one retransmission timer event that counts.
+    pub(super) timer_event: Time,
+    /// Bytes on the wire that have entered it.
+    pub(super) received: u64,
+}
+
+/// Hosts: senders, receivers, and the NICs at which senders take turns. `P` is what packets carry so that they find their way.
+pub struct Hosts<P> {
+    pub(super) hosts: Vec<Host>,
+    pub(super) nics: Vec<Nic>,
+    pub(super) senders: Vec<SendQp<P>>,
+    pub(super) free_senders: Vec<u32>,
+    pub(super) receivers: Vec<RecvQp<P>>,
+    pub(super) free_receivers: Vec<u32>,
+    /// What the last data packet of each receiver carried, by its slot.
+    pub(super) telemetry: Vec<Telemetry>,
+    /// Dense numbers of (host, receiver, scheme), made when a sender opens.
+    pub(super) pairs: BTreeMap<(u32, u32, u16), u32>,
+    /// The senders that are open of each pair, in the order of their numbers.
+    pub(super) pair_senders: Vec<Vec<u32>>,
+    /// The receiver timer event that counts, by scheme and host.
+    pub(super) receiver_events: Vec<Time>,
+    /// Messages posted while their host had no link that was up.
+    pub(super) stranded: Vec<u32>,
+    pub(super) totals: HostTotals,
+}
+
+impl<P: Copy> Hosts<P> {
+    /// Hosts without NICs, under so many schemes.
+    pub fn new(nodes: impl Iterator<Item = NodeId>, schemes: usize) -> Self {
+        let host = |node| Host { node, senders: Vec::new(), timer_event: Time::NEVER, received: 0 };
+        let hosts: Vec<Host> = nodes.map(host).collect();
+        Self {
+            receiver_events: alloc::vec![Time::NEVER; schemes * hosts.len()],
+            hosts,
+            nics: Vec::new(),
+            senders: Vec::new(),
+            free_senders: Vec::new(),
+            receivers: Vec::new(),
+            free_receivers: Vec::new(),
+            telemetry: Vec::new(),
+            pairs: BTreeMap::new(),
+            pair_senders: Vec::new(),
+            stranded: Vec::new(),
+            totals: HostTotals::default(),
+        }
+    }
+
+    /// Gives a host a NIC at a port. Returns its number.
+    pub fn add_nic(&mut self, host: u32, port: u32) -> u32 {
+        self.nics.push(Nic::new(port, host));
+        self.nics.len() as u32 - 1
+    }
+
+    /// The name of a host.
+    pub(super) fn node_of(&self, host: u32) -> NodeId {
+        self.hosts[host as usize].node
+    }
+
+    /// A sender of its traffic's scheme, with nothing to send yet. Returns its slot.
+    pub(super) fn open_sender<I: Io<Path = P>>(&mut self, io: &mut I, open: Opening<P>) -> u32 {
+        let Opening { id, traffic, host, nic, to, path, info, carrier, at } = open;
+        let (scheme, class) = (io.traffic(traffic).scheme, io.traffic(traffic).config.class);
+        let from = self.node_of(host);
+        let pair = if io.scheme(scheme).shares() {
+            let pairs = self.pairs.len() as u32;
+            let pair = *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs);
+            if pair == pairs {
+                self.pair_senders.push(Vec::new());
+            }
+            pair
+        } else {
+            NO_SLOT
+        };
+        let opened = io.scheme(scheme).open(pair, &info, at);
+        let mut sender = SendQp::new(id, carrier, &opened.control, path);
+        let slot = match self.free_senders.pop() {
+            Some(slot) => slot,
+            None => {
+                self.senders.push(SendQp::new(
+                    MessageId::NONE,
+                    Carrier::Rdma(rc::SendHalf::default()),
+                    &opened.control,
+                    path,
+                ));
+                self.senders.len() as u32 - 1
+            }
+        };
+        if let (Carrier::Rdma(new), Carrier::Rdma(old)) =
+            (&mut sender.carrier, &mut self.senders[slot as usize].carrier)
+        {
+            // Its list of messages keeps the memory it has.
+            core::mem::swap(new, old);
+            new.reset();
+        }
+        let senders = &mut self.hosts[host as usize].senders;
+        sender.at_host = senders.len() as u32;
+        senders.push(slot);
+        (sender.cc, sender.scheme, sender.traffic, sender.class) = (opened.slot, scheme, traffic, class);
+        (sender.nic, sender.host, sender.to, sender.pair) = (nic, host, to, pair);
+        self.senders[slot as usize] = sender;
+        if pair != NO_SLOT {
+            let senders = &mut self.pair_senders[pair as usize];
+            let at = senders.partition_point(|other| self.senders[*other as usize].id < id);
+            senders.insert(at, slot);
+            self.had_turn(slot);
+        }
+        self.set_scheme_timer(io, slot, opened.control.wake_at);
+        slot
+    }
+
+    /// Gives a sender's slot back; if it stands in a ring, as soon as it comes to the front.
+    pub(super) fn release_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.id = MessageId::NONE;
+        sender.deadline = Time::NEVER;
+        let (scheme, cc, host, at) = (sender.scheme, sender.cc, sender.host, sender.at_host);
+        let in_ring = sender.turn == Turn::Ready;
+        sender.dead = in_ring;
+        if sender.pair != NO_SLOT {
+            self.pair_senders[sender.pair as usize].retain(|other| *other != slot);
+        }
+        let now = io.now();
+        io.scheme(scheme).close(cc, now);
+        let senders = &mut self.hosts[host as usize].senders;
+        senders.swap_remove(at as usize);
+        if let Some(&moved) = senders.get(at as usize) {
+            self.senders[moved as usize].at_host = at;
+        }
+        if !in_ring {
+            self.free_sender(slot);
+        }
+    }
+
+    /// The slot may be used again.
+    pub(super) fn free_sender(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.dead = false;
+        if let Carrier::Tcp(_) = sender.carrier {
+            sender.carrier = Carrier::Rdma(rc::SendHalf::default());
+        }
+        self.free_senders.push(slot);
+    }
+
+    /// A receiver. Returns its slot.
+    pub(super) fn place_receiver(&mut self, receiver: RecvQp<P>) -> u32 {
+        match self.free_receivers.pop() {
+            Some(slot) => {
+                self.receivers[slot as usize] = receiver;
+                slot
+            }
+            None => {
+                self.receivers.push(receiver);
+                self.receivers.len() as u32 - 1
+            }
+        }
+    }
+
+    /// It is not needed any more.
+    pub(super) fn release_receiver(&mut self, slot: u32) {
+        self.receivers[slot as usize].id = MessageId::NONE;
+        self.free_receivers.push(slot);
+    }
+
+    /// A sender that shares something with others of its pair comes after them now.
+    #[inline(never)]
+    pub(super) fn had_turn(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let nic = &mut self.nics[sender.nic as usize];
+        nic.turns = nic.turns.wrapping_add(1);
+        sender.order = nic.turns;
+    }
+
+    /// Sets when a sender's scheme wants to be woken.
+    #[inline(always)]
+    pub(super) fn set_scheme_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, at: Time) {
+        let sender = &mut self.senders[slot as usize];
+        if at == sender.timer_at {
+            return;
+        }
+        sender.timer_at = at;
+        self.wake_sender(io, slot, at);
+    }
+
+    /// Makes sure that a sender's timers are looked at again at `at`. One event serves all of a sender's timers; one that has
+    /// moved back is found too early and set anew.
+    #[inline(always)]
+    pub(super) fn wake_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, at: Time) {
+        let sender = &mut self.senders[slot as usize];
+        if at < sender.timer_event {
+            let at = at.max(io.now());
+            sender.timer_event = at;
+            io.set_timer(Timer::Sender { number: sender.timer_number(), slot }, at);
+        }
+    }
+
+    /// Sets the retransmission timer of a host's queue pairs.
+    #[inline(always)]
+    pub(super) fn wake_host<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, at: Time) {
+        let event = &mut self.hosts[host as usize].timer_event;
+        if at < *event {
+            *event = at;
+            io.set_timer(Timer::Host { host }, at);
+        }
+    }
+}
+
+/// What a sender is opened with.
+pub(super) struct Opening<P> {
+    pub id: MessageId,
+    pub traffic: u16,
+    pub host: u32,
+    pub nic: u32,
+    pub to: NodeId,
+    pub path: P,
+    pub info: PathInfo,
+    pub carrier: Carrier,
+    /// When: now, or as its other end, which is elsewhere, did.
+    pub at: Time,
+}

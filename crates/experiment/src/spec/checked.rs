@@ -1,0 +1,154 @@
+//! A validated spec, and the objects of a run that are made from it.
+
+use super::HostNames;
+use super::built::{Built, Measure};
+use super::document::Document;
+use super::source::Source;
+use crate::error::Problems;
+use fanin_engine::Streams;
+use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_units::Time;
+use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
+use serde_json::Value;
+
+/// A validated spec with all defaults filled in. Only [`Spec::check`](super::Spec::check) creates one.
+#[derive(Clone, Debug)]
+pub struct CheckedSpec {
+    pub(super) document: Document,
+    pub(super) source: Source,
+    pub(super) network: NetworkConfig,
+    pub(super) traffics: Vec<TrafficConfig>,
+    pub(super) workloads: Vec<fanin_workload::Traffic>,
+    pub(super) places: Places,
+    pub(super) measure: Measure,
+    pub(super) warnings: Vec<String>,
+}
+
+impl PartialEq for CheckedSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.document == other.document
+    }
+}
+
+impl CheckedSpec {
+    /// The spec with all defaults filled in.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The network it describes.
+    pub fn network(&self) -> &NetworkConfig {
+        &self.network
+    }
+
+    /// Its measurements.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// Its hosts, by name and by number.
+    pub fn host_names(&self) -> HostNames {
+        HostNames::new(&self.network.graph.names[..self.network.graph.hosts as usize])
+    }
+
+    /// Warnings for the results.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Adds a warning for the results.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+
+    /// The resolved spec as TOML. It reads back as an equal checked spec, from any folder.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(&self.document).expect("a document that was read has only values that TOML has")
+    }
+
+    /// The resolved spec as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(&self.document).expect("a document that was read has only values that JSON has")
+    }
+
+    /// The objects of the run.
+    pub fn build(&self) -> Built {
+        self.build_with(Vec::new()).expect("without flows of the caller's there is nothing left to check")
+    }
+
+    /// The objects of the run, with flows of the caller added. They belong to the first traffic.
+    ///
+    /// # Errors
+    /// When a flow does not fit the network.
+    pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
+        let messages = self.messages(flows)?;
+        let triggers = |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_triggers());
+        let one_thread = self.workloads.iter().any(triggers).then_some("htsim's triggers act between hosts at once");
+        Ok(Built {
+            network: self.network.clone(),
+            traffics: self.traffics.clone(),
+            messages,
+            measure: self.measure.clone(),
+            warnings: self.warnings.clone(),
+            threads: 1,
+            one_thread,
+        })
+    }
+
+    /// The messages of a run in order of start times, with flows of the caller added; the same ones for every call.
+    ///
+    /// # Errors
+    /// As [`CheckedSpec::build_with`].
+    pub(crate) fn messages(
+        &self,
+        flows: Vec<ListedFlow>,
+    ) -> Result<Box<dyn Iterator<Item = Message> + Send>, Problems> {
+        let streams = Streams::new(self.network.seed);
+        let until = self.messages_until();
+        let mut sources = Vec::with_capacity(self.workloads.len() + 1);
+        for (number, workload) in self.workloads.iter().enumerate() {
+            let flows = workload.flows(&self.places, &streams, number as u16, until);
+            sources.push(flows.expect("a checked spec's workloads have been planned before"));
+        }
+        if !flows.is_empty() {
+            let given = fanin_workload::Traffic { start: Time::ZERO, pattern: Pattern::List(FlowList::new(flows)) };
+            let given = given.flows(&self.places, &streams, 0, until);
+            sources.push(given.map_err(|error| self.source.problem("", format!("the given flows: {error}"), ""))?);
+        }
+        let message = |flow: fanin_workload::Flow| Message {
+            start: flow.start,
+            src: flow.src,
+            dst: flow.dst,
+            bytes: flow.bytes,
+            traffic: flow.traffic,
+            group: flow.group,
+            senders: flow.senders,
+            chain: fanin_fabric::Chain {
+                after: flow.dependency.after,
+                in_turn: flow.dependency.in_turn,
+                delay: flow.dependency.delay,
+                answers: flow.dependency.answers,
+                counts: flow.dependency.counts,
+                counts_acked: flow.dependency.counts_acked,
+            },
+        };
+        Ok(Box::new(merge(sources).map(message)))
+    }
+
+    /// The expected load of each traffic, without flows of a caller.
+    pub(crate) fn expected(&self) -> Vec<Expected> {
+        let until = self.messages_until();
+        let of = |workload: &fanin_workload::Traffic| workload.expected(&self.places, until);
+        self.workloads.iter().map(|w| of(w).expect("a checked spec's workloads have been planned before")).collect()
+    }
+
+    /// Its traffics, by number.
+    pub fn traffics(&self) -> &[TrafficConfig] {
+        &self.traffics
+    }
+
+    /// The end of the measured window, after which no new messages are posted.
+    fn messages_until(&self) -> Time {
+        self.measure.warm_up.saturating_add(self.measure.window)
+    }
+}

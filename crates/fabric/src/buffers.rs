@@ -1,0 +1,262 @@
+//! The buffers of switches: who may still enter, what each ingress holds, when it pauses its peer and when that may go on.
+
+use crate::config::{BufferPolicy, NetworkConfig, Release};
+use crate::egress::Egress;
+use crate::pfc::{self, Ingress};
+use crate::port::{Port, PortIx};
+use crate::queue::Queued;
+use crate::results::{BufferUse, DropCause};
+use crate::shared_buffer::{Limit, Plan, Pool};
+
+/// The accounts of all switches of a partition.
+pub(crate) struct Buffers {
+    /// Who limits each class.
+    plan: Plan,
+    /// The pools of each switch, as many as the plan has.
+    pools: Vec<Pool>,
+    /// Bytes held per ingress port and class.
+    ingress: Vec<Ingress>,
+    classes: usize,
+    /// Bit c: class c is lossless.
+    lossless: u8,
+    /// Largest data packet on the wire.
+    largest: u32,
+    /// What the packet on each port's wire holds of its switch, with release at the last bit; else empty.
+    leaving: Vec<Option<Queued>>,
+}
+
+/// A packet that asks for room.
+pub(crate) struct Request {
+    /// The switch, by its row.
+    pub switch: u32,
+    pub ingress: PortIx,
+    /// The class that it came in, whose buffer it holds whatever lane it leaves in.
+    pub class: usize,
+    pub wire: u64,
+    pub out: PortIx,
+    /// The class that it leaves in.
+    pub leaves_in: usize,
+}
+
+/// What becomes of it.
+pub(crate) enum Admission {
+    /// It has room.
+    Admitted,
+    /// It has room, and its ingress is to pause the peer.
+    AdmittedPausing,
+    /// It has none.
+    Dropped(DropCause),
+    /// That depends on departures that have not been worked out: flush the switch, then ask again.
+    Inexact,
+}
+
+impl Buffers {
+    /// The buffers of switches with these ports each.
+    pub fn new(config: &NetworkConfig, ports: &[Port], switches: &[Vec<PortIx>], largest: u32) -> Self {
+        let wanted = match config.buffer {
+            BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => pfc.headroom,
+            BufferPolicy::Unlimited => None,
+        };
+        let pause = config.packet.pause as u64;
+        let headroom = |p: &Port| wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, largest as u64, pause));
+        let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
+        let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
+        for of_switch in switches {
+            let per_class: u64 = of_switch.iter().map(|p| headroom(&ports[p.ix()])).sum();
+            for (bytes, lossless) in &plan.pools {
+                let reserved = per_class * lossless.count_ones() as u64;
+                pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
+            }
+        }
+        let classes = config.classes.len() + 1;
+        let ingress = |p: &Port| Ingress { reserved: headroom(p), switch: p.home, ..Ingress::default() };
+        Self {
+            ingress: ports.iter().flat_map(|p| std::iter::repeat_n(ingress(p), classes)).collect(),
+            leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
+            lossless: config.classes_with(|class| class.lossless),
+            plan,
+            pools,
+            classes,
+            largest,
+        }
+    }
+
+    /// Whether some class is lossless.
+    #[inline(always)]
+    pub fn any_lossless(&self) -> bool {
+        self.lossless != 0
+    }
+
+    /// What an ingress holds of a class.
+    #[inline(always)]
+    pub fn ingress(&self, ingress: PortIx, class: usize) -> Option<&Ingress> {
+        self.ingress.get(ingress.ix() * self.classes + class)
+    }
+
+    #[inline(always)]
+    fn held(&mut self, ingress: PortIx, class: usize) -> &mut Ingress {
+        &mut self.ingress[ingress.ix() * self.classes + class]
+    }
+
+    #[inline(always)]
+    fn pool(&mut self, switch: u32, pool: usize) -> &mut Pool {
+        &mut self.pools[switch as usize * self.plan.pools.len() + pool]
+    }
+
+    /// Whether a data packet finds room; counts it in. While departures are lazy the accounts may show too much, so where that
+    /// could decide anything, the answer is [`Admission::Inexact`] unless they are `exact`.
+    #[inline(always)]
+    pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
+        let Request { switch, ingress, class, wire, out, leaves_in } = *request;
+        let limit = self.plan.limits[class];
+        if self.lossless & 1 << class == 0 {
+            match limit {
+                Limit::None => {}
+                Limit::Port { bytes, classes } => {
+                    if egress.queued_in(out, classes) + wire > bytes {
+                        return Admission::Dropped(DropCause::Buffer);
+                    }
+                }
+                Limit::Pool { pool, alpha } => {
+                    let queued = egress.queue(out, leaves_in).bytes;
+                    let pool = self.pool(switch, pool);
+                    if !pool.admits(alpha, queued, wire) {
+                        return if exact { Admission::Dropped(DropCause::Buffer) } else { Admission::Inexact };
+                    }
+                    pool.used += wire;
+                }
+            }
+            return Admission::Admitted;
+        }
+        let reserved = self.held(ingress, class).reserved;
+        let pauses_at = match limit {
+            Limit::None => return Admission::Admitted,
+            Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
+            Limit::Pool { pool, alpha } => self.pool(switch, pool).pause_threshold(alpha),
+        };
+        // The headroom also covers the part of the packet that crossed the threshold which lies above it.
+        let allowance = reserved.saturating_sub(self.largest as u64 - 1);
+        let held = self.held(ingress, class);
+        if !exact && !held.paused && held.shared + wire >= pauses_at {
+            return Admission::Inexact;
+        }
+        let shared_before = held.shared;
+        let admission = held.admit(wire, pauses_at, allowance);
+        let shared = held.shared - shared_before;
+        if let Limit::Pool { pool, .. } = limit {
+            self.pool(switch, pool).used += shared;
+        }
+        match admission {
+            pfc::Admission::Admit => Admission::Admitted,
+            pfc::Admission::AdmitAndPause => Admission::AdmittedPausing,
+            pfc::Admission::Drop => Admission::Dropped(DropCause::Lossless),
+        }
+    }
+
+    /// A packet has left: its buffer is free. Returns the ingress whose peer may go on because of that, with its class.
+    #[inline(always)]
+    pub fn release(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
+        if packet.ingress() == u32::MAX || packet.class() == 0 {
+            return None;
+        }
+        let (ingress, class, wire) = (PortIx(packet.ingress()), packet.ingress_class(), packet.wire() as u64);
+        let limit = self.plan.limits[class];
+        if self.lossless & 1 << class == 0 {
+            if let Limit::Pool { pool, .. } = limit {
+                let switch = self.held(ingress, class).switch;
+                self.pool(switch, pool).used -= wire;
+            }
+            return None;
+        }
+        if limit == Limit::None {
+            return None;
+        }
+        let held = self.held(ingress, class);
+        let shared = held.release(wire);
+        let held = *held;
+        if let Limit::Pool { pool, .. } = limit {
+            self.pool(held.switch, pool).used -= shared;
+        }
+        if !held.paused {
+            return None;
+        }
+        let threshold = match limit {
+            Limit::None => u64::MAX,
+            Limit::Port { bytes, .. } => bytes.saturating_sub(held.reserved),
+            Limit::Pool { pool, alpha } => self.pool(held.switch, pool).pause_threshold(alpha),
+        };
+        if !held.may_resume(threshold, self.plan.resume_gap) {
+            return None;
+        }
+        self.held(ingress, class).paused = false;
+        Some((ingress, class))
+    }
+
+    /// The classes that an ingress pauses now.
+    pub fn pausing(&self, ingress: PortIx) -> u8 {
+        let pauses = |class: &usize| self.ingress[ingress.ix() * self.classes + class].paused;
+        (1..self.classes).filter(pauses).fold(0, |mask, class| mask | 1 << class)
+    }
+
+    /// A link went down: what paused its peer pauses nobody any more. Returns of how many classes that was so.
+    pub fn forget_pauses(&mut self, ingress: PortIx) -> u32 {
+        let paused = self.pausing(ingress).count_ones();
+        for class in 1..self.classes {
+            self.held(ingress, class).paused = false;
+        }
+        paused
+    }
+
+    /// A packet whose last bit has not left keeps its buffer until then.
+    pub fn hold_until_left(&mut self, out: PortIx, packet: Queued) {
+        self.leaving[out.ix()] = Some(packet);
+    }
+
+    /// Whether the packet on a port's wire holds a buffer.
+    pub fn holds_for(&self, out: PortIx) -> bool {
+        self.leaving.get(out.ix()).is_some_and(Option::is_some)
+    }
+
+    /// The packet that held a buffer until its last bit had left, which is now.
+    pub fn take_left(&mut self, out: PortIx) -> Option<Queued> {
+        self.leaving.get_mut(out.ix()).and_then(Option::take)
+    }
+
+    /// What each account says and what it should say: every pool, then every ingress and class. Walks over all packets that wait.
+    pub fn check(&self, egress: &Egress) -> Vec<BufferUse> {
+        let each = self.plan.pools.len();
+        let mut pools: Vec<BufferUse> =
+            self.pools.iter().map(|pool| BufferUse { counted: pool.used, held: 0 }).collect();
+        let accounts = self.ingress.iter();
+        let mut ingresses: Vec<BufferUse> =
+            accounts.map(|held| BufferUse { counted: held.shared + held.headroom, held: 0 }).collect();
+        for (i, port) in egress.ports().iter().enumerate().filter(|(_, port)| !port.of_host()) {
+            let out = PortIx(i as u32);
+            let queued = (0..self.classes).flat_map(|class| egress.waiting(out, class));
+            for packet in queued.chain(self.leaving.get(i).into_iter().flatten()) {
+                let class = packet.ingress_class();
+                let lossless = self.lossless & 1 << class != 0;
+                match self.plan.limits[class] {
+                    Limit::None => continue,
+                    Limit::Pool { pool, .. } if !lossless => {
+                        pools[port.home as usize * each + pool].held += packet.wire() as u64;
+                    }
+                    _ => {}
+                }
+                if lossless {
+                    ingresses[packet.ingress() as usize * self.classes + class].held += packet.wire() as u64;
+                }
+            }
+        }
+        // Of what an ingress holds, the pool counts all but the headroom.
+        for (i, held) in self.ingress.iter().enumerate() {
+            let port = egress.port(PortIx((i / self.classes) as u32));
+            if let Limit::Pool { pool, .. } = self.plan.limits[i % self.classes]
+                && !port.of_host()
+            {
+                pools[port.home as usize * each + pool].held += ingresses[i].held.saturating_sub(held.headroom);
+            }
+        }
+        pools.into_iter().chain(ingresses).collect()
+    }
+}

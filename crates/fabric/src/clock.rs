@@ -1,0 +1,123 @@
+//! The time, and the events that are to come.
+
+use fanin_engine::{Event, EventQueue, Order};
+use fanin_units::Time;
+
+/// What an event is about: the upper three bits of its source.
+pub(crate) mod kind {
+    pub const ARRIVE: u32 = 0;
+    pub const PORT: u32 = 1;
+    pub const SENDER: u32 = 2;
+    pub const HOST: u32 = 3;
+    pub const RECEIVER: u32 = 4;
+    pub const START: u32 = 5;
+    pub const LINK: u32 = 6;
+    pub const SWITCH: u32 = 7;
+}
+const KIND_SHIFT: u32 = 29;
+/// Which one: the other bits. They number ports, hosts, switches and messages of the whole network, so that the order of events
+/// does not depend on how it is cut.
+const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+/// Of a sender's number, that of its message: the bit above says which end of a connection.
+pub(crate) const MESSAGE: u32 = NUMBER >> 1;
+
+/// The source of an event.
+#[inline(always)]
+pub(crate) const fn source(kind: u32, number: u32) -> u32 {
+    kind << KIND_SHIFT | number
+}
+
+/// What an event is about.
+#[inline(always)]
+pub(crate) const fn kind_of(source: u32) -> u32 {
+    source >> KIND_SHIFT
+}
+
+/// Which one.
+#[inline(always)]
+pub(crate) const fn number_of(source: u32) -> u32 {
+    source & NUMBER
+}
+
+/// The time and the events to come. Time never goes back.
+pub(crate) struct Clock<Q> {
+    now: Time,
+    /// The source of the event that runs.
+    cause: u32,
+    queue: Q,
+    order: Order,
+}
+
+impl<Q> Clock<Q> {
+    pub fn new(seed: u64, queue: Q) -> Self {
+        Self { now: Time::ZERO, cause: 0, queue, order: Order::new(seed) }
+    }
+
+    /// Everything before this time has happened.
+    #[inline(always)]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The source of the event that runs now or ran last.
+    #[inline(always)]
+    pub fn cause(&self) -> u32 {
+        self.cause
+    }
+}
+
+impl<Q: EventQueue> Clock<Q> {
+    /// The next event before a time. It runs from now on.
+    #[inline(always)]
+    pub fn next(&mut self, before: Time) -> Option<Event> {
+        let event = self.queue.pop_before(before)?;
+        (self.now, self.cause) = (event.at, event.source);
+        Some(event)
+    }
+
+    /// A guess at the event that comes after `n` others.
+    #[inline(always)]
+    pub fn ahead(&self, n: usize) -> Option<&Event> {
+        self.queue.ahead(n)
+    }
+
+    /// Lets the time pass up to an instant before which nothing happens any more.
+    pub fn advance_to(&mut self, time: Time) {
+        self.now = self.now.max(time);
+    }
+
+    /// Something is to happen. A source has at most one event at an instant.
+    #[inline(always)]
+    pub fn schedule(&mut self, at: Time, source: u32, arg: u32) {
+        debug_assert!(at >= self.now, "an event in the past");
+        self.queue.push(Event { at, source, arg });
+    }
+
+    /// Takes an event over as it is: one from another partition, or of a departure that is worked out later than it was due.
+    #[inline(always)]
+    pub fn push(&mut self, event: Event) {
+        self.queue.push(event);
+    }
+
+    /// Whether an event of this instant and source would come before the one that runs.
+    #[inline(always)]
+    pub fn comes_first(&self, source: u32) -> bool {
+        let event = |source| Event { at: self.now, source, arg: 0 };
+        self.order.before(&event(source), &event(self.cause))
+    }
+
+    /// When something happens next.
+    pub fn first_at(&self) -> Time {
+        self.queue.first_at()
+    }
+
+    /// How many events wait.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}

@@ -1,0 +1,69 @@
+//! What every part of a network works with: the clock, the packets, what is written down of them, and what leaves for other
+//! partitions.
+
+use crate::clock::Clock;
+use crate::packet::{Packet, PacketIx, Slab};
+use crate::partition::Outbox;
+use crate::probes::Probes;
+use crate::results::{DropCause, What};
+use fanin_cc::Header;
+use fanin_engine::mix;
+use fanin_units::{NodeId, PortId, Time};
+
+/// The clock, the packets, the probes and the outbox of a partition.
+pub(crate) struct Core<Q> {
+    pub clock: Clock<Q>,
+    pub packets: Slab,
+    pub probes: Probes,
+    pub outbox: Outbox,
+}
+
+/// One fact of the model as the event hash adds it.
+#[inline(always)]
+fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
+    let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
+    let state = head.seq << 8 | head.flags as u64;
+    mix(what ^ now.as_ps().rotate_left(24), state)
+}
+
+impl<Q> Core<Q> {
+    /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.
+    #[inline(always)]
+    fn add_fact(&mut self, node: NodeId, ix: PacketIx, action: u64) {
+        let hash = &mut self.probes.totals.event_hash;
+        *hash = hash.wrapping_add(fact(self.clock.now(), node, &self.packets[ix].head, action));
+    }
+
+    /// A packet arrived at a node.
+    #[inline(always)]
+    pub fn arrived(&mut self, node: NodeId, ix: PacketIx) {
+        self.add_fact(node, ix, 1);
+    }
+
+    /// A packet comes into being.
+    #[inline(always)]
+    pub fn new_packet(&mut self, packet: &Packet) -> PacketIx {
+        self.probes.totals.ledger.sent += packet.head.wire as u64;
+        self.packets.add(packet)
+    }
+
+    /// A packet has reached its end.
+    #[inline(always)]
+    pub fn consume(&mut self, ix: PacketIx) {
+        self.probes.totals.ledger.delivered += self.packets[ix].head.wire as u64;
+        self.packets.remove(ix);
+    }
+
+    /// A packet ends without having reached its end.
+    pub fn lose(&mut self, node: NodeId, ix: PacketIx, cause: DropCause) {
+        self.add_fact(node, ix, 2);
+        self.probes.totals.drops.count(cause);
+        self.probes.totals.ledger.dropped += self.packets[ix].head.wire as u64;
+        self.packets.remove(ix);
+    }
+
+    /// Something worth a line of its own happened at a port.
+    pub fn incident(&mut self, port: PortId, what: What) {
+        self.probes.incident(self.clock.now(), port, what, self.clock.cause());
+    }
+}

@@ -1,0 +1,49 @@
+//! What a port sends next: a pause frame, then what waits in its queues.
+
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::path::FlowPath;
+use crate::port::PortIx;
+use crate::queue::Queued;
+use fanin_cc::{Header, Kind};
+use fanin_engine::EventQueue;
+use fanin_units::Time;
+
+impl<Q: EventQueue> Network<Q> {
+    /// The packet that a port sends, which is free at this time.
+    #[inline(always)]
+    pub fn next_to_send(&mut self, now: Time, out: PortIx) -> Option<Queued> {
+        if self.egress.port(out).pfc_pending != 0 {
+            return Some(self.pause_frame(out));
+        }
+        self.egress.next(&mut self.core, now, out)
+    }
+
+    /// Sends a packet that waits in the queues of a host's port, if one may leave. Returns whether it did.
+    #[inline(always)]
+    pub fn send_queued(&mut self, out: PortIx) -> bool {
+        let now = self.core.clock.now();
+        let Some(next) = self.next_to_send(now, out) else { return false };
+        self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
+        true
+    }
+
+    /// One frame with the state of every class that changed.
+    #[inline(never)]
+    fn pause_frame(&mut self, out: PortIx) -> Queued {
+        let changed = self.egress.take_pending(out);
+        let paused = self.buffers.pausing(out);
+        let port = self.egress.port(out);
+        let head = Header {
+            src: port.node,
+            dst: port.peer,
+            cc_tag: (changed as u32) << 8 | (paused & changed) as u32,
+            wire: self.plan.config.packet.pause,
+            kind: Kind::Pause,
+            ..Header::default()
+        };
+        let (wire, epoch) = (head.wire, port.epoch);
+        let ix = self.core.new_packet(&Packet { epoch, ..Packet::new(head, FlowPath::default()) });
+        Queued::new(ix, u32::MAX, wire, 0, 0, false)
+    }
+}

@@ -1,0 +1,447 @@
+//! Egress ports with their queues, the same at switches and at hosts: what waits, what leaves next, what is on the wire.
+
+use crate::clock::{kind, source};
+use crate::config::{MarkAt, NetworkConfig};
+use crate::core::Core;
+use crate::ecn::Marks;
+use crate::packet::PacketIx;
+use crate::port::{Port, PortIx, PortSet};
+use crate::queue::{ChunkPool, Queue, Queued};
+use crate::results::{ClassCounters, DropCause, What};
+use fanin_cc::aqm::Aqm;
+use fanin_cc::{IntHop, Kind, PortView, flags};
+use fanin_engine::{Event, EventQueue, Streams};
+use fanin_units::{NodeId, Time};
+
+/// All ports of a partition.
+pub(crate) struct Egress {
+    ports: Vec<Port>,
+    /// `classes` per port.
+    queues: Vec<Queue>,
+    chunks: ChunkPool,
+    /// `classes` per port; what queues count themselves is filled in when it is asked for.
+    counters: Vec<ClassCounters>,
+    /// When each class of each port was paused.
+    paused_since: Vec<Time>,
+    marks: Marks,
+    /// With control, which is class 0.
+    classes: usize,
+    /// The other virtual lane of each class, or 0: their queues are one to congestion marks.
+    sibling_vl: Vec<u8>,
+    /// Bit c: class c is served before others.
+    urgent: u8,
+    /// Hosts are nodes below this number.
+    hosts: u32,
+    /// Whether links go down, so that a packet has to know the epoch of the link it is sent on.
+    epochs: bool,
+    /// Lazy ports that may have something to flush, to nodes of this partition and to those of others.
+    lazy: PortSet,
+    lazy_remote: PortSet,
+}
+
+impl Egress {
+    pub fn new(config: &NetworkConfig, mut ports: Vec<Port>, streams: &Streams) -> Self {
+        let classes = config.classes.len() + 1;
+        let mut sibling_vl = vec![0; classes];
+        for (i, class) in config.classes.iter().enumerate() {
+            if let Some(other) = class.sibling_vl {
+                sibling_vl[i + 1] = other;
+                sibling_vl[other as usize] = i as u8 + 1;
+            }
+        }
+        Self {
+            queues: vec![Queue::default(); ports.len() * classes],
+            chunks: ChunkPool::default(),
+            counters: vec![ClassCounters::default(); ports.len() * classes],
+            paused_since: vec![Time::NEVER; ports.len() * classes],
+            marks: Marks::new(config, &mut ports, streams),
+            classes,
+            sibling_vl,
+            urgent: config.classes_with(|class| class.urgent),
+            hosts: config.graph.hosts,
+            epochs: config.graph.links.iter().any(|link| !link.outages.is_empty()),
+            lazy: PortSet::none_of(ports.len()),
+            lazy_remote: PortSet::none_of(ports.len()),
+            ports,
+        }
+    }
+
+    /// A port.
+    #[inline(always)]
+    pub fn port(&self, out: PortIx) -> &Port {
+        &self.ports[out.ix()]
+    }
+
+    /// The same where there may be none.
+    #[inline(always)]
+    pub fn get(&self, out: PortIx) -> Option<&Port> {
+        self.ports.get(out.ix())
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// How many classes there are, control included.
+    #[inline(always)]
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The other virtual lane of a class, or 0.
+    #[inline(always)]
+    pub fn sibling_vl(&self, class: u8) -> u8 {
+        self.sibling_vl[class as usize]
+    }
+
+    /// The queue of a class at a port.
+    #[inline(always)]
+    pub fn queue(&self, out: PortIx, class: usize) -> &Queue {
+        &self.queues[out.ix() * self.classes + class]
+    }
+
+    /// What waits there, in order.
+    pub fn waiting(&self, out: PortIx, class: usize) -> impl Iterator<Item = &Queued> {
+        self.queue(out, class).iter(&self.chunks)
+    }
+
+    /// Bytes of these classes queued at a port.
+    #[inline(always)]
+    pub fn queued_in(&self, out: PortIx, classes: u8) -> u64 {
+        (1..self.classes).filter(|c| classes & 1 << c != 0).map(|c| self.queue(out, c).bytes).sum()
+    }
+
+    /// Counters of a class at a port.
+    pub fn counters(&self, out: PortIx, class: usize, now: Time) -> ClassCounters {
+        let at = out.ix() * self.classes + class;
+        let mut counters = ClassCounters { peak_queue: self.queues[at].peak, ..self.counters[at] };
+        if self.paused_since[at] != Time::NEVER {
+            counters.paused += now.saturating_sub(self.paused_since[at]);
+        }
+        counters
+    }
+
+    /// Most data bytes ever queued at a port.
+    pub fn peak_queue(&self, out: PortIx) -> u64 {
+        if self.classes == 2 { self.queue(out, 1).peak } else { self.port(out).peak_queue }
+    }
+
+    /// The memory of an active queue management, if the class marks by one.
+    pub fn aqm(&self, out: PortIx, class: usize) -> Option<&Aqm> {
+        self.marks.memory(out, class)
+    }
+
+    /// What a switch program sees of a port.
+    pub fn view(&self, out: PortIx) -> PortView {
+        let port = self.port(out);
+        PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up, ..PortView::new(port.rate) }
+    }
+
+    /// Classes of a port that are paused by a switch, from a switch, and have packets.
+    #[inline]
+    pub fn stuck(&self, out: PortIx) -> u8 {
+        let port = self.port(out);
+        if port.node.0 < self.hosts || port.peer.0 < self.hosts { 0 } else { port.paused & port.waiting }
+    }
+
+    /// Whether a port is free, with nothing that waits: what comes may leave at once, where its class is not paused.
+    #[inline(always)]
+    pub fn is_idle(&self, out: PortIx, class: u8, now: Time) -> bool {
+        let port = self.port(out);
+        port.busy_until <= now && port.waiting | port.pfc_pending == 0 && port.up && port.paused & 1 << class == 0
+    }
+
+    /// Puts a packet into its class's queue at a port. `ingress` is the port it came in by, or `PortIx::NONE` at a host, and
+    /// `ingress_class` the class that it came in.
+    #[inline(always)]
+    pub fn enqueue<Q: EventQueue>(
+        &mut self,
+        core: &mut Core<Q>,
+        out: PortIx,
+        ix: PacketIx,
+        (ingress, ingress_class): (PortIx, u8),
+    ) {
+        let now = core.clock.now();
+        let class = core.packets[ix].head.class;
+        if self.marks.joining & 1 << class != 0 {
+            self.mark(core, now, (out, class as usize), ix, MarkAt::Enqueue);
+        }
+        let port = &mut self.ports[out.ix()];
+        port.waiting |= 1 << class;
+        let packet = &mut core.packets[ix];
+        if self.epochs {
+            packet.epoch = port.epoch;
+        }
+        let markable = packet.head.flags & (flags::ECT | flags::CE) == flags::ECT;
+        let queued = Queued::new(ix, ingress.0, packet.head.wire, ingress_class, class, markable);
+        if class != 0 {
+            port.queued += queued.wire() as u64;
+            // With one data class its queue knows the peak, and this cache line is left alone.
+            if self.classes > 2 && port.queued > port.peak_queue {
+                port.peak_queue = port.queued;
+            }
+            core.probes.see_queue(now, port);
+        }
+        self.queues[out.ix() * self.classes + class as usize].push(&mut self.chunks, queued);
+    }
+
+    /// Takes the first packet of a class at a port.
+    #[inline(always)]
+    pub fn take<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, class: usize) -> Option<Queued> {
+        let queue = &mut self.queues[out.ix() * self.classes + class];
+        let queued = queue.pop(&mut self.chunks)?;
+        let port = &mut self.ports[out.ix()];
+        let last = queue.is_empty();
+        if last {
+            port.waiting &= !(1 << class);
+        }
+        if class != 0 {
+            port.queued -= queued.wire() as u64;
+        }
+        if self.marks.remember() {
+            let gone = now + port.tx_time(queued.wire() as u32);
+            self.marks.memory_mut(out, class).leaves(now, queue.bytes + queued.wire() as u64, last, gone);
+        }
+        if class != 0 {
+            core.probes.see_queue(now, port);
+        }
+        Some(queued)
+    }
+
+    /// The packet that a free port sends next, but for pause frames: control, then its data classes in turn.
+    #[inline(always)]
+    pub fn next<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
+        let port = &self.ports[out.ix()];
+        if port.waiting & 1 != 0 {
+            return self.take(core, now, out, 0);
+        }
+        let ready = port.waiting & !port.paused;
+        if ready == 0 {
+            return None;
+        }
+        let class = port.choose(ready, self.urgent);
+        self.ports[out.ix()].turn = class;
+        let next = self.take(core, now, out, class as usize)?;
+        if next.markable() && self.marks.leaving & 1 << class != 0 {
+            self.mark(core, now, (out, class as usize), next.ix(), MarkAt::Dequeue);
+        }
+        Some(next)
+    }
+
+    /// Which of these data classes has its turn at a port.
+    #[inline(always)]
+    pub fn choose(&self, out: PortIx, classes: u8) -> u8 {
+        self.port(out).choose(classes, self.urgent)
+    }
+
+    /// A class has had its turn.
+    #[inline(always)]
+    pub fn set_turn(&mut self, out: PortIx, class: u8) {
+        self.ports[out.ix()].turn = class;
+    }
+
+    /// Sets the congestion mark of a packet that may be marked, if the queue says so.
+    #[inline(always)]
+    fn mark<Q>(&mut self, core: &mut Core<Q>, now: Time, (out, class): (PortIx, usize), ix: PacketIx, at: MarkAt) {
+        let mut queue = self.queue(out, class).bytes;
+        // row D16: marks look at what all lanes of the class hold
+        if self.sibling_vl[class] != 0 {
+            queue += self.queue(out, self.sibling_vl[class] as usize).bytes;
+        }
+        let port = &self.ports[out.ix()];
+        let head = &mut core.packets[ix].head;
+        if self.marks.marks((out, port, class), at, now, queue, head.wire)
+            && head.flags & (flags::ECT | flags::CE) == flags::ECT
+        {
+            head.flags |= flags::CE;
+            self.counters[out.ix() * self.classes + class].marked += 1;
+        }
+    }
+
+    /// A packet that leaves at once knows the link's epoch, and passes the queue's active management, which sees an empty queue.
+    #[inline(always)]
+    pub fn pass<Q>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
+        if self.epochs {
+            core.packets[ix].epoch = self.ports[out.ix()].epoch;
+        }
+        if self.marks.remember() {
+            self.pass_aqm(core, out, ix);
+        }
+    }
+
+    #[inline(never)]
+    fn pass_aqm<Q>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
+        let head = &core.packets[ix].head;
+        let (class, wire) = (head.class as usize, head.wire as u32);
+        if *self.marks.memory_mut(out, class) != Aqm::Off {
+            let now = core.clock.now();
+            self.mark(core, now, (out, class), ix, MarkAt::Enqueue);
+            let gone = now + self.ports[out.ix()].tx_time(wire);
+            self.marks.memory_mut(out, class).leaves(now, 0, true, gone);
+        }
+    }
+
+    /// A packet that leaves a host past its queues knows the link's epoch.
+    #[inline(always)]
+    pub fn stamp_epoch<Q>(&self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
+        if self.epochs {
+            core.packets[ix].epoch = self.ports[out.ix()].epoch;
+        }
+    }
+
+    /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
+    #[inline(always)]
+    pub fn transmit<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx, wire: u16) {
+        if core.probes.watches_links() {
+            self.watch_departure(core, now, out, ix);
+        }
+        let port = &mut self.ports[out.ix()];
+        debug_assert!(port.busy_until <= now && port.up, "one packet at a time, on a link that is up");
+        let left = now + port.tx_time(wire as u32);
+        port.busy_until = left;
+        port.packets += 1;
+        port.bytes += wire as u64;
+        let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, port.id.0), arg: ix };
+        if port.remote {
+            core.outbox.add_arrival(port.to_partition, arrival);
+        } else {
+            core.clock.push(arrival);
+        }
+    }
+
+    /// Writes telemetry into a packet that leaves, and lets the tap and the traces of messages see it.
+    #[inline(always)]
+    fn watch_departure<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx) {
+        let port = &self.ports[out.ix()];
+        let head = &core.packets[ix].head;
+        // A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet
+        // itself counts in neither number. ACKs carry back what the data packet had, and switches leave them alone (3.1).
+        if head.has(flags::INT) && head.kind == Kind::Data && !port.of_host() {
+            let hop = IntHop { rate: port.rate, time: now, sent: port.bytes, queued: port.queued };
+            core.packets.record_hop(ix, port.node, hop);
+        }
+        if core.probes.watches_packets() {
+            core.probes.see_departure(now, port, ix, &core.packets);
+        }
+    }
+
+    /// Makes sure that the port is served again at `at`.
+    #[inline(always)]
+    pub fn wake<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, at: Time) {
+        let port = &mut self.ports[out.ix()];
+        if at < port.wake_at {
+            match (port.lazy, port.remote) {
+                (true, false) => self.lazy.insert(out),
+                // It is flushed at the end of every step.
+                (true, true) => return self.lazy_remote.insert(out),
+                _ => {}
+            }
+            port.wake_at = at;
+            core.clock.schedule(at, source(kind::PORT, port.id.0), out.0);
+        }
+    }
+
+    /// A wake-up of a port came. Returns whether it is the one that counts, and whether the port is lazy.
+    #[inline(always)]
+    pub fn woken(&mut self, out: PortIx, now: Time) -> (bool, bool) {
+        let port = &mut self.ports[out.ix()];
+        if port.wake_at != now {
+            return (false, false);
+        }
+        port.wake_at = Time::NEVER;
+        if port.lazy {
+            self.lazy.remove(out);
+        }
+        (true, port.lazy)
+    }
+
+    /// Makes departures from a port lazy or eager. It has been flushed.
+    pub fn set_lazy<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, lazy: bool) {
+        let port = &mut self.ports[out.ix()];
+        // A packet has to arrive after the port is served.
+        port.lazy = lazy && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO;
+        if !port.lazy && port.ready() != 0 {
+            let at = port.busy_until;
+            self.wake(core, out, at);
+        }
+    }
+
+    /// Lazy ports that may have something to flush, to nodes of this partition.
+    pub fn lazy(&self) -> &PortSet {
+        &self.lazy
+    }
+
+    /// Those to nodes of other partitions.
+    pub fn lazy_remote(&self) -> &PortSet {
+        &self.lazy_remote
+    }
+
+    /// A remote port was flushed: it is forgotten where it has nothing more to send.
+    pub fn flushed_remote(&mut self, out: PortIx) {
+        let port = &self.ports[out.ix()];
+        if port.ready() == 0 || !port.lazy {
+            self.lazy_remote.remove(out);
+        }
+    }
+
+    /// The peer of an ingress has to be told whether a class is paused.
+    pub fn announce(&mut self, ingress: PortIx, class: usize) {
+        self.ports[ingress.ix()].pfc_pending |= 1 << class;
+    }
+
+    /// The classes whose state the peer has yet to be told; it is told now.
+    pub fn take_pending(&mut self, out: PortIx) -> u8 {
+        core::mem::take(&mut self.ports[out.ix()].pfc_pending)
+    }
+
+    /// The peer paused a class, or let it go on.
+    pub fn set_paused<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize, paused: bool) {
+        let (now, at) = (core.clock.now(), out.ix() * self.classes + class);
+        let port = &mut self.ports[out.ix()];
+        let since = &mut self.paused_since[at];
+        if paused {
+            core.incident(port.id, What::Paused(class as u8));
+            port.paused |= 1 << class;
+            self.counters[at].pauses += 1;
+            if *since == Time::NEVER {
+                *since = now;
+                core.probes.see_pause(now, port.id, class as u8, true);
+            }
+        } else {
+            port.paused &= !(1 << class);
+            if *since != Time::NEVER {
+                self.counters[at].paused += now - *since;
+                *since = Time::NEVER;
+                core.probes.see_pause(now, port.id, class as u8, false);
+            }
+        }
+    }
+
+    /// A link went down: nothing is paused any more, nor has to be.
+    pub fn forget_pauses<Q>(&mut self, core: &mut Core<Q>, out: PortIx) {
+        for class in 1..self.classes {
+            if self.ports[out.ix()].paused & 1 << class != 0 {
+                self.set_paused(core, out, class, false);
+            }
+        }
+        self.ports[out.ix()].pfc_pending = 0;
+    }
+
+    /// A link goes down or comes up: what is on the wire is lost by its epoch.
+    pub fn set_up(&mut self, out: PortIx, up: bool) {
+        let port = &mut self.ports[out.ix()];
+        port.up = up;
+        port.epoch = port.epoch.wrapping_add(1);
+    }
+
+    /// A packet ends here without having reached its end.
+    #[cold]
+    #[inline(never)]
+    pub fn drop_packet<Q>(&mut self, core: &mut Core<Q>, node: NodeId, at: PortIx, ix: PacketIx, cause: DropCause) {
+        let class = core.packets[ix].head.class as usize;
+        self.counters[at.ix() * self.classes + class].dropped += 1;
+        core.incident(self.ports[at.ix()].id, What::Dropped(cause));
+        core.lose(node, ix, cause);
+    }
+}

@@ -1,0 +1,131 @@
+//! The state of links: those that lose packets and those that go down, and the messages that a failure blocks.
+
+use crate::packet::Packet;
+use crate::topology::{Graph, Link};
+use fanin_cc::{Kind, flags};
+use fanin_engine::{Stream, Streams};
+use fanin_units::{MessageId, PortId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The links of a partition, where any can fail.
+pub(crate) struct LinkStates {
+    /// By row; empty where no link can fail.
+    links: Vec<LinkState>,
+    /// Whether links go down: only then is it noted which messages were deflected.
+    outages: bool,
+    deflected: BTreeSet<MessageId>,
+    /// Attempts of a message before this one may not go on (Dart IV-C).
+    first_attempts: BTreeMap<MessageId, u16>,
+}
+
+/// What can go wrong with one link.
+struct LinkState {
+    error_rate: f64,
+    down: bool,
+    /// Changes of state still to come, the next one last: when, and whether the link is up after it.
+    changes: Vec<(Time, bool)>,
+    /// One stream of draws per direction.
+    draws: Option<Box<[Stream; 2]>>,
+}
+
+impl LinkStates {
+    /// Those of these links.
+    pub fn new(graph: &Graph, links: &[u32], streams: &Streams) -> Self {
+        let fails = |link: &Link| link.error_rate > 0.0 || !link.outages.is_empty();
+        let state = |number: &u32| LinkState::new(*number, &graph.links[*number as usize], streams);
+        let any = graph.links.iter().any(fails);
+        Self {
+            links: if any { links.iter().map(state).collect() } else { Vec::new() },
+            outages: graph.links.iter().any(|link| !link.outages.is_empty()),
+            deflected: BTreeSet::new(),
+            first_attempts: BTreeMap::new(),
+        }
+    }
+
+    /// Whether some link can lose a packet.
+    #[inline(always)]
+    pub fn can_fail(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// How many links there are, where any can fail.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether each link is down.
+    pub fn down(&self) -> Vec<bool> {
+        self.links.iter().map(|link| link.down).collect()
+    }
+
+    /// When a link changes its state next.
+    pub fn next_change(&self, link: usize) -> Option<Time> {
+        self.links[link].changes.last().map(|(at, _)| *at)
+    }
+
+    /// How many changes of a link are to come.
+    pub fn changes_left(&self, link: usize) -> u32 {
+        self.links[link].changes.len() as u32
+    }
+
+    /// The next change of a link happens. Returns whether the link is up now.
+    pub fn change(&mut self, link: usize) -> Option<bool> {
+        let state = &mut self.links[link];
+        let (_, up) = state.changes.pop()?;
+        state.down = !up;
+        Some(up)
+    }
+
+    /// Whether the error rate of a link takes a packet that arrives over it in one direction. Pause frames are spared: they have
+    /// no expiry here, so that one lost resume would stop a network for ever.
+    pub fn takes(&mut self, link: usize, direction: usize, packet: &Packet) -> bool {
+        let link = &mut self.links[link];
+        match &mut link.draws {
+            Some(draws) if packet.head.kind != Kind::Pause => draws[direction].chance(link.error_rate),
+            _ => false,
+        }
+    }
+
+    /// A switch deflected a message.
+    pub fn note_deflection(&mut self, message: MessageId) {
+        if self.outages {
+            self.deflected.insert(message);
+        }
+    }
+
+    /// Messages that switches deflected, where links go down.
+    pub fn deflected(&self) -> BTreeSet<MessageId> {
+        self.deflected.clone()
+    }
+
+    /// Attempts of a message before this one end at the next switch.
+    pub fn block(&mut self, message: MessageId, first_attempt: u16) {
+        self.first_attempts.insert(message, first_attempt);
+    }
+
+    /// Whether any message was ever blocked.
+    #[inline(always)]
+    pub fn any_blocked(&self) -> bool {
+        !self.first_attempts.is_empty()
+    }
+
+    /// Whether a failure cut the path of the packet's message since its attempt set out.
+    pub fn blocks(&self, packet: &Packet) -> bool {
+        let head = &packet.head;
+        let first = || self.first_attempts.get(&head.flow).copied().unwrap_or(0);
+        head.kind == Kind::Data && !head.has(flags::TCP) && head.attempt < first()
+    }
+}
+
+impl LinkState {
+    fn new(number: u32, link: &Link, streams: &Streams) -> Self {
+        let mut changes: Vec<(Time, bool)> =
+            link.outages.iter().flat_map(|&(from, to)| [(from, false), (to, true)]).collect();
+        changes.retain(|(at, _)| *at != Time::NEVER);
+        changes.reverse();
+        let stream = |port: PortId| streams.stream("link error", port.0 as u64);
+        let draws =
+            (link.error_rate > 0.0).then(|| Box::new([stream(PortId(2 * number)), stream(PortId(2 * number + 1))]));
+        Self { error_rate: link.error_rate, down: false, changes, draws }
+    }
+}

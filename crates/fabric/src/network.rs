@@ -1,0 +1,236 @@
+//! Links, switches and the ports of hosts: everything that a packet passes from one host to another.
+
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::config::{NetworkConfig, Release};
+use crate::core::Core;
+use crate::cyclic::CycleSearch;
+use crate::egress::Egress;
+use crate::layout::{Layout, Share};
+use crate::links::LinkStates;
+use crate::packet::{Packet, PacketIx};
+use crate::partition::Outbox;
+use crate::port::{Port, PortIx};
+use crate::probes::Probes;
+use crate::routing::{Links, Routes};
+use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
+use fanin_engine::{EventQueue, Streams};
+use fanin_units::{NodeId, PortId, Rate, Time};
+use std::sync::Arc;
+
+/// The far end of one direction of a link: what an arriving packet needs of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FarEnd {
+    /// The node that receives.
+    pub node: NodeId,
+    /// Its row among the hosts or the switches of its partition.
+    pub home: u32,
+    /// Where its ports begin among those of all nodes, as routes number them.
+    pub first_port: u32,
+    /// The port of the node at this link.
+    pub ingress: PortIx,
+}
+
+const _: () = assert!(core::mem::size_of::<FarEnd>() == 16, "four of them in a cache line");
+
+/// What all partitions of a network know.
+pub(crate) struct Plan {
+    pub config: NetworkConfig,
+    pub layout: Arc<Layout>,
+    pub streams: Streams,
+    /// By port, of the link behind it.
+    pub far_ends: Vec<FarEnd>,
+    pub routes: Arc<Routes>,
+    /// Largest data packet on the wire.
+    pub largest: u32,
+}
+
+impl Plan {
+    /// Of a network in these partitions, with these schemes.
+    pub fn new(config: NetworkConfig, layout: Layout, schemes: &[Settings]) -> Self {
+        let streams = Streams::new(config.seed);
+        let most = schemes.iter().map(|scheme| scheme.header_overhead().data).max().unwrap_or(0);
+        let largest = config.largest_packet(most);
+        let links = Links::new(&config.graph, &[]);
+        let routes = Routes::build(links, &streams, (largest, config.packet.ack as u32), |port| layout.row(port));
+        let far_end = |port: u32| {
+            let port = PortId(port);
+            let link = &config.graph.links[port.ix() / 2];
+            let node = if port.ix().is_multiple_of(2) { link.b } else { link.a };
+            let (home, ingress) = (layout.home(node), layout.row(port.reverse()));
+            FarEnd { node, home, first_port: routes.first_port(node), ingress }
+        };
+        let far_ends = (0..2 * config.graph.links.len() as u32).map(far_end).collect();
+        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, config }
+    }
+}
+
+/// What a switch program needs to find its ports.
+pub(crate) struct Switch {
+    pub node: NodeId,
+    pub ports: Vec<PortIx>,
+    /// Of how many ingresses and classes it pauses the peer.
+    pub pausing: u32,
+    pub timer_event: Time,
+}
+
+/// The links, switches and ports of a partition.
+pub(crate) struct Network<Q> {
+    pub core: Core<Q>,
+    pub plan: Arc<Plan>,
+    /// Those of the plan, until links go down.
+    pub routes: Arc<Routes>,
+    /// Whether they are not those of the start any more: source routes say nothing then.
+    pub routes_changed: bool,
+    pub egress: Egress,
+    pub buffers: Buffers,
+    pub links: LinkStates,
+    /// Hosts by their row: their numbers in the whole network.
+    pub hosts: Vec<u32>,
+    pub switches: Vec<Switch>,
+    /// Number of each port within its switch.
+    pub port_number: Vec<u16>,
+    /// The state of each scheme, at hosts too.
+    pub schemes: Vec<Instance>,
+    /// Schemes whose switch program does something.
+    pub programs: Vec<u16>,
+    /// Whether one of them watches all queues.
+    pub programs_watch: bool,
+    /// Bit c: a packet of class c that finds its egress idle leaves at once.
+    pub at_once: u8,
+    /// Whether departures may ever be lazy, and whether they are now.
+    pub lazy_allowed: bool,
+    pub lazy: bool,
+    pub cycles: CycleSearch,
+}
+
+impl<Q: EventQueue> Network<Q> {
+    /// One partition of a network at time zero. `nics` is called with the host and the port of each NIC, in order.
+    pub fn new(
+        plan: Arc<Plan>,
+        share: &Share,
+        schemes: &[Settings],
+        queue: Q,
+        mut nics: impl FnMut(u32, PortIx) -> u32,
+    ) -> Self {
+        let (config, layout, streams) = (&plan.config, &plan.layout, &plan.streams);
+        let is_here = |node: NodeId| layout.partition(node) == share.number;
+        let mut ports = ports_of(config, layout, share);
+        let mut switches: Vec<Switch> = share
+            .switches
+            .iter()
+            .map(|node| Switch { node: NodeId(*node), ports: Vec::new(), pausing: 0, timer_event: Time::NEVER })
+            .collect();
+        let mut port_number = vec![0; ports.len()];
+        for (i, port) in ports.iter_mut().enumerate().filter(|(_, port)| is_here(port.node)) {
+            let row = PortIx(i as u32);
+            if config.graph.is_host(port.node) {
+                port.nic = nics(port.home, row);
+            } else {
+                let of_switch = &mut switches[port.home as usize].ports;
+                port_number[i] = of_switch.len() as u16;
+                of_switch.push(row);
+            }
+        }
+        let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
+        let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
+        let links = LinkStates::new(&config.graph, &share.links, streams);
+        let telemetry = schemes.iter().any(|settings| settings.header_overhead().telemetry);
+        let schemes: Vec<Instance> =
+            schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
+        let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let programs_watch = schemes.iter().any(|s| s.switch_watches());
+        Self {
+            core: Core {
+                clock: Clock::new(config.seed, queue),
+                packets: Default::default(),
+                probes: Probes::new(telemetry, layout.is_cut()),
+                outbox: Outbox::new(plan.layout.clone(), share.number),
+            },
+            egress: Egress::new(config, ports, streams),
+            buffers,
+            links,
+            routes: plan.routes.clone(),
+            routes_changed: false,
+            hosts: share.hosts.clone(),
+            switches,
+            port_number,
+            at_once: if config.release == Release::Dequeue && !programs_watch { u8::MAX } else { 0 },
+            schemes,
+            programs,
+            programs_watch,
+            lazy_allowed: false,
+            lazy: false,
+            cycles: CycleSearch::default(),
+            plan,
+        }
+    }
+
+    /// The network as configured.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.plan.config
+    }
+
+    /// Whether a node is a host.
+    #[inline(always)]
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.plan.config.graph.is_host(node)
+    }
+
+    /// The port of a number, where it is one of this partition.
+    pub fn row(&self, port: PortId) -> PortIx {
+        self.plan.layout.row(port)
+    }
+
+    /// Notes which port a packet leaves the next node by, when it leaves this one by `out`.
+    #[inline(always)]
+    pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
+        let far_end = &self.plan.far_ends[self.egress.port(out).id.ix()];
+        let packet: &mut Packet = &mut self.core.packets[ix];
+        let next = self.routes.routed(far_end.first_port, packet.path.source_route, packet.head.hops);
+        packet.next_hop.set_port(next);
+    }
+}
+
+/// The ports of a partition, two for each of its links.
+fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -> Vec<Port> {
+    let mut ports = Vec::with_capacity(share.links.len() * 2);
+    for number in &share.links {
+        let link = &config.graph.links[*number as usize];
+        for (id, node, peer) in [(2 * number, link.a, link.b), (2 * number + 1, link.b, link.a)] {
+            let mut port = Port::new(PortId(id), node, peer, link.rate, link.delay);
+            port.home = layout.home(node);
+            port.to_partition = layout.partition(peer);
+            port.remote = layout.partition(node) != layout.partition(peer);
+            ports.push(port);
+        }
+    }
+    ports
+}
+
+/// The state of a scheme at the hosts and switches of a partition.
+fn instance(settings: &Settings, plan: &Plan, share: &Share, ports: &[Port], switches: &[Switch]) -> Instance {
+    let mut scheme = settings.build();
+    let hosts = plan.config.graph.hosts;
+    let mut line_rates = vec![Rate::ZERO; share.hosts.len()];
+    for port in ports.iter().filter(|port| port.of_host()) {
+        let line = &mut line_rates[port.home as usize];
+        *line = (*line).max(port.rate);
+    }
+    for (host, line_rate) in share.hosts.iter().zip(line_rates) {
+        scheme.add_host(&NicInfo {
+            seed: plan.streams.word("receiver", *host as u64),
+            ..NicInfo::new(line_rate, plan.routes.network_rtt, plan.config.packet.payload as u32, plan.largest)
+        });
+    }
+    for switch in switches {
+        let view = |port: &PortIx| {
+            let port = &ports[port.ix()];
+            PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
+        };
+        let views: Vec<PortView> = switch.ports.iter().map(view).collect();
+        let seed = plan.streams.word("program", switch.node.0 as u64);
+        scheme.add_switch(&SwitchInfo { seed, ..SwitchInfo::new(switch.node, &views) });
+    }
+    scheme
+}

@@ -1,0 +1,57 @@
+//! A partition and its neighbours: what it sends at the end of a step, and what it takes in.
+
+use crate::partition::{Letters, RemoteUpdate};
+use crate::sim::Simulation;
+use fanin_engine::EventQueue;
+use fanin_units::{MessageId, Time};
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// When something happens next: here, or by what should have left. All letters have been sent.
+    pub(super) fn next_at(&mut self) -> Time {
+        let core = &self.world.net.core;
+        debug_assert!(core.outbox.is_empty(), "letters that were not sent");
+        let next = core.clock.first_at().min(self.world.net.next_remote());
+        next.min(self.loader.first_at())
+    }
+
+    /// Makes what leaves in a step ready to be sent.
+    pub(super) fn collect_letters(&mut self) {
+        self.world.net.flush_remote();
+        let core = &mut self.world.net.core;
+        core.outbox.collect(&mut core.packets);
+    }
+
+    /// What leaves for each partition.
+    pub(super) fn letters(&mut self) -> &mut [Letters] {
+        self.world.net.core.outbox.letters()
+    }
+
+    /// Events so far.
+    pub(super) fn events(&self) -> u64 {
+        self.world.net.core.probes.totals.events
+    }
+
+    /// Takes in what another partition sent, and leaves its letters empty.
+    pub(super) fn take_letters(&mut self, letters: &mut Letters) {
+        for update in letters.take_updates() {
+            self.take_update(update);
+        }
+        let core = &mut self.world.net.core;
+        letters.deliver(&mut core.packets, &mut core.clock);
+    }
+
+    fn take_update(&mut self, update: RemoteUpdate) {
+        match update {
+            RemoteUpdate::SetOut { message, first, hops } => {
+                let message = MessageId(message);
+                self.world.messages.record_mut(message).hops = hops;
+                if let Some(first) = first {
+                    self.world.messages.set_connection(message, MessageId(first));
+                }
+            }
+            RemoteUpdate::Stream { message, first, at } => {
+                self.hosts.on_remote_stream(&mut self.world, MessageId(message), MessageId(first), at);
+            }
+        }
+    }
+}

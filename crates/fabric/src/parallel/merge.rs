@@ -1,0 +1,366 @@
+//! What can be asked of a network in partitions: each answer from the partition that knows, or added up over all.
+
+use super::members::ParallelSimulation;
+use crate::config::NetworkConfig;
+use crate::flows::Flows;
+use crate::results::{
+    ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters, What,
+};
+use crate::sim::Simulation;
+use fanin_engine::{Event, Order};
+use fanin_units::{NodeId, PortId, Time};
+use std::borrow::Cow;
+
+impl ParallelSimulation {
+    /// The node that sends by a port, and the one that receives.
+    fn ends(&self, port: PortId) -> (NodeId, NodeId) {
+        let link = &self.plan.config.graph.links[port.ix() / 2];
+        if port.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
+    }
+
+    fn with_port(&self, port: PortId) -> &Simulation {
+        self.with(self.ends(port).0)
+    }
+
+    fn ports(&self) -> impl Iterator<Item = PortId> {
+        (0..2 * self.plan.config.graph.links.len() as u32).map(PortId)
+    }
+
+    /// See [`Simulation::now`].
+    pub fn now(&self) -> Time {
+        self.any().now()
+    }
+
+    /// See [`Simulation::config`].
+    pub fn config(&self) -> &NetworkConfig {
+        &self.plan.config
+    }
+
+    /// See [`Simulation::totals`].
+    pub fn totals(&self) -> Totals {
+        let mut sum = Totals::default();
+        for of in self.all().map(Simulation::totals) {
+            sum.packet_hops += of.packet_hops;
+            sum.events += of.events;
+            sum.event_hash = sum.event_hash.wrapping_add(of.event_hash);
+            sum.drops.buffer += of.drops.buffer;
+            sum.drops.lossless += of.drops.lossless;
+            sum.drops.error += of.drops.error;
+            sum.drops.link_down += of.drops.link_down;
+            sum.drops.no_route += of.drops.no_route;
+            sum.drops.program += of.drops.program;
+            sum.drops.blocked += of.drops.blocked;
+            sum.drops.wrong_host += of.drops.wrong_host;
+            sum.ledger.sent += of.ledger.sent;
+            sum.ledger.delivered += of.ledger.delivered;
+            sum.ledger.dropped += of.ledger.dropped;
+            sum.ledger.in_flight += of.ledger.in_flight;
+            sum.timeouts += of.timeouts;
+            sum.nacks += of.nacks;
+            sum.cnps += of.cnps;
+            sum.circular_waits += of.circular_waits;
+            sum.reordered += of.reordered;
+            sum.reorder_distance = sum.reorder_distance.max(of.reorder_distance);
+            sum.detour_bytes += of.detour_bytes;
+        }
+        sum
+    }
+
+    /// See [`Simulation::packet_hops`].
+    pub fn packet_hops(&self) -> u64 {
+        self.all().map(Simulation::packet_hops).sum()
+    }
+
+    /// See [`Simulation::traffic_counters`].
+    pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
+        let mut sums = self.any().traffic_counters();
+        for partition in self.all().skip(1) {
+            for (sum, of) in sums.iter_mut().zip(partition.traffic_counters()) {
+                sum.started += of.started;
+                sum.finished += of.finished;
+                sum.delivered += of.delivered;
+                sum.packets_arrived += of.packets_arrived;
+                sum.packets_marked += of.packets_marked;
+                sum.actions.add(&of.actions);
+            }
+        }
+        sums
+    }
+
+    /// What is known of a message by now, but for what stands with its queue pair.
+    ///
+    /// # Panics
+    /// Where there is no such message yet.
+    pub fn message(&self, number: u32) -> Cow<'_, FlowRecord> {
+        if let Some(one) = self.one() {
+            return Cow::Borrowed(one.message(number));
+        }
+        let known = self.record_of(number).expect("the message has been loaded");
+        let (from, to) = (self.with_host(known.src), self.with_host(known.dst));
+        Cow::Owned(merged(from.message(number), to.message(number), !std::ptr::eq(from, to)))
+    }
+
+    /// What some partition knows of a message: at least its hosts.
+    fn record_of(&self, number: u32) -> Option<FlowRecord> {
+        self.all().find_map(|partition| partition.world.messages.records().get(number as usize))
+    }
+
+    /// See [`Simulation::flows`].
+    pub fn flows(&self) -> Vec<FlowRecord> {
+        if let Some(one) = self.one() {
+            return one.flows();
+        }
+        let mut flows: Vec<FlowRecord> = self.records().collect();
+        self.all().for_each(|partition| partition.add_open(&mut flows, |host| self.with_host(host)));
+        flows
+    }
+
+    /// See [`Simulation::take_flows`].
+    pub fn take_flows(&mut self) -> Flows {
+        if self.members.len() == 1 {
+            return self.only_mut().take_flows();
+        }
+        let mut flows: Flows = self.records().collect();
+        self.all().for_each(|partition| partition.add_open(&mut flows, |host| self.with_host(host)));
+        self.all_mut().for_each(|partition| drop(partition.world.messages.take_records()));
+        flows
+    }
+
+    /// What is known of all messages, but for what stands with their queue pairs. Packed rows are read without unpacking them.
+    fn records(&self) -> impl Iterator<Item = FlowRecord> + '_ {
+        let mut rows: Vec<_> =
+            self.all().map(|partition| partition.world.messages.records().numbered(0).peekable()).collect();
+        let messages = self.any().world.messages.len();
+        (0..messages).filter_map(move |number| {
+            // Its sender's partition and its receiver's have a row, which may be one.
+            let mut known = rows.iter_mut().filter_map(|rows| rows.next_if(|(of, _)| *of == number));
+            let (_, first) = known.next()?;
+            let Some((_, second)) = known.next() else { return Some(first) };
+            let sends_first =
+                self.plan.layout.partition(NodeId(first.src)) < self.plan.layout.partition(NodeId(first.dst));
+            Some(if sends_first { merged(&first, &second, true) } else { merged(&second, &first, true) })
+        })
+    }
+
+    /// See [`Simulation::delivered`].
+    pub fn delivered(&self, message: u32) -> u64 {
+        let Some(record) = self.record_of(message) else { return 0 };
+        self.with_host(record.dst).delivered_from(message, self.with_host(record.src))
+    }
+
+    /// See [`Simulation::endless_delivered`].
+    pub fn endless_delivered(&self) -> Vec<u64> {
+        let mut sums = vec![0; self.any().world.messages.traffics().len()];
+        for partition in self.all() {
+            partition.add_endless(&mut sums, |host| self.with_host(host));
+        }
+        sums
+    }
+
+    /// See [`Simulation::pending_events`].
+    pub fn pending_events(&self) -> usize {
+        self.all().map(Simulation::pending_events).sum()
+    }
+
+    /// See [`Simulation::open_messages`].
+    pub fn open_messages(&self) -> u64 {
+        self.all().map(|partition| partition.world.messages.open()).sum::<i64>() as u64
+    }
+
+    /// See [`Simulation::started`].
+    pub fn started(&self) -> u64 {
+        self.all().map(Simulation::started).sum()
+    }
+
+    /// See [`Simulation::finished`].
+    pub fn finished(&self) -> u64 {
+        self.all().map(Simulation::finished).sum()
+    }
+
+    /// See [`Simulation::is_over`].
+    pub fn is_over(&mut self) -> bool {
+        self.all_mut().all(Simulation::is_over)
+    }
+
+    /// See [`Simulation::stop_messages`].
+    pub fn stop_messages(&mut self) {
+        self.all_mut().for_each(Simulation::stop_messages);
+    }
+
+    /// See [`Simulation::stop_posting`].
+    pub fn stop_posting(&mut self) {
+        self.all_mut().for_each(Simulation::stop_posting);
+    }
+
+    /// See [`Simulation::nothing_to_come`].
+    pub fn nothing_to_come(&mut self) -> bool {
+        let (started, only) = (self.started(), self.only_mut());
+        only.all_loaded() && started == only.world.messages.len() as u64
+    }
+
+    /// See [`Simulation::incidents`].
+    pub fn incidents(&self) -> Cow<'_, Incidents> {
+        if let Some(one) = self.one() {
+            return Cow::Borrowed(one.incidents());
+        }
+        let order = Order::new(self.config().seed);
+        let mut all = Vec::new();
+        let mut sum = Incidents::default();
+        for partition in self.all() {
+            let of = partition.incidents();
+            // Two events of one instant happen in their order; what one event causes stands in order already.
+            let keys = of
+                .kept
+                .iter()
+                .zip(partition.world.net.core.probes.causes())
+                .map(|(incident, cause)| order.key(&Event { at: incident.time, source: *cause, arg: 0 }));
+            all.extend(keys.zip(of.kept.iter().copied()));
+            sum.drops += of.drops;
+            sum.pauses += of.pauses;
+            sum.circular_waits += of.circular_waits;
+        }
+        all.sort_by_key(|(key, _)| *key);
+        let mut left = [Incidents::KEPT; 3];
+        sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
+        sum.kept.retain(|incident| {
+            let left = &mut left[match incident.what {
+                What::Dropped(_) => 0,
+                What::Paused(_) => 1,
+                What::CircularWait(_) => 2,
+            }];
+            let kept = *left > 0;
+            *left = left.saturating_sub(1);
+            kept
+        });
+        Cow::Owned(sum)
+    }
+
+    /// See [`Simulation::port_counter`].
+    pub fn port_counter(&self, port: PortId) -> PortCounters {
+        let counters = self.with_port(port).port_counter(port);
+        let lost = self.lost_behind(port).map_or(0, |there| there.dropped);
+        PortCounters { dropped: counters.dropped + lost, ..counters }
+    }
+
+    /// What another partition counts of a port: packets that were dropped as they arrived there.
+    fn lost_behind(&self, port: PortId) -> Option<PortCounters> {
+        let there = self.partition_behind(port)?;
+        // That partition has both ports of the link, as neighbours.
+        Some(there.counters_at(there.world.net.row(port.reverse()).reverse()))
+    }
+
+    /// The partition that a port leads to, where that is another one.
+    fn partition_behind(&self, port: PortId) -> Option<&Simulation> {
+        let (from, to) = self.ends(port);
+        let (here, there) = (self.with(from), self.with(to));
+        (!std::ptr::eq(here, there)).then_some(there)
+    }
+
+    fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
+        let counters = self.with_port(port).class_counter(port, class);
+        let lost = self.partition_behind(port).map_or(0, |there| {
+            let row = there.world.net.row(port.reverse()).reverse();
+            there.world.net.egress.counters(row, class, there.now()).dropped
+        });
+        ClassCounters { dropped: counters.dropped + lost, ..counters }
+    }
+
+    /// See [`Simulation::port_counters`].
+    pub fn port_counters(&self) -> Vec<PortCounters> {
+        self.ports().map(|port| self.port_counter(port)).collect()
+    }
+
+    /// See [`Simulation::class_counters`].
+    pub fn class_counters(&self) -> Vec<ClassCounters> {
+        let classes = self.any().world.net.egress.classes();
+        let of_port = |port| (0..classes).map(move |class| self.class_counter(port, class));
+        self.ports().flat_map(of_port).collect()
+    }
+
+    /// See [`Simulation::watch`].
+    pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
+        let Some(record) = self.record_of(message) else {
+            return Vec::new();
+        };
+        self.with_host(record.src).watch(message)
+    }
+
+    /// See [`Simulation::watch_port`].
+    pub fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
+        self.with_port(port).watch_port(port)
+    }
+
+    /// See [`Simulation::watch_traffic`].
+    pub fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
+        let of = || self.all().map(|partition| &partition.world.messages.counters()[traffic as usize]);
+        let (started, finished): (u64, u64) = (of().map(|of| of.started).sum(), of().map(|of| of.finished).sum());
+        let delivered: u64 = of().map(|of| of.delivered).sum();
+        [("delivered_bytes", delivered as f64), ("open_messages", (started - finished) as f64)]
+    }
+
+    /// See [`Simulation::queued`].
+    pub fn queued(&self, port: PortId) -> u64 {
+        self.with_port(port).queued(port)
+    }
+
+    /// See [`Simulation::watch_host`].
+    pub fn watch_host(&self, traffic: u16, host: u32) -> Vec<(&'static str, f64)> {
+        self.with_host(host).watch_host(traffic, host)
+    }
+
+    /// See [`Simulation::watch_switch`].
+    pub fn watch_switch(&self, traffic: u16, switch: u32) -> Vec<(&'static str, f64)> {
+        self.with(NodeId(self.config().graph.hosts + switch)).watch_switch(traffic, switch)
+    }
+
+    /// See [`Simulation::follow`]; hops are written down of a network in one partition only.
+    pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
+        let trace = trace && self.members.len() == 1;
+        self.all_mut().for_each(|partition| partition.follow(traffic, number, trace));
+    }
+
+    /// See [`Simulation::followed`].
+    pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
+        self.any().followed(traffic, number)
+    }
+
+    /// See [`Simulation::hops`].
+    pub fn hops(&self) -> &[Hop] {
+        self.any().hops()
+    }
+
+    /// See [`Simulation::hops_left_out`].
+    pub fn hops_left_out(&self) -> u64 {
+        self.any().hops_left_out()
+    }
+
+    /// See [`Simulation::host_waits`].
+    pub fn host_waits(&self) -> &[HostWait] {
+        self.any().host_waits()
+    }
+
+    /// See [`Simulation::host_waits_left_out`].
+    pub fn host_waits_left_out(&self) -> u64 {
+        self.any().host_waits_left_out()
+    }
+
+    /// See [`Simulation::circular_wait`]: there is none in a network that may be cut.
+    pub fn circular_wait(&self) -> Option<Vec<(PortId, u8)>> {
+        self.one().and_then(Simulation::circular_wait)
+    }
+}
+
+/// The record of a message from those of its sender's and its receiver's part. Both ends of a TCP connection have timers.
+fn merged(sender: &FlowRecord, receiver: &FlowRecord, apart: bool) -> FlowRecord {
+    FlowRecord {
+        finished: receiver.finished,
+        delivered: receiver.delivered,
+        packets_marked: receiver.packets_marked,
+        packets_arrived: receiver.packets_arrived,
+        links: receiver.links,
+        deflections: receiver.deflections,
+        reordered: receiver.reordered,
+        timeouts: if apart { sender.timeouts + receiver.timeouts } else { sender.timeouts },
+        ..*sender
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs of a network in partitions: on a thread each, or all on one where that is faster.
+
+use super::barrier::Presence;
+use super::crew::{Crew, Ended, LOOK, START, Task, WORTH, lock};
+use super::members::ParallelSimulation;
+use crate::sim::Simulation;
+use fanin_units::Time;
+
+impl ParallelSimulation {
+    /// Runs all events before `until`, at most about `budget` of them; a cut network stops where all threads meet. Returns
+    /// whether it got there.
+    pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
+        if self.members.len() == 1 {
+            return self.only_mut().run_until(until, budget);
+        }
+        let mut left = budget;
+        loop {
+            let before = self.events();
+            let (ended, windows) =
+                if self.sharing { self.run_shared(until, left) } else { self.run_alone(until, left) };
+            let ran = self.events() - before;
+            self.ran[usize::from(!self.sharing)] += ran;
+            self.density = ran.checked_div(windows).unwrap_or(self.density);
+            self.look(windows + START, ran);
+            left = left.saturating_sub(ran);
+            if ended != Ended::Look {
+                self.all_mut().for_each(Simulation::flush);
+                return ended == Ended::Arrived;
+            }
+        }
+    }
+
+    /// Counts windows and their events, and now and then decides who runs the next ones.
+    fn look(&mut self, windows: u64, events: u64) {
+        let [all, held] = &mut self.since;
+        *all += windows;
+        *held += events;
+        if *all >= LOOK || *held >= LOOK * WORTH {
+            // It takes less to go on than to begin, so that they do not change their minds all the time.
+            let worth = if self.sharing { WORTH / 2 } else { WORTH };
+            self.sharing = self.always || *held / *all >= worth;
+            self.since = [0; 2];
+        }
+    }
+
+    /// All parts in turn. Answers why that ended, and after how many windows.
+    fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
+        let window = self.window;
+        let mut members: Vec<&mut Simulation> = self.members.iter_mut().filter_map(Option::as_deref_mut).collect();
+        let events = |members: &[&mut Simulation]| members.iter().map(|member| member.events()).sum::<u64>();
+        let before = events(&members);
+        let mut windows = 0;
+        loop {
+            let next = members.iter_mut().map(|member| member.next_at()).min().unwrap_or(Time::NEVER);
+            if next >= until {
+                members.iter_mut().for_each(|member| _ = member.advance(until, u64::MAX));
+                return (Ended::Arrived, windows);
+            }
+            if events(&members) - before >= budget {
+                return (Ended::Spent, windows);
+            }
+            if windows == LOOK {
+                return (Ended::Look, windows);
+            }
+            windows += 1;
+            let end = next.saturating_add(window).min(until);
+            for member in &mut members {
+                member.advance(end, u64::MAX);
+                member.collect_letters();
+            }
+            for from in 0..members.len() {
+                for to in (0..members.len()).filter(|to| *to != from) {
+                    let mut letters = core::mem::take(&mut members[from].letters()[to]);
+                    members[to].take_letters(&mut letters);
+                    members[from].letters()[to] = letters;
+                }
+            }
+        }
+    }
+
+    /// Each part on a thread of its own.
+    fn run_shared(&mut self, until: Time, budget: u64) -> (Ended, u64) {
+        let (count, window, density) = (self.members.len(), self.window, self.density);
+        let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
+        let shared = crew.shared.clone();
+        *lock(&shared.task) = Task::Run { until, budget, density };
+        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
+            *lock(desk) = member.take();
+        }
+        let own = self.members[0].as_mut().expect("members are here between runs");
+        let ended = {
+            let _present = Presence(&shared.barrier);
+            let begun = shared.barrier.wait();
+            let ended = begun.then(|| shared.run(own, 0, until, (budget, density))).flatten();
+            ended.filter(|_| shared.barrier.wait())
+        };
+        let Some(ended) = ended else { crew.tell_panic() };
+        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
+            *member = lock(desk).take();
+        }
+        ended
+    }
+}

@@ -1,0 +1,167 @@
+//! What a partition sends to the others.
+
+use crate::layout::Layout;
+use crate::packet::{Packet, Slab};
+use fanin_cc::{Kind, Telemetry, flags};
+use fanin_endpoint::tcp::Segment;
+use fanin_engine::{Event, EventQueue, prefetch};
+use fanin_units::{NodeId, Time};
+use std::sync::Arc;
+
+/// What leaves a partition for the others, until the step ends. Of a network that is whole, nothing ever does.
+pub(crate) struct Outbox {
+    layout: Arc<Layout>,
+    number: u16,
+    /// By partition; none where the network is whole.
+    to: Vec<Letters>,
+}
+
+impl Outbox {
+    /// That of one partition.
+    pub fn new(layout: Arc<Layout>, number: u16) -> Self {
+        let letters = if layout.is_cut() { layout.partitions() } else { 0 };
+        Self { layout, number, to: (0..letters).map(|_| Letters::default()).collect() }
+    }
+
+    /// Whether there are other partitions.
+    #[inline(always)]
+    pub fn is_cut(&self) -> bool {
+        !self.to.is_empty()
+    }
+
+    /// Whether what happens at this node happens here.
+    #[inline(always)]
+    pub fn is_here(&self, node: NodeId) -> bool {
+        self.layout.partition(node) == self.number
+    }
+
+    /// A packet arrives in another partition. It stays in the slab until the step ends.
+    #[inline(never)]
+    pub fn add_arrival(&mut self, partition: u16, arrival: Event) {
+        self.to[partition as usize].arrivals.push(arrival);
+    }
+
+    /// Sends an update to the partition of a node, if that is another one.
+    pub fn add_update(&mut self, node: NodeId, update: RemoteUpdate) {
+        if !self.is_here(node) {
+            self.to[self.layout.partition(node) as usize].updates.push(update);
+        }
+    }
+
+    /// Makes what leaves in a step ready to be sent: takes its packets out of the slab.
+    pub fn collect(&mut self, packets: &mut Slab) {
+        self.to.iter_mut().for_each(|letters| letters.collect(packets));
+    }
+
+    /// What leaves for each partition.
+    pub fn letters(&mut self) -> &mut [Letters] {
+        &mut self.to
+    }
+
+    /// Whether nothing waits to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.to.iter().all(Letters::is_empty)
+    }
+}
+
+/// What a message's receiver looks up of what its sender decided. Packets of the message cross a link after that, so updates
+/// that travel between windows come in time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RemoteUpdate {
+    /// An RDMA message set out.
+    SetOut {
+        message: u32,
+        /// The first message of its connection, where it has one.
+        first: Option<u32>,
+        /// Links on its path.
+        hops: u16,
+    },
+    /// A message goes over the TCP connection that `first` opened.
+    Stream { message: u32, first: u32, at: Time },
+}
+
+/// What one partition sends to another in a step.
+#[derive(Default)]
+pub(crate) struct Letters {
+    arrivals: Vec<Event>,
+    packets: Vec<Packet>,
+    /// Of those packets that have one, in their order.
+    segments: Vec<Segment>,
+    telemetry: Vec<Telemetry>,
+    /// What receivers have to know before packets of a message come.
+    updates: Vec<RemoteUpdate>,
+}
+
+impl Letters {
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.arrivals.is_empty() && self.updates.is_empty()
+    }
+
+    fn collect(&mut self, packets: &mut Slab) {
+        debug_assert!(self.packets.is_empty(), "packets that were not sent");
+        for (i, event) in self.arrivals.iter().enumerate() {
+            if let Some(later) = self.arrivals.get(i + PREFETCH_AHEAD) {
+                prefetch(&packets[later.arg]);
+            }
+            let packet = &packets[event.arg];
+            if packet.head.has(MORE) {
+                if has_segment(packet) {
+                    self.segments.push(packets.segment(event.arg));
+                }
+                if packet.head.has(flags::INT) {
+                    self.telemetry.push(*packets.telemetry(event.arg));
+                }
+            }
+            // Pushed, it would be copied by way of the stack.
+            self.packets.extend_from_slice(core::slice::from_ref(packet));
+            packets.remove(event.arg);
+        }
+    }
+
+    /// The updates, taken out.
+    pub fn take_updates(&mut self) -> Vec<RemoteUpdate> {
+        core::mem::take(&mut self.updates)
+    }
+
+    /// Puts the packets into a slab and their arrivals among the events. Leaves nothing, but keeps the memory.
+    pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut crate::clock::Clock<Q>) {
+        let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
+        for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
+            // They come from another core.
+            if let Some(later) = self.packets.get(i + 2 * PREFETCH_AHEAD) {
+                prefetch(later);
+            }
+            let ix = packets.add(packet);
+            if packet.head.has(MORE) {
+                if has_segment(packet)
+                    && let Some(segment) = segments.next()
+                {
+                    packets.set_segment(ix, *segment);
+                }
+                if packet.head.has(flags::INT)
+                    && let Some(of_packet) = telemetry.next()
+                {
+                    packets.set_telemetry(ix, of_packet);
+                }
+            }
+            debug_assert!(event.at >= clock.now(), "a packet from another partition in the past");
+            clock.push(Event { arg: ix, ..*event });
+        }
+        self.arrivals.clear();
+        self.packets.clear();
+        self.segments.clear();
+        self.telemetry.clear();
+    }
+}
+
+/// Flags of packets that may say more than their header does.
+const MORE: u8 = flags::TCP | flags::INT;
+
+/// Whether a packet is a segment of TCP.
+fn has_segment(packet: &Packet) -> bool {
+    packet.head.has(flags::TCP) && matches!(packet.head.kind, Kind::Data | Kind::Ack)
+}
+
+/// Packets between asking for one's memory and reading it.
+const PREFETCH_AHEAD: usize = 8;

@@ -1,0 +1,169 @@
+//! What schemes do at switches.
+
+use crate::clock::{kind, source};
+use crate::egress::Egress;
+use crate::network::Network;
+use crate::packet::PacketIx;
+use crate::path::FlowPath;
+use crate::port::PortIx;
+use fanin_cc::{Header, Instance, Kind, PortView, Ports, Verdict, flags};
+use fanin_engine::EventQueue;
+use fanin_units::Time;
+
+impl<Q: EventQueue> Network<Q> {
+    /// Lets the packet's scheme route it, and all programs that watch see it. `None` drops it.
+    #[inline(never)]
+    pub fn run_programs(&mut self, switch: u32, ingress: PortIx, out: PortIx, ix: PacketIx) -> Option<PortIx> {
+        let switch = switch as usize;
+        let now = self.core.clock.now();
+        let packet = &self.core.packets[ix];
+        let scheme = packet.scheme as usize;
+        let mut number = self.port_number[out.ix()];
+        if packet.head.kind == Kind::Data && self.schemes[scheme].switch_active() {
+            let minimal = number;
+            let mut head = packet.head;
+            let lane = head.lane;
+            let ingress = self.port_number[ingress.ix()];
+            number = self.with_ports(scheme, switch, |scheme, ports| {
+                scheme.switch_route(switch, now, &mut head, ingress, minimal, ports)
+            });
+            let sibling = self.egress.sibling_vl(head.class);
+            if head.lane != lane && sibling != 0 {
+                head.class = sibling;
+            }
+            let packet = &mut self.core.packets[ix];
+            packet.head = head;
+            if number != minimal {
+                packet.next_hop.deflect();
+                packet.path.source_route = FlowPath::NO_ROUTE;
+                self.links.note_deflection(head.flow);
+            }
+            self.set_program_timer(scheme, switch);
+        }
+        if self.programs_watch {
+            let view = self.egress.view(self.switches[switch].ports[number as usize]);
+            for at in 0..self.programs.len() {
+                let scheme = self.programs[at] as usize;
+                let head = &mut self.core.packets[ix].head;
+                match self.schemes[scheme].switch_enqueue(switch, now, number, head, &view) {
+                    Verdict::Admit => {}
+                    Verdict::Mark => head.flags |= flags::CE,
+                    Verdict::Drop => return None,
+                }
+                self.set_program_timer(scheme, switch);
+            }
+        }
+        Some(self.switches[switch].ports[number as usize])
+    }
+
+    /// Lets a scheme's program act on the ports of its switch that it may see.
+    #[inline(always)]
+    fn with_ports<R>(&mut self, scheme: usize, switch: usize, act: impl FnOnce(&mut Instance, &SwitchView) -> R) -> R {
+        let ports = SwitchView { egress: &self.egress, of_switch: &self.switches[switch].ports };
+        act(&mut self.schemes[scheme], &ports)
+    }
+
+    /// Tells the program of a packet's scheme that a failure took it. `port` is one of the switch.
+    pub fn on_lost(&mut self, port: PortIx, ix: PacketIx) {
+        let packet = &self.core.packets[ix];
+        let (head, scheme, port) = (packet.head, packet.scheme as usize, self.egress.port(port));
+        if !port.of_host() && head.kind == Kind::Data && self.schemes[scheme].switch_active() {
+            let now = self.core.clock.now();
+            self.schemes[scheme].switch_drop(port.home as usize, now, &head);
+        }
+    }
+
+    /// Tells all programs of a switch that a link went down.
+    pub fn on_link_down(&mut self, out: PortIx) {
+        let port = self.egress.port(out);
+        if port.of_host() {
+            return;
+        }
+        let now = self.core.clock.now();
+        for scheme in &self.programs {
+            let number = self.port_number[out.ix()];
+            self.schemes[*scheme as usize].switch_link_down(port.home as usize, now, number);
+        }
+    }
+
+    /// Lets the programs of a switch see a packet that leaves a queue.
+    #[inline(never)]
+    pub fn on_dequeue(&mut self, out: PortIx, ix: PacketIx) {
+        let switch = self.egress.port(out).home as usize;
+        let (now, view) = (self.core.clock.now(), self.egress.view(out));
+        for at in 0..self.programs.len() {
+            let scheme = self.programs[at] as usize;
+            let head = &mut self.core.packets[ix].head;
+            self.schemes[scheme].switch_dequeue(switch, now, self.port_number[out.ix()], head, &view);
+            self.set_program_timer(scheme, switch);
+        }
+    }
+
+    /// Sets the timers of programs that have one from the start.
+    pub fn start_programs(&mut self) {
+        for at in 0..self.programs.len() {
+            for switch in 0..self.switches.len() {
+                self.set_program_timer(self.programs[at] as usize, switch);
+            }
+        }
+    }
+
+    fn set_program_timer(&mut self, scheme: usize, switch: usize) {
+        let at = self.schemes[scheme].switch_wake_at(switch);
+        let row = &mut self.switches[switch];
+        if at < row.timer_event {
+            row.timer_event = at;
+            let number = row.node.0 - self.plan.config.graph.hosts;
+            self.core.clock.schedule(at, source(kind::SWITCH, number), switch as u32);
+        }
+    }
+
+    /// The timer of a switch's programs.
+    #[inline(never)]
+    pub fn program_timer(&mut self, switch: u32) {
+        let (switch, now) = (switch as usize, self.core.clock.now());
+        if self.switches[switch].timer_event != now {
+            return;
+        }
+        self.switches[switch].timer_event = Time::NEVER;
+        for at in 0..self.programs.len() {
+            let scheme = self.programs[at] as usize;
+            if self.schemes[scheme].switch_wake_at(switch) <= now {
+                self.with_ports(scheme, switch, |scheme, ports| scheme.switch_timer(switch, now, ports));
+            }
+            self.set_program_timer(scheme, switch);
+        }
+    }
+}
+
+/// The ports of one switch as its programs see them.
+struct SwitchView<'a> {
+    egress: &'a Egress,
+    of_switch: &'a [PortIx],
+}
+
+impl SwitchView<'_> {
+    /// The class of a packet in a lane.
+    fn class(&self, packet: &Header, lane: u8) -> usize {
+        let other = self.egress.sibling_vl(packet.class);
+        (if lane == packet.lane || other == 0 { packet.class } else { other }) as usize
+    }
+}
+
+impl Ports for SwitchView<'_> {
+    fn count(&self) -> u16 {
+        self.of_switch.len() as u16
+    }
+
+    fn view(&self, port: u16) -> PortView {
+        self.egress.view(self.of_switch[port as usize])
+    }
+
+    fn queued(&self, port: u16, packet: &Header, lane: u8) -> u64 {
+        self.egress.queue(self.of_switch[port as usize], self.class(packet, lane)).bytes
+    }
+
+    fn paused(&self, port: u16, packet: &Header, lane: u8) -> bool {
+        self.egress.port(self.of_switch[port as usize]).paused & 1 << self.class(packet, lane) != 0
+    }
+}

@@ -1,0 +1,587 @@
+//! Tables of messages by number. Neighbouring rows of messages that are all over are packed: a run has few messages under way
+//! and may have had millions, each of which the results still need, and any of which a late packet may still ask for.
+//!
+//! Packing changes nothing that can be seen. A row that is read again is unpacked with its neighbours until [`Table::forget`],
+//! and one that is written stays unpacked until its stretch is packed again. A partition of a network has rows only for the
+//! messages that it sends or receives.
+
+use crate::message::MessageState;
+use crate::results::FlowRecord;
+use fanin_endpoint::host::Ends;
+use fanin_units::Time;
+use std::ops::{Index, IndexMut};
+use std::sync::OnceLock;
+
+/// Rows that are packed together. A message that takes long keeps as many unpacked.
+const STRETCH: usize = 1024;
+/// Numbers of a line of the cache.
+const APART: usize = 8;
+
+/// A row as whole numbers, small ones where that is possible without loss.
+pub(crate) trait Row: Clone {
+    /// How many there are.
+    const NUMBERS: usize;
+    /// Writes them down.
+    fn write(&self, into: &mut [u64]);
+    /// The row they were of.
+    fn read(from: &[u64]) -> Self;
+}
+
+/// Numbers as what they are above the least of them, in as few bytes as the largest needs.
+#[derive(Clone)]
+struct Column {
+    least: u64,
+    width: usize,
+    bytes: Box<[u8]>,
+}
+
+impl Column {
+    fn of(numbers: &[u64]) -> Self {
+        let (least, most) = numbers.iter().fold((u64::MAX, 0), |(least, most), n| (least.min(*n), most.max(*n)));
+        let width = (u64::BITS - most.saturating_sub(least).leading_zeros()).div_ceil(8) as usize;
+        let mut bytes = vec![0; width * numbers.len()].into_boxed_slice();
+        match width {
+            0 => {}
+            1 => narrow::<1>(numbers, least, &mut bytes),
+            2 => narrow::<2>(numbers, least, &mut bytes),
+            3 => narrow::<3>(numbers, least, &mut bytes),
+            4 => narrow::<4>(numbers, least, &mut bytes),
+            5 => narrow::<5>(numbers, least, &mut bytes),
+            6 => narrow::<6>(numbers, least, &mut bytes),
+            7 => narrow::<7>(numbers, least, &mut bytes),
+            _ => narrow::<8>(numbers, least, &mut bytes),
+        }
+        Self { least, width, bytes }
+    }
+
+    fn get(&self, row: usize) -> u64 {
+        let mut number = [0; 8];
+        number[..self.width].copy_from_slice(&self.bytes[row * self.width..(row + 1) * self.width]);
+        self.least + u64::from_le_bytes(number)
+    }
+}
+
+/// Writes numbers in so many bytes each. A width that the compiler knows is a move or two; any other is a call.
+fn narrow<const WIDTH: usize>(numbers: &[u64], least: u64, bytes: &mut [u8]) {
+    for (number, into) in numbers.iter().zip(bytes.as_chunks_mut::<WIDTH>().0) {
+        into.copy_from_slice(&(number - least).to_le_bytes()[..WIDTH]);
+    }
+}
+
+/// Rows that are packed.
+#[derive(Clone)]
+struct Packed<T> {
+    columns: Box<[Column]>,
+    rows: usize,
+    /// The same rows for readers since [`Table::forget`].
+    unpacked: OnceLock<Box<[T]>>,
+}
+
+impl<T: Row> Packed<T> {
+    /// Scratch is what the numbers are written to in between.
+    fn of(rows: &[T], scratch: &mut Vec<u64>) -> Self {
+        // Column after column, each a line longer than the rows: at a power of two, all would compete for the same cache sets.
+        let apart = rows.len() + APART;
+        scratch.resize(apart * T::NUMBERS, 0);
+        let mut of_row = vec![0; T::NUMBERS];
+        for (at, row) in rows.iter().enumerate() {
+            row.write(&mut of_row);
+            of_row.iter().zip(scratch[at..].iter_mut().step_by(apart)).for_each(|(number, into)| *into = *number);
+        }
+        let columns = scratch.chunks_exact(apart).map(|column| Column::of(&column[..rows.len()])).collect();
+        Self { columns, rows: rows.len(), unpacked: OnceLock::new() }
+    }
+
+    fn get(&self, row: usize) -> T {
+        let numbers: Vec<u64> = self.columns.iter().map(|column| column.get(row)).collect();
+        T::read(&numbers)
+    }
+
+    fn all(&self) -> impl Iterator<Item = T> + '_ {
+        let mut numbers = vec![0; T::NUMBERS];
+        (0..self.rows).map(move |row| {
+            numbers.iter_mut().zip(&self.columns).for_each(|(number, column)| *number = column.get(row));
+            T::read(&numbers)
+        })
+    }
+}
+
+/// Which numbers of a stretch have a row.
+#[derive(Clone, Default)]
+struct Places {
+    bits: [u64; STRETCH / 64],
+    /// Rows before each word.
+    before: [u16; STRETCH / 64],
+}
+
+impl Places {
+    /// The row of a number within the stretch.
+    #[inline]
+    fn row(&self, number: usize) -> Option<usize> {
+        let (word, bit) = (number / 64, number % 64);
+        let below = self.bits[word] & ((1 << bit) - 1);
+        (self.bits[word] >> bit & 1 != 0).then(|| self.before[word] as usize + below.count_ones() as usize)
+    }
+
+    /// The next number has a row.
+    fn add(&mut self, number: usize) {
+        self.bits[number / 64] |= 1 << (number % 64);
+        self.before[number / 64 + 1..].iter_mut().for_each(|before| *before += 1);
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..STRETCH).filter(|number| self.bits[number / 64] >> (number % 64) & 1 != 0)
+    }
+}
+
+/// Rows of neighbouring numbers.
+#[derive(Clone)]
+enum Stretch<T> {
+    /// All of them.
+    Open(Vec<T>),
+    /// The same, packed.
+    Packed(Packed<T>),
+    /// Only some numbers have one.
+    Sparse(Box<Places>, Rows<T>),
+}
+
+/// The rows of a stretch of which only some numbers have one.
+#[derive(Clone)]
+enum Rows<T> {
+    Open(Vec<T>),
+    Packed(Packed<T>),
+}
+
+/// Rows by number. Some numbers may have none.
+#[derive(Clone)]
+pub(crate) struct Table<T> {
+    stretches: Vec<Stretch<T>>,
+    len: usize,
+    /// Packed stretches that were written to since [`Table::forget`].
+    reopened: Vec<u32>,
+    /// Scratch memory of packing, kept so that it need not be allocated and cleared each time.
+    scratch: Vec<u64>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { stretches: Vec::new(), len: 0, reopened: Vec::new(), scratch: Vec::new() }
+    }
+}
+
+impl<T: Row> Table<T> {
+    /// How many numbers there are, those without a row too.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds a row for the next number.
+    pub fn push(&mut self, row: T) {
+        let number = self.len % STRETCH;
+        if number == 0 {
+            self.stretches.push(Stretch::Open(Vec::with_capacity(STRETCH)));
+        }
+        match self.stretches.last_mut() {
+            Some(Stretch::Open(rows)) => rows.push(row),
+            Some(Stretch::Sparse(places, Rows::Open(rows))) => {
+                places.add(number);
+                rows.push(row);
+            }
+            _ => unreachable!("a stretch is packed only when it is whole"),
+        }
+        self.len += 1;
+    }
+
+    /// The next number has no row.
+    pub fn skip(&mut self) {
+        let number = self.len % STRETCH;
+        if number == 0 {
+            self.stretches.push(Stretch::Sparse(Box::default(), Rows::Open(Vec::new())));
+        } else if let Some(Stretch::Open(rows)) = self.stretches.last_mut() {
+            let mut places = Box::<Places>::default();
+            (0..number).for_each(|number| places.add(number));
+            let rows = Rows::Open(core::mem::take(rows));
+            self.stretches.pop();
+            self.stretches.push(Stretch::Sparse(places, rows));
+        }
+        self.len += 1;
+    }
+
+    /// The same as [`Table::push`], and packs what it makes whole.
+    pub fn push_packed(&mut self, row: T) {
+        self.push(row);
+        if self.len().is_multiple_of(STRETCH) {
+            self.pack(self.stretches.len() as u32 - 1);
+        }
+    }
+
+    /// Whether a number has a row.
+    pub fn has(&self, number: usize) -> bool {
+        number < self.len
+            && match &self.stretches[number / STRETCH] {
+                Stretch::Open(_) | Stretch::Packed(_) => true,
+                Stretch::Sparse(places, _) => places.row(number % STRETCH).is_some(),
+            }
+    }
+
+    /// A copy of a row, if there is one; unpacks no others.
+    pub fn get(&self, number: usize) -> Option<T> {
+        match self.stretches.get(number / STRETCH)? {
+            Stretch::Open(rows) => rows.get(number % STRETCH).cloned(),
+            Stretch::Packed(packed) => Some(packed.get(number % STRETCH)),
+            Stretch::Sparse(places, rows) => {
+                let row = places.row(number % STRETCH)?;
+                match rows {
+                    Rows::Open(rows) => rows.get(row).cloned(),
+                    Rows::Packed(packed) => Some(packed.get(row)),
+                }
+            }
+        }
+    }
+
+    /// Copies of all rows with their numbers, from one number on; unpacks a stretch at a time.
+    pub fn numbered(&self, first: usize) -> impl Iterator<Item = (usize, T)> + '_ {
+        let rows = |(at, stretch): (usize, &Stretch<T>)| {
+            let numbered = |rows: Vec<T>| (at * STRETCH..).zip(rows).collect::<Vec<_>>();
+            match stretch {
+                Stretch::Open(rows) => numbered(rows.clone()),
+                Stretch::Packed(packed) => numbered(packed.all().collect()),
+                Stretch::Sparse(places, rows) => {
+                    let numbers = places.numbers().map(|number| at * STRETCH + number);
+                    match rows {
+                        Rows::Open(rows) => numbers.zip(rows.iter().cloned()).collect(),
+                        Rows::Packed(packed) => numbers.zip(packed.all()).collect(),
+                    }
+                }
+            }
+        };
+        let stretches = self.stretches.iter().enumerate().skip(first / STRETCH);
+        stretches.flat_map(rows).skip_while(move |(number, _)| *number < first)
+    }
+
+    /// The same without their numbers.
+    pub fn from(&self, first: usize) -> impl Iterator<Item = T> + '_ {
+        self.numbered(first).map(|(_, row)| row)
+    }
+
+    /// Copies of all rows.
+    pub fn all(&self) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.len());
+        all.extend(self.from(0));
+        all
+    }
+
+    /// Packs every stretch that is whole.
+    pub fn pack_all(&mut self) {
+        (0..(self.len() / STRETCH) as u32).for_each(|stretch| self.pack(stretch));
+    }
+
+    /// Packs a stretch.
+    fn pack(&mut self, stretch: u32) {
+        let stretch = &mut self.stretches[stretch as usize];
+        match stretch {
+            Stretch::Open(rows) => *stretch = Stretch::Packed(Packed::of(rows, &mut self.scratch)),
+            Stretch::Sparse(_, rows) => {
+                if let Rows::Open(open) = rows {
+                    *rows = Rows::Packed(Packed::of(open, &mut self.scratch));
+                }
+            }
+            Stretch::Packed(_) => {}
+        }
+    }
+
+    /// Frees what was unpacked to be read. Returns the stretches that were written to.
+    fn forget(&mut self) -> Vec<u32> {
+        for stretch in &mut self.stretches {
+            if let Stretch::Packed(packed) | Stretch::Sparse(_, Rows::Packed(packed)) = stretch {
+                packed.unpacked.take();
+            }
+        }
+        std::mem::take(&mut self.reopened)
+    }
+
+    /// Makes a packed stretch an open one.
+    #[cold]
+    fn reopen(&mut self, at: usize) {
+        let stretch = &mut self.stretches[at];
+        let open = |packed: &mut Packed<T>| packed.unpacked.take().map_or_else(|| packed.all().collect(), Vec::from);
+        match stretch {
+            Stretch::Packed(packed) => *stretch = Stretch::Open(open(packed)),
+            Stretch::Sparse(_, rows) => {
+                if let Rows::Packed(packed) = rows {
+                    *rows = Rows::Open(open(packed));
+                }
+            }
+            Stretch::Open(_) => return,
+        }
+        self.reopened.push(at as u32);
+    }
+
+    /// The row of a number in a stretch that is not open, or not whole.
+    #[cold]
+    fn row_elsewhere(&self, number: usize) -> &T {
+        match &self.stretches[number / STRETCH] {
+            Stretch::Open(rows) => &rows[number % STRETCH],
+            Stretch::Packed(packed) => &unpack(packed)[number % STRETCH],
+            Stretch::Sparse(places, rows) => {
+                let row = places.row(number % STRETCH).expect("a partition asks for its own messages");
+                match rows {
+                    Rows::Open(rows) => &rows[row],
+                    Rows::Packed(packed) => &unpack(packed)[row],
+                }
+            }
+        }
+    }
+
+    /// The same to change it.
+    #[cold]
+    fn row_elsewhere_mut(&mut self, number: usize) -> &mut T {
+        let at = number / STRETCH;
+        if matches!(self.stretches[at], Stretch::Packed(_) | Stretch::Sparse(_, Rows::Packed(_))) {
+            self.reopen(at);
+        }
+        match &mut self.stretches[at] {
+            Stretch::Open(rows) => &mut rows[number % STRETCH],
+            Stretch::Sparse(places, Rows::Open(rows)) => {
+                let row = places.row(number % STRETCH).expect("a partition asks for its own messages");
+                &mut rows[row]
+            }
+            Stretch::Packed(_) | Stretch::Sparse(..) => unreachable!("it was reopened"),
+        }
+    }
+}
+
+fn unpack<T: Row>(packed: &Packed<T>) -> &[T] {
+    packed.unpacked.get_or_init(|| packed.all().collect())
+}
+
+impl<T: Row> Index<usize> for Table<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, number: usize) -> &T {
+        match &self.stretches[number / STRETCH] {
+            Stretch::Open(rows) => &rows[number % STRETCH],
+            _ => self.row_elsewhere(number),
+        }
+    }
+}
+
+impl<T: Row> IndexMut<usize> for Table<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, number: usize) -> &mut T {
+        if !matches!(self.stretches[number / STRETCH], Stretch::Open(_)) {
+            return self.row_elsewhere_mut(number);
+        }
+        match &mut self.stretches[number / STRETCH] {
+            Stretch::Open(rows) => &mut rows[number % STRETCH],
+            _ => unreachable!("it is open"),
+        }
+    }
+}
+
+/// Which stretches of tables are not packed, and how far each is known to be over.
+#[derive(Default)]
+pub(crate) struct Unpacked {
+    stretches: Vec<(u32, u32)>,
+    /// Stretches that were looked at first so far.
+    seen: u32,
+}
+
+impl Unpacked {
+    /// Packs the stretches of two tables of the same rows in which all messages are over.
+    pub fn pack<A: Row, B: Row>(
+        &mut self,
+        one: &mut Table<A>,
+        other: &mut Table<B>,
+        mut is_over: impl FnMut(&mut Table<A>, &mut Table<B>, usize) -> bool,
+    ) {
+        for stretch in one.forget().into_iter().chain(other.forget()) {
+            if self.stretches.iter().all(|(known, _)| *known != stretch) {
+                self.stretches.push((stretch, 0));
+            }
+        }
+        let whole = (one.len() / STRETCH) as u32;
+        self.stretches.extend((self.seen..whole).map(|stretch| (stretch, 0)));
+        self.seen = whole;
+        self.stretches.retain_mut(|(stretch, over)| {
+            while (*over as usize) < STRETCH {
+                let number = *stretch as usize * STRETCH + *over as usize;
+                if one.has(number) && !is_over(one, other, number) {
+                    return true;
+                }
+                *over += 1;
+            }
+            one.pack(*stretch);
+            other.pack(*stretch);
+            false
+        });
+    }
+}
+
+/// A difference of either sign: small where both are near each other.
+fn from_to(from: u64, to: u64) -> u64 {
+    let ahead = to.wrapping_sub(from) as i64;
+    (ahead << 1 ^ ahead >> 63) as u64
+}
+
+/// What [`from_to`] came from.
+fn back(from: u64, coded: u64) -> u64 {
+    from.wrapping_add((coded >> 1) ^ (coded & 1).wrapping_neg())
+}
+
+impl Row for FlowRecord {
+    const NUMBERS: usize = 21;
+
+    fn write(&self, into: &mut [u64]) {
+        let Self { start, finished, acked, bytes, delivered, ideal, src, dst, group, .. } = *self;
+        into.copy_from_slice(&[
+            start.as_ps(),
+            from_to(start.as_ps(), finished.as_ps()),
+            from_to(finished.as_ps(), acked.as_ps()),
+            bytes,
+            from_to(bytes, delivered),
+            ideal.as_ps(),
+            src.into(),
+            dst.into(),
+            group.into(),
+            self.packets_sent.into(),
+            self.packets_resent.into(),
+            self.timeouts.into(),
+            self.packets_marked.into(),
+            from_to(self.packets_sent.into(), self.packets_arrived.into()),
+            self.traffic.into(),
+            self.hops.into(),
+            self.links.into(),
+            self.deflections.into(),
+            self.attempts.into(),
+            self.reordered.into(),
+            self.request.into(),
+        ]);
+    }
+
+    fn read(from: &[u64]) -> Self {
+        let (start, bytes, sent) = (from[0], from[3], from[9]);
+        let finished = back(start, from[1]);
+        Self {
+            start: Time::from_ps(start),
+            finished: Time::from_ps(finished),
+            acked: Time::from_ps(back(finished, from[2])),
+            bytes,
+            delivered: back(bytes, from[4]),
+            ideal: Time::from_ps(from[5]),
+            src: from[6] as u32,
+            dst: from[7] as u32,
+            group: from[8] as u32,
+            packets_sent: sent as u32,
+            packets_resent: from[10] as u32,
+            timeouts: from[11] as u32,
+            packets_marked: from[12] as u32,
+            packets_arrived: back(sent, from[13]) as u32,
+            traffic: from[14] as u16,
+            hops: from[15] as u16,
+            links: from[16] as u16,
+            deflections: from[17] as u8,
+            attempts: from[18] as u16,
+            reordered: from[19] as u32,
+            request: from[20] != 0,
+        }
+    }
+}
+
+impl Row for MessageState {
+    const NUMBERS: usize = 8;
+
+    fn write(&self, into: &mut [u64]) {
+        debug_assert!(self.senders.is_none(), "only a message that is over is packed");
+        into.copy_from_slice(&[
+            self.ends.send.into(),
+            self.ends.recv.into(),
+            self.name >> 32,
+            self.name & u64::from(u32::MAX),
+            self.counts.into(),
+            self.counts_acked.into(),
+            self.answers.into(),
+            self.waited.into(),
+        ]);
+    }
+
+    fn read(from: &[u64]) -> Self {
+        Self {
+            ends: Ends { send: from[0] as u32, recv: from[1] as u32 },
+            name: from[2] << 32 | from[3],
+            counts: from[4] as u32,
+            counts_acked: from[5] as u32,
+            answers: from[6] as u32,
+            waited: from[7] != 0,
+            senders: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: u64) -> FlowRecord {
+        FlowRecord {
+            start: Time::from_ns(100 * number),
+            finished: Time::from_ns(100 * number + 7_000 + number % 13),
+            acked: Time::from_ns(100 * number + 9_000 + number % 17),
+            bytes: 1 + number % 1460,
+            delivered: 1 + number % 1460,
+            ideal: Time::from_ns(6_000),
+            src: (number % 64) as u32,
+            dst: (number % 63) as u32,
+            group: u32::MAX,
+            packets_sent: 1 + (number % 3) as u32,
+            packets_resent: (number % 2) as u32,
+            timeouts: 0,
+            packets_marked: 0,
+            packets_arrived: 1,
+            traffic: 0,
+            hops: 6,
+            links: 6,
+            deflections: (number % 2) as u8,
+            attempts: 1,
+            reordered: 0,
+            request: number.is_multiple_of(5),
+        }
+    }
+
+    fn table(rows: u64) -> Table<FlowRecord> {
+        let mut table = Table::default();
+        (0..rows).for_each(|number| table.push(record(number)));
+        table
+    }
+
+    #[test]
+    fn packed_rows_read_as_they_were_written_and_take_a_fifth() {
+        let rows = 3 * STRETCH as u64 + 5;
+        let mut table = table(rows);
+        table[STRETCH + 1].start = Time::NEVER;
+        table[STRETCH + 2].packets_arrived = u32::MAX;
+        let before = table.all();
+        (0..3).for_each(|stretch| table.pack(stretch));
+        assert_eq!((table.len(), table.all()), (rows as usize, before.clone()));
+        assert!((0..rows as usize).all(|row| table[row] == before[row] && table.get(row) == Some(before[row])));
+        assert_eq!(table.get(rows as usize), None);
+        let Stretch::Packed(packed) = &table.stretches[0] else { panic!("it was packed") };
+        let bytes: usize = packed.columns.iter().map(|column| size_of::<Column>() + column.bytes.len()).sum();
+        assert!(bytes < STRETCH * size_of::<FlowRecord>() / 5, "{bytes}");
+    }
+
+    #[test]
+    fn a_packed_row_may_be_written_again() {
+        let mut table = table(2 * STRETCH as u64);
+        table.pack(0);
+        table.pack(1);
+        assert_eq!(table[3].timeouts, 0);
+        table[3].timeouts = 9;
+        assert_eq!((table[3].timeouts, table[4]), (9, record(4)));
+        assert_eq!((table.forget(), table.forget()), (vec![0], vec![]));
+        table.pack(0);
+        assert_eq!(table.get(3).map(|row| row.timeouts), Some(9));
+        assert_eq!(table.len(), 2 * STRETCH);
+    }
+}

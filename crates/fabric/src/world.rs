@@ -1,0 +1,417 @@
+//! What surrounds the hosts of a partition: the network, and the messages that applications post.
+
+use crate::clock::{kind, source};
+use crate::messages::Messages;
+use crate::network::Network;
+use crate::packet::{Packet, PacketIx};
+use crate::partition::RemoteUpdate;
+use crate::path::{FlowPath, key};
+use crate::port::{PortIx, ps_per_byte, tx_time};
+use crate::results::{DropCause, FlowRecord, TrafficCounters};
+use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
+use fanin_endpoint::host::{
+    Beside, ENDLESS, Ends, HostFifo, Io, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
+};
+use fanin_endpoint::tcp::Segment;
+use fanin_engine::EventQueue;
+use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
+use std::sync::Arc;
+
+/// The network and the messages of a partition.
+pub(crate) struct World<Q> {
+    pub net: Network<Q>,
+    pub messages: Messages,
+    /// The ports of the path that was asked for last, kept so as not to allocate again.
+    walked: Vec<PortId>,
+}
+
+impl<Q: EventQueue> World<Q> {
+    pub fn new(net: Network<Q>, messages: Messages) -> Self {
+        Self { net, messages, walked: Vec::new() }
+    }
+
+    /// The hash key of a path.
+    fn key(&self, query: &PathQuery<FlowPath>) -> u32 {
+        if let Some(path) = query.same_as {
+            return path.key;
+        }
+        let record = &self.messages.records()[query.message.ix()];
+        let name = match query.per_pair {
+            true => (record.src as u64) << 32 | record.dst as u64,
+            false => self.messages.state(query.message).name,
+        };
+        let seed = self.net.plan.streams.seed();
+        key(if query.back { !seed } else { seed }, name)
+    }
+
+    /// Posts the messages whose triggers have just fired, each at its time.
+    #[inline(always)]
+    pub fn post_triggered(&mut self) {
+        while let Some((at, message)) = self.messages.next_triggered() {
+            self.net.core.clock.schedule(at, source(kind::START, message), 0);
+        }
+    }
+
+    /// Notes the incast that a message announces, for packets that are captured later.
+    pub fn note_incast(&mut self, message: MessageId) {
+        let incast = announced_incast(self, message);
+        self.net.core.probes.add_incast(message, incast);
+    }
+
+    /// What a sender knows of the path that was walked last.
+    fn path_info(&self, overhead: HeaderOverhead) -> PathInfo {
+        let config = self.net.config();
+        let wire = config.largest_packet(overhead.data);
+        let ack = config.packet.ack as u32 + overhead.ack as u32;
+        let links = || self.walked.iter().map(|port| &config.graph.links[port.ix() / 2]);
+        let rtt = links().map(|link| {
+            let ps = ps_per_byte(link.rate);
+            tx_time(ps, link.rate, wire) + tx_time(ps, link.rate, ack) + link.delay + link.delay
+        });
+        let rate = |link: Option<&crate::topology::Link>| link.map_or(Rate::ZERO, |link| link.rate);
+        let (first, last) = (rate(links().next()), rate(links().next_back()));
+        let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
+        PathInfo {
+            nic_rate: first,
+            network_bdp: self.net.routes.network_bdp,
+            network_rtt: self.net.routes.network_rtt,
+            ..PathInfo::new(first.min(last), base_rtt, config.packet.payload as u32, wire)
+        }
+    }
+
+    /// Completion time of a message alone on the path that was walked last, store-and-forward. It is the same under every scheme:
+    /// what a scheme adds to its packets is its cost and no part of the ideal.
+    fn ideal(&self, bytes: u64) -> Time {
+        if bytes >= ENDLESS || self.walked.is_empty() {
+            return Time::NEVER;
+        }
+        let config = self.net.config();
+        let payload = config.packet.payload as u64;
+        let header = config.packet.header as u64;
+        let full = (payload + header) as u32;
+        let before_last = (bytes - 1) / payload;
+        let last = (bytes - before_last * payload + header) as u32;
+        // The k full packets go through like equal jobs: at each link the last of them is done after one of each
+        // link so far and k-1 more of the slowest; then the last packet follows.
+        let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
+        for port in &self.walked {
+            let link = &config.graph.links[port.ix() / 2];
+            let ps = ps_per_byte(link.rate);
+            let packet = tx_time(ps, link.rate, full).as_ps();
+            sum += packet;
+            slowest = slowest.max(packet);
+            // A huge message over a slow link may take longer than the clock can say.
+            let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
+            let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
+            done = done.max(full_done).saturating_add(tx_time(ps, link.rate, last).as_ps());
+            delays += link.delay.as_ps();
+        }
+        Time::from_ps(done.saturating_add(delays))
+    }
+
+    /// What a packet says beside its header goes beside the slab.
+    #[inline(always)]
+    fn put_beside(&mut self, ix: PacketIx, beside: Beside<'_>) {
+        match beside {
+            Beside::Nothing => {}
+            Beside::RoomForTelemetry => self.net.core.packets.start_telemetry(ix),
+            Beside::Telemetry(telemetry) => self.net.core.packets.set_telemetry(ix, telemetry),
+            Beside::Segment(segment) => self.net.core.packets.set_segment(ix, *segment),
+        }
+    }
+}
+
+impl<Q: EventQueue> Io for World<Q> {
+    type Path = FlowPath;
+    type Packet = PacketIx;
+
+    #[inline(always)]
+    fn now(&self) -> Time {
+        self.net.core.clock.now()
+    }
+
+    #[inline(always)]
+    fn set_timer(&mut self, timer: Timer, at: Time) {
+        let (kind, number, arg) = match timer {
+            Timer::Sender { number, slot } => (kind::SENDER, number, slot),
+            Timer::Host { host } => (kind::HOST, self.net.hosts[host as usize], host),
+            Timer::Receiver { host, scheme } => {
+                let hosts = self.net.config().graph.hosts;
+                (kind::RECEIVER, scheme as u32 * hosts + self.net.hosts[host as usize], host)
+            }
+        };
+        self.net.core.clock.schedule(at, source(kind, number), arg);
+    }
+
+    #[inline(always)]
+    fn sizes(&self) -> &PacketSizes {
+        &self.net.plan.config.packet
+    }
+
+    #[inline(always)]
+    fn host_fifo(&self) -> Option<HostFifo> {
+        self.net.plan.config.host_fifo
+    }
+
+    fn largest_packet(&self) -> u32 {
+        self.net.plan.largest
+    }
+
+    #[inline(always)]
+    fn traffic(&self, traffic: u16) -> &Traffic {
+        &self.messages.traffics()[traffic as usize]
+    }
+
+    #[inline(always)]
+    fn counters(&mut self, traffic: u16) -> &mut TrafficCounters {
+        self.messages.counters_mut(traffic)
+    }
+
+    #[inline(always)]
+    fn scheme(&mut self, scheme: u16) -> &mut Instance {
+        &mut self.net.schemes[scheme as usize]
+    }
+
+    #[inline(always)]
+    fn record(&self, message: MessageId) -> &FlowRecord {
+        &self.messages.records()[message.ix()]
+    }
+
+    #[inline(always)]
+    fn record_mut(&mut self, message: MessageId) -> &mut FlowRecord {
+        self.messages.record_mut(message)
+    }
+
+    #[inline(always)]
+    fn ends(&self, message: MessageId) -> Ends {
+        self.messages.state(message).ends
+    }
+
+    #[inline(always)]
+    fn ends_mut(&mut self, message: MessageId) -> &mut Ends {
+        &mut self.messages.state_mut(message).ends
+    }
+
+    fn incast(&self, message: MessageId) -> Option<&Arc<[u32]>> {
+        self.messages.state(message).senders.as_ref()
+    }
+
+    fn forget_incast(&mut self, message: MessageId) {
+        self.messages.state_mut(message).senders = None;
+    }
+
+    fn answers(&self, message: MessageId) -> Option<MessageId> {
+        let asked = self.messages.state(message).answers;
+        (asked != crate::message::NONE).then_some(MessageId(asked))
+    }
+
+    fn will_be_answered(&self, message: MessageId) -> bool {
+        self.messages.will_be_answered(message)
+    }
+
+    fn connection(&self, traffic: u16, from: u32, to: u32) -> Option<MessageId> {
+        self.messages.connection(traffic, from, to)
+    }
+
+    fn open_connection(&mut self, message: MessageId) {
+        self.messages.set_connection(message, message);
+    }
+
+    fn on_arrived(&mut self, message: MessageId) {
+        let now = self.now();
+        self.net.core.probes.see_message(now, message.0, true);
+        self.messages.arrived(message, now);
+        self.post_triggered();
+    }
+
+    #[inline(always)]
+    fn on_acked(&mut self, message: MessageId) {
+        self.messages.acked(message);
+    }
+
+    #[inline(always)]
+    fn after_acked(&mut self) {
+        let now = self.now();
+        self.messages.after_acked(now);
+        self.post_triggered();
+    }
+
+    fn host(&self, node: NodeId) -> Option<u32> {
+        self.net.core.outbox.is_here(node).then(|| self.net.plan.layout.home(node))
+    }
+
+    fn announce_message(&mut self, message: MessageId, first: Option<MessageId>) {
+        let record = &self.messages.records()[message.ix()];
+        let (dst, hops) = (NodeId(record.dst), record.hops);
+        if self.net.core.outbox.is_cut() && (first.is_some() || !self.net.programs.is_empty()) {
+            let update = RemoteUpdate::SetOut { message: message.0, first: first.map(|first| first.0), hops };
+            self.net.core.outbox.add_update(dst, update);
+        }
+    }
+
+    fn announce_stream(&mut self, message: MessageId, first: MessageId) {
+        let (at, dst) = (self.now(), NodeId(self.record(message).dst));
+        let update = RemoteUpdate::Stream { message: message.0, first: first.0, at };
+        self.net.core.outbox.add_update(dst, update);
+    }
+
+    fn stream_opener(&self, message: MessageId) -> Option<MessageId> {
+        self.messages.stream_opener(message)
+    }
+
+    fn note_stream_opener(&mut self, message: MessageId, first: MessageId) {
+        self.messages.note_stream_opener(message, first);
+    }
+
+    fn route(&mut self, query: &PathQuery<FlowPath>) -> Route<FlowPath> {
+        let key = self.key(query);
+        let mut walked = core::mem::take(&mut self.walked);
+        walked.clear();
+        let mut source_route = self.net.routes.source_route();
+        let reaches = self.net.routes.walk(query.from, query.to, key, |port, number| {
+            source_route.add(number);
+            walked.push(port);
+        });
+        self.walked = walked;
+        let record = &self.messages.records()[query.message.ix()];
+        let own = self.walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
+        Route {
+            nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
+            path: FlowPath { key, source_route: source_route.finish(reaches) },
+            info: self.path_info(self.messages.traffics()[record.traffic as usize].overhead),
+            ideal: self.ideal(record.bytes),
+            hops: self.walked.len() as u16,
+        }
+    }
+
+    fn path(&self, query: &PathQuery<FlowPath>) -> FlowPath {
+        self.net.routes.path(query.from, query.to, self.key(query))
+    }
+
+    fn path_by_hash(&self, query: &PathQuery<FlowPath>) -> FlowPath {
+        FlowPath::by_hash(self.key(query))
+    }
+
+    fn nic_of(&self, from: NodeId, to: NodeId, path: FlowPath) -> Option<u32> {
+        let port = self.net.routes.next(from, to, path.key)?;
+        Some(self.net.egress.port(self.net.row(port)).nic)
+    }
+
+    #[inline(always)]
+    fn make(&mut self, port: u32, head: &Header, path: FlowPath, scheme: u16, beside: Beside<'_>) -> PacketIx {
+        let ix = self.net.core.new_packet(&Packet { scheme, ..Packet::new(*head, path) });
+        self.put_beside(ix, beside);
+        self.net.set_next_hop(ix, PortIx(port));
+        ix
+    }
+
+    #[inline(always)]
+    fn make_control(&mut self, head: &Header, path: FlowPath, beside: Beside<'_>) -> Option<u32> {
+        let ix = self.net.core.new_packet(&Packet::new(*head, path));
+        self.put_beside(ix, beside);
+        let Some(port) = self.net.routes.out_of_host(head.src, head.dst, path.key) else {
+            self.net.core.lose(head.src, ix, DropCause::NoRoute);
+            return None;
+        };
+        let out = self.net.row(port);
+        self.net.set_next_hop(ix, out);
+        self.net.egress.enqueue(&mut self.net.core, out, ix, (PortIx::NONE, 0));
+        Some(self.net.egress.port(out).nic)
+    }
+
+    #[inline(always)]
+    fn header(&self, packet: PacketIx) -> &Header {
+        &self.net.core.packets[packet].head
+    }
+
+    #[inline(always)]
+    fn segment(&self, packet: PacketIx) -> Segment {
+        self.net.core.packets.segment(packet)
+    }
+
+    #[inline(always)]
+    fn telemetry(&self, packet: PacketIx) -> &Telemetry {
+        self.net.core.packets.telemetry(packet)
+    }
+
+    #[inline(always)]
+    fn deflections(&self, packet: PacketIx) -> u8 {
+        self.net.core.packets[packet].next_hop.deflections()
+    }
+
+    #[inline(always)]
+    fn consume(&mut self, packet: PacketIx) {
+        self.net.core.consume(packet);
+    }
+
+    #[inline(always)]
+    fn is_up(&self, port: u32) -> bool {
+        self.net.egress.port(PortIx(port)).up
+    }
+
+    #[inline(always)]
+    fn rate(&self, port: u32) -> Rate {
+        self.net.egress.port(PortIx(port)).rate
+    }
+
+    #[inline(always)]
+    fn tx_time(&self, port: u32, wire: u32) -> Time {
+        self.net.egress.port(PortIx(port)).tx_time(wire)
+    }
+
+    #[inline(always)]
+    fn free_at(&self, port: u32) -> Time {
+        self.net.egress.port(PortIx(port)).busy_until
+    }
+
+    #[inline(always)]
+    fn paused(&self, port: u32) -> u8 {
+        self.net.egress.port(PortIx(port)).paused
+    }
+
+    #[inline(always)]
+    fn has_queued(&self, port: u32) -> bool {
+        self.net.egress.port(PortIx(port)).ready() != 0
+    }
+
+    fn queued(&self, port: u32, class: u8) -> u64 {
+        self.net.egress.queue(PortIx(port), class as usize).bytes
+    }
+
+    #[inline(always)]
+    fn choose_class(&self, port: u32, classes: u8) -> u8 {
+        self.net.egress.choose(PortIx(port), classes)
+    }
+
+    fn last_class(&self, port: u32) -> u8 {
+        self.net.egress.port(PortIx(port)).turn
+    }
+
+    #[inline(always)]
+    fn set_last_class(&mut self, port: u32, class: u8) {
+        self.net.egress.set_turn(PortIx(port), class);
+    }
+
+    #[inline(always)]
+    fn send_queued(&mut self, port: u32) -> bool {
+        self.net.send_queued(PortIx(port))
+    }
+
+    #[inline(always)]
+    fn send(&mut self, port: u32, packet: PacketIx) {
+        let (out, now) = (PortIx(port), self.now());
+        self.net.egress.stamp_epoch(&mut self.net.core, out, packet);
+        let wire = self.net.core.packets[packet].head.wire;
+        self.net.egress.transmit(&mut self.net.core, now, out, packet, wire);
+    }
+
+    fn enqueue(&mut self, port: u32, packet: PacketIx) {
+        let class = self.net.core.packets[packet].head.class;
+        self.net.egress.enqueue(&mut self.net.core, PortIx(port), packet, (PortIx::NONE, class));
+    }
+
+    #[inline(always)]
+    fn wake_port(&mut self, port: u32, at: Time) {
+        self.net.egress.wake(&mut self.net.core, PortIx(port), at);
+    }
+}

@@ -1,0 +1,76 @@
+"""Runs a spec under several schemes, and reads such a comparison back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from fanin import limits
+from fanin._core import LimitError
+from fanin.comparison import Comparison
+from fanin.result import load
+from fanin.run_folder import RunError, read_document
+from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
+from fanin.spec import schemes_to_compare
+
+
+def compare(
+    spec: SpecLike,
+    schemes: Sequence[str] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    *,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    flows: object | None = None,
+    workers: int | None = None,
+    progress: bool | Watcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
+    threads: int | None = None,
+) -> Comparison:
+    """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
+
+    Without `schemes`, the spec's `compare.schemes`. `seeds` is the number of runs of each scheme, counting from the
+    spec's seed, or the list of seeds; by default there is one run, with the spec's seed. `workers` is the number of
+    simultaneous runs, by default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for
+    all simultaneous runs together, `max_time` for each. `threads` is for each run, by default its share of the cores.
+
+    Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
+    """
+    base = Job.of(spec, set)
+    resolved = base.resolve()
+    each_seed: Sequence[int | None] = [None]
+    if isinstance(seeds, int):
+        first = int(str(resolved["seed"]))
+        each_seed = range(first, first + seeds)
+    elif seeds:
+        each_seed = seeds
+    each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
+    wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
+    at_once = max(1, min(workers or cores(), len(wanted)))
+    memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
+    jobs = [base.using(scheme, seed).within(memory, max_time).on(threads, at_once=at_once) for scheme, seed in wanted]
+    try:
+        results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
+    except LimitError as error:
+        if at_once == 1:
+            raise
+        raise LimitError(f"{error} for each of {at_once} runs at once, or one at a time: --workers 1") from None
+    return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
+
+
+def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
+    """Reads a folder that `Comparison.save` wrote; raises `RunError` if it is none."""
+    root = Path(folder)
+    if not (root / "compare.json").is_file():
+        below = [path.parent.name for path in sorted(root.glob("*/manifest.json"))] if root.is_dir() else []
+        hint = f"; the runs in it are {', '.join(below)}" if below else ""
+        if (root / "sweep.json").is_file():
+            hint = "; it is a sweep, which fanin show prints and fanin.load_sweep reads"
+        elif not os.path.lexists(root):
+            hint = "; there is nothing of this name"
+        raise RunError(f"{root}: not a run folder and not a comparison{hint}")
+    record = read_document(root / "compare.json", ("runs", "cancelled"))
+    labels = cast("list[str]", record["runs"])
+    return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))

@@ -1,0 +1,210 @@
+"""The run folder: its tables and documents, and how errors in it are reported."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
+"""The tables of a run; each is a file of its own in the run folder."""
+
+TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
+
+
+class Percentiles(TypedDict):
+    """Nearest-rank percentiles over finished messages; None where none finished."""
+
+    count: int
+    p50: float | None
+    p99: float | None
+    p999: float | None
+    mean: float | None
+    max: float | None
+
+
+class SizeRange(TypedDict):
+    """Payload sizes in bytes, both ends included."""
+
+    min: int
+    max: int
+
+
+class QuerySummary(TypedDict):
+    """Queries whose first request was posted in the measured window; times run from there to the last answer's last
+    byte.
+
+    Those that `timed_out` had a retransmission timeout in some message.
+    """
+
+    started: int
+    finished: int
+    timed_out: int
+    completion_us: Percentiles
+
+
+class DartSummary(TypedDict):
+    """The actions of Dart over the whole run; traffics with the same scheme and parameters share them.
+
+    `sender_count` is the mean n in ACKs, the times in its three states are sums over hosts, and `table_entries` is the
+    mean number of entries that were freed, over the deflected flow tables of all switches.
+    """
+
+    sender_count: float | None
+    no_congestion_us: float
+    receiver_congestion_us: float
+    non_receiver_congestion_us: float
+    table_entries: float | None
+    table_peak: int | None
+
+
+class TrafficSummary(TypedDict):
+    """One entry of the spec's list of traffics. Messages count if they were posted in the measured window.
+
+    `path_dilation` is the excess of first packets' path lengths over the shortest, as a share; `deflected` counts
+    messages with a deflected packet; `dart` is None unless the scheme is one of Dart's.
+    """
+
+    traffic: str
+    scheme: str
+    started: int
+    finished: int
+    unfinished: int
+    endless: int
+    sizes: SizeRange
+    sized_started: int
+    sized_unfinished: int
+    completion_us: Percentiles
+    slowdown: Percentiles
+    queries: QuerySummary | None
+    long_goodput_gbps: float
+    marked_share: float | None
+    packets_resent: int
+    timeouts: int
+    path_dilation: float | None
+    deflected: int
+    dart: DartSummary | None
+    actions: dict[str, int]
+
+
+class Drops(TypedDict):
+    """Packets dropped in the whole run, by cause."""
+
+    total: int
+    buffer: int
+    lossless: int
+    error: int
+    link_down: int
+    no_route: int
+    program: int
+    blocked: int
+    wrong_host: int
+
+
+class NetworkSummary(TypedDict):
+    """The network over the whole run. `load_increase` is the share that detours add to the bytes on all links."""
+
+    stopped_us: float
+    drops: Drops
+    paused_us: float
+    pauses: int
+    cnps: int
+    marked: int
+    peak_queue_bytes: int
+    timeouts: int
+    nacks: int
+    packet_hops: int
+    reordered: int
+    reorder_distance_bytes: int
+    link_bytes: int
+    detour_bytes: int
+    load_increase: float | None
+    events_left_out: dict[str, int]
+
+
+class Summary(TypedDict):
+    """The run in numbers; `errors` has the reasons not to trust it."""
+
+    slowdown_ideal: str
+    errors: list[str]
+    traffics: list[TrafficSummary]
+    network: NetworkSummary
+
+
+class Machine(TypedDict):
+    """The machine of a run."""
+
+    os: str
+    arch: str
+    cpu: str | None
+    cores: int
+
+
+class Manifest(TypedDict):
+    """Origin and speed of a run."""
+
+    version: str
+    name: str
+    seed: int
+    threads: int
+    threads_reason: str | None
+    """Why these are fewer than it was allowed; None if it used them all."""
+    machine: Machine
+    cancelled: bool
+    complete: bool
+    wall_s: float
+    simulated_ps: int
+    packet_hops: int
+    packet_hops_per_second: float
+    events: int
+    event_hash: str
+
+
+class RunError(Exception):
+    """A run or a run folder that cannot be used as asked."""
+
+
+def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
+    """A JSON or TOML file of results, with these keys; raises `RunError` for a damaged one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: damaged: it is no text") from None
+    except json.JSONDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no JSON from line {error.lineno} on") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RunError(f"{path}: damaged: it is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    except OSError as error:
+        said = "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror).lower()
+        raise RunError(f"{path}: damaged run folder: {said}") from None
+    if not isinstance(document, dict):
+        raise RunError(f"{path}: damaged: it holds no table of keys")
+    for key in keys:
+        if key not in document:
+            raise RunError(f'{path}: damaged: it has no key "{key}"')
+    return document
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Whether a run was written there."""
+    return (folder / "manifest.json").is_file()
+
+
+def check_target(folder: Path, *, force: bool) -> None:
+    """Raises `FileExistsError` or another `OSError` if a run cannot be written there, to be called before it runs."""
+    if not os.path.lexists(folder):
+        above = next(path for path in folder.absolute().parents if os.path.lexists(path))
+        if not above.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"no folder can be made here, since {above} is a file", str(folder))
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
+        return
+    if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")
+    if not force:
+        raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --force")

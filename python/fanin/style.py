@@ -1,0 +1,157 @@
+"""The style of a scheme: one colour, dash and marker for each, the same in every picture.
+
+A family of schemes shares a hue of the palette of Okabe and Ito, which can be told apart under every common form
+of colour blindness. Its members differ by shade, dash and marker.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle
+from typing import Any
+
+from fanin import _core
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+
+FAMILIES = {
+    "dart": BLUE,
+    "dcqcn": VERMILLION,
+    "hpcc": GREEN,
+    "timely": PURPLE,
+    "dctcp": ORANGE,
+    "newreno": SKY,
+    "none": BLACK,
+    "fixed": BLACK,
+}
+"""By the first word of a scheme's name. Other families have a colour by the hash of their name."""
+
+MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
+"""For curves beyond those that the palette has colours for."""
+
+DASHES = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
+"""As Plotly calls them."""
+
+MARKERS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
+"""As Plotly calls them."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The style of a scheme's curve."""
+
+    colour: str
+    """`#rrggbb`."""
+    dash: str
+    """One of `DASHES`."""
+    marker: str
+    """One of `MARKERS`."""
+
+    def for_matplotlib(self) -> dict[str, Any]:
+        """Keyword arguments of a Matplotlib line."""
+        return {"color": self.colour, "linestyle": _LINESTYLES[self.dash]}
+
+    def marker_for_matplotlib(self) -> str:
+        """The marker as Matplotlib calls it."""
+        return dict(zip(MARKERS, "os^DPX", strict=True))[self.marker]
+
+
+_LINESTYLES: dict[str, str | tuple[int, tuple[float, ...]]] = {
+    "solid": "-",
+    "dash": "--",
+    "dashdot": "-.",
+    "dot": ":",
+    "longdash": (0, (9.0, 3.0)),
+    "longdashdot": (0, (9.0, 3.0, 1.0, 3.0)),
+}
+
+
+def style_of(scheme: str) -> Style:
+    """The style of a scheme, or of several joined by `+` that share a network."""
+    known = _styles()
+    if scheme in known:
+        return known[scheme]
+    dashes = DASHES[1:]  # solid is for the first of a family
+    return Style(_colour(scheme), dashes[zlib.crc32(scheme.encode()) % len(dashes)], MARKERS[-1])
+
+
+def styles_of(names: Sequence[str]) -> dict[str, Style]:
+    """The styles of curves that are drawn together.
+
+    A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". Where a scheme has
+    several curves, the first has the style of the scheme, and each of the others a colour of its own.
+    """
+    schemes = [name.split(" (")[0] for name in names]
+    firsts = {scheme: style_of(scheme) for scheme in schemes}
+    taken = {one.colour for one in firsts.values()}
+    left = [colour for colour in (*COLOURS, *MORE_COLOURS) if colour not in taken]
+    found: dict[str, Style] = {}
+    others = 0
+    for name, scheme in zip(names, schemes, strict=True):
+        if name in found:
+            continue
+        if scheme in firsts:
+            found[name] = firsts.pop(scheme)
+            continue
+        turn, place = divmod(others, max(1, len(left)))
+        colour = left[place] if left else COLOURS[others % len(COLOURS)]
+        used = Counter([one.marker for one in (*found.values(), *firsts.values())])
+        marker = min(MARKERS, key=lambda marker: used[marker])
+        found[name] = Style(colour, DASHES[turn % len(DASHES)], marker)
+        others += 1
+    return found
+
+
+def colours(names: Sequence[str]) -> list[str]:
+    """A colour for each name: that of the scheme if it is the id of one, in any case, and else the next one left."""
+    styles = _styles()
+    known = [styles[name.lower()].colour if name.lower() in styles else None for name in names]
+    left = cycle([colour for colour in COLOURS if colour not in known] or COLOURS)
+    return [colour or next(left) for colour in known]
+
+
+SHADES = (0.0, -0.4, 0.45, -0.65)
+"""Of the members of a family, in order: darker below zero, paler above. Black has none darker, so its members are
+greys."""
+
+
+@cache
+def _styles() -> dict[str, Style]:
+    """Of every preset. Members of a family take shades, dashes and markers in the order of the registry."""
+    used: dict[str, int] = {}
+    styles: dict[str, Style] = {}
+    for row in _core.schemes():
+        colour = _colour(row["id"])
+        place = used.get(colour, 0)
+        used[colour] = place + 1
+        shade = SHADES[place % len(SHADES)]
+        shown = _shaded(colour, abs(shade) if colour == BLACK else shade)
+        marker = MARKERS[(COLOURS.index(colour) + place) % len(MARKERS)]
+        styles[row["id"]] = Style(shown, DASHES[place % len(DASHES)], marker)
+    return styles
+
+
+def _shaded(colour: str, by: float) -> str:
+    """Towards white above zero, towards black below."""
+    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    mixed = [part + (255 - part) * by if by > 0 else part * (1 + by) for part in parts]
+    return "#" + "".join(f"{round(part):02X}" for part in mixed)
+
+
+def _colour(scheme: str) -> str:
+    family = re.split(r"[^a-z0-9]", scheme)[0]
+    return FAMILIES.get(family) or COLOURS[zlib.crc32(family.encode()) % len(COLOURS)]
