@@ -64,7 +64,7 @@ def test_the_manifest_says_why_there_is_one_thread(tiny: Path, spec: Path) -> No
     assert small.manifest["threads_reason"] == "all hosts are at one switch"
     drawn = fanin.run(spec, set=["measure.perfetto = {}"], threads=2, progress=False)
     assert drawn.manifest["threads"] == 1
-    assert "drawn over time" in str(drawn.manifest["threads_reason"])
+    assert "timelines" in str(drawn.manifest["threads_reason"])
 
 
 LEAF_SPINE = 'kind = "leaf-spine", leaves = 2, hosts = 64, spines = 2, fabric_link = "400 Gbps"'
@@ -86,7 +86,7 @@ def test_fewer_threads_than_asked_for_are_told(spec: Path, command: Command, tmp
     # The default: all cores.
     assert "threads" not in command("run", spec, *TWO_RACKS).stderr
     one = command("compare", spec, "--schemes", "dcqcn,none", "--threads", "4", "--set", "measure.perfetto={}")
-    assert one.stderr.count("warning: --threads 4: it ran on 1, since what is captured, traced or drawn") == 1
+    assert one.stderr.count("warning: --threads 4: it ran on 1, since captures, traces and timelines") == 1
 
 
 def test_runs_at_once_share_the_cores() -> None:

@@ -181,7 +181,7 @@ def test_on_a_connection_that_is_open_there_is_none(tmp_path: Path) -> None:
     assert [breakdown(again, name).packets for name in ("load:0", "load:1")] == [5, 5]
 
 
-@pytest.mark.parametrize(("scheme", "change"), [("none", "rdma.connection"), ("newreno", "tcp.persistent")])
+@pytest.mark.parametrize(("scheme", "change"), [("none", "rdma.persistent"), ("newreno", "tcp.persistent")])
 def test_messages_of_a_connection_wait_for_those_before(tmp_path: Path, scheme: str, change: str) -> None:
     messages: list[Message] = [(1, 0, 1, 1), (1, 0, 6, 20), (1, 0, 3, 20.05)]
     run = star(tmp_path, messages, f"traffic.load.{change}=true", scheme=scheme)

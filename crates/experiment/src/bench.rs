@@ -16,7 +16,7 @@ const EVENTS_PER_LOOK: u64 = 400_000;
 pub struct Case {
     /// Its letter, and its scheme unless it is the letter's default.
     pub id: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     spec: &'static str,
     /// The key that scales its length, and the value at scale 1.

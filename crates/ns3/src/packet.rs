@@ -5,7 +5,7 @@ pub(crate) const LOWER_HEADERS: u32 = 14 + 20;
 /// UDP, and sequence number and priority group.
 pub(crate) const UPPER_HEADERS: u32 = 8 + 6;
 
-/// What a packet is.
+/// Kinds of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Payload.

@@ -20,7 +20,7 @@ pub struct Column {
 pub struct Table {
     /// Its name, and that of its file without the ending.
     pub name: &'static str,
-    /// What a row is, and in which order they come.
+    /// Content of a row, and order of the rows.
     pub meaning: &'static str,
     /// Its columns, in order.
     pub columns: &'static [Column],
@@ -273,7 +273,7 @@ pub static TABLES: [Table; 9] = [
     },
 ];
 
-/// Files of a run's folder beside its tables, and what they are.
+/// Files of a run's folder other than its tables, with their meaning.
 pub static FILES: [(&str, &str); 11] = [
     ("spec.resolved.toml", "The spec that ran, with every default."),
     ("summary.json", "Summary of the run; its fields are below."),

@@ -62,7 +62,7 @@ impl fmt::Display for RecordError {
                 path.display()
             ),
             Self::Io { doing, path, source } => {
-                // Without the system's number, which tells nobody anything.
+                // Without the system error number.
                 let why = source.to_string();
                 write!(f, "cannot {doing} {}: {}", path.display(), why.split(" (os error").next().unwrap_or(&why))
             }

@@ -2,7 +2,7 @@
 
 use fanin_units::Time;
 
-/// What kind of event.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EventKind {
@@ -33,11 +33,11 @@ impl EventKind {
 pub struct Event {
     /// When.
     pub time: Time,
-    /// What kind.
+    /// Its kind.
     pub kind: EventKind,
     /// Where: the name of a port, a node, a traffic.
     pub place: String,
-    /// What happened.
+    /// A description.
     pub detail: String,
 }
 
@@ -83,7 +83,7 @@ impl EventLog {
         &self.kept
     }
 
-    /// How many of a kind were left out.
+    /// Number of events of a kind that were left out.
     pub fn left_out(&self, kind: EventKind) -> u64 {
         self.seen[kind as usize].saturating_sub(self.limit as u64)
     }

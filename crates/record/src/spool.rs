@@ -104,7 +104,7 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let place = std::env::temp_dir().join(format!("fanin-record-full-{}", std::process::id()));
         let mut writer = SpoolWriter::new("some.trace", place.clone(), full);
-        // What fits into memory is written later.
+        // Bytes that fit into the buffer are written later.
         writer.write_all(b"a few bytes").unwrap();
         let error = writer.finish().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);

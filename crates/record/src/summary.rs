@@ -72,7 +72,7 @@ pub struct TrafficSummary {
     pub path_dilation: Option<f64>,
     /// Measured messages with at least one deflected packet.
     pub deflected: u64,
-    /// What its scheme alone counts, in a table of the scheme's name.
+    /// Counters that only its scheme has, in a table of the scheme's name.
     #[serde(flatten)]
     pub of_scheme: SchemeSummaries,
     /// Number of actions of its scheme by kind, over the whole run. Traffics with the same scheme and parameters share
@@ -232,7 +232,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
     Summary { slowdown_ideal: "store-and-forward", errors, traffics, network }
 }
 
-/// What is collected of a query's messages.
+/// Accumulated data of a query's messages.
 #[derive(Default)]
 struct Query {
     /// First post of a request.
@@ -244,7 +244,7 @@ struct Query {
     timeouts: u64,
 }
 
-/// What is collected of one traffic's flows, in one pass over all flows.
+/// Accumulated data of one traffic's flows, in one pass over all flows.
 #[derive(Default)]
 struct Collected {
     started: u64,

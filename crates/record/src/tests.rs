@@ -11,7 +11,7 @@ use fanin_fabric::{
 };
 use fanin_units::{NodeId, PortId, Rate, Time};
 
-/// How many random cases a property test runs.
+/// Number of random cases of a property test.
 pub fn cases() -> proptest::test_runner::Config {
     let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     proptest::test_runner::Config { cases, ..Default::default() }
@@ -205,7 +205,7 @@ fn ports_have_names_and_ends() {
 #[test]
 fn utilisation_is_the_share_of_the_time_that_a_link_was_busy() {
     let mut run = detoured();
-    // What was sent before the window and behind it does not count. 10 Gb/s carry 500,000 B in a window of 400 us; its
+    // Bytes sent before and after the window do not count. 10 Gb/s carry 500,000 B in a window of 400 us; its
     // last packet may have more to go than is left.
     run.measured_from = Time::from_us(100);
     run.measured_to = Time::from_us(500);

@@ -121,7 +121,7 @@ impl Rate {
         if self.0 != 0 && (8 * PS_PER_S).is_multiple_of(self.0) { Some(8 * PS_PER_S / self.0) } else { None }
     }
 
-    /// How many whole bytes this rate carries in `span`, rounded down.
+    /// Number of whole bytes that this rate carries in `span`, rounded down.
     pub const fn bytes_in(self, span: Time) -> u64 {
         let bytes = self.0 as u128 * span.0 as u128 / (8 * PS_PER_S) as u128;
         if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }

@@ -19,7 +19,7 @@ impl Crc32 {
     }
 }
 
-/// What one byte does to a CRC.
+/// The effect of one byte on a CRC.
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

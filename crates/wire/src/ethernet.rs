@@ -12,7 +12,7 @@ pub const FCS_LEN: usize = 4;
 /// Bytes of the shortest frame, FCS included; shorter ones are padded with zeros before the FCS.
 pub const MIN_FRAME: usize = 64;
 
-/// What a frame carries.
+/// Types of the payload of a frame.
 pub mod ethertype {
     /// An IPv4 packet.
     pub const IPV4: u16 = 0x0800;

@@ -61,7 +61,7 @@ pub struct Ipv4 {
     pub dont_fragment: bool,
     /// Routers it may still cross.
     pub ttl: u8,
-    /// What follows: [`PROTOCOL_UDP`] or any other.
+    /// Protocol of the payload: [`PROTOCOL_UDP`] or any other.
     pub protocol: u8,
     /// Source address.
     pub source: [u8; 4],

@@ -4,7 +4,7 @@
 //! the bytes after it, or a [`WireError`] that names the header at fault. [`Packet`] does the same for whole frames,
 //! from the destination address to the frame check sequence (FCS). Nothing here allocates.
 //!
-//! TCP stands alone ([`Tcp`]): a segment is not one of the packets above.
+//! TCP is separate ([`Tcp`]): a segment is not one of the packets above.
 //!
 //! Not modelled: preamble and inter-frame gap (20 B of link time per frame), VLAN tags (a class is a DSCP here), IPv4
 //! options and fragments, IPv6, RDMA WRITE and READ (their RETH).

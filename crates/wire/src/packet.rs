@@ -46,7 +46,7 @@ pub enum Packet<'a> {
     },
 }
 
-/// What all RoCEv2 packets have below their transport header.
+/// The headers that all RoCEv2 packets have below their transport header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     /// Source Ethernet address.

@@ -45,7 +45,7 @@ impl Times {
     }
 }
 
-/// How many events at distance `every` are before `span`.
+/// Number of events with interval `every` before `span`.
 pub(crate) fn events_in(span: Time, every: Time) -> f64 {
     span.as_ps().div_ceil(every.as_ps().max(1)) as f64
 }

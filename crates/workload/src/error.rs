@@ -9,9 +9,9 @@ pub enum WorkloadError {
     Key {
         /// The key within the traffic: "load.share".
         key: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What would be right.
+        /// The correction.
         right: String,
     },
     /// A line of a file.
@@ -20,9 +20,9 @@ pub enum WorkloadError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What would be right.
+        /// The correction.
         right: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What happens when a trace cannot be written.
+//! Traces that cannot be written.
 
 use super::*;
 use crate::Spec;
@@ -59,7 +59,7 @@ fn a_full_disk_costs_the_trace_and_not_the_run() {
         assert!(warning.starts_with(&format!("{file} is missing: cannot write {file}, which waits at ")), "{warning}");
         assert!(warning.contains("No space left on device"), "{warning}");
     }
-    // What nobody takes does not pile up.
+    // Unused observations do not accumulate.
     assert!(seen <= most, "{seen} and {most}");
     let (files, warnings, same, seen) = traced(half_full);
     assert_eq!((names(&files), warnings.len(), same), (vec![TIMELINE], 1, hash));

@@ -86,7 +86,7 @@ pub struct Cost {
 /// A contribution to a cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Share {
-    /// What it is.
+    /// Its name.
     pub what: String,
     /// Its amount, in the unit of the whole.
     pub amount: f64,

@@ -41,7 +41,7 @@ pub struct Tier {
 pub struct RateOf {
     /// The rate.
     pub rate_bps: u64,
-    /// How many.
+    /// Their number.
     pub links: u64,
 }
 

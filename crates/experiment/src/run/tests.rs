@@ -3,7 +3,7 @@ use crate::Spec;
 use fanin_units::Rate;
 use std::path::Path;
 
-/// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, beside an endless flow; the window is 50 ms.
+/// Two messages of 100 KB at 1 Gb/s, the second at 1 ms, together with an endless flow; the window is 50 ms.
 fn outcome(measure: &str) -> Outcome {
     let queues = "{ what = \"queue\", where = \"last-hop\", every = \"100 us\", zeros = true }";
     outcome_of(queues, measure)
@@ -32,7 +32,7 @@ fn a_window_may_end_when_all_is_done() {
     assert!(last > Time::from_us(1800) && last < Time::from_us(1900), "{last}");
     assert!(run.measured_to >= last && run.measured_to <= last + DRAIN_STEP, "{} and {last}", run.measured_to);
     assert_eq!(run.stopped, run.measured_to);
-    // What is averaged over the window is averaged over this one.
+    // Averages over the window are over this one.
     let goodput = run.traffics[2].long_bytes_in_window as f64 * 8.0 / run.measured_to.as_secs_f64();
     assert!((0.93e9..0.97e9).contains(&goodput), "{goodput}");
     assert!(run.series.iter().all(|sample| sample.time < run.measured_to + DRAIN_STEP));
@@ -144,7 +144,7 @@ fn values(run: &Run, place: &str, name: &str) -> Vec<(Time, f64)> {
 /// Packets of 1522 B take this many nanoseconds at 1 Gb/s.
 const PACKET_NS: u64 = 12_176;
 
-/// How many packets of a flow at line rate have begun to pass, when the first one did after `first` nanoseconds.
+/// Number of packets of a flow at line rate that have begun to pass, when the first one did after `first` nanoseconds.
 fn passed(at: Time, first: u64) -> f64 {
     (at.as_ps() / 1000).saturating_sub(first).div_ceil(PACKET_NS) as f64
 }

@@ -12,19 +12,17 @@ use fanin_units::{Rate, Time};
 /// host, those of htsim's triggers are not, and whoever has such triggers must not cut.
 pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option<&'static str> {
     if config.graph.links.iter().any(|link| !link.outages.is_empty()) {
-        return Some("a link that goes down changes the routes of all nodes at once");
+        return Some("a link failure changes the routes of all nodes at once");
     }
     if traffics.iter().any(|traffic| traffic.tcp.is_some() && acts_by_itself(traffic)) {
-        return Some("a scheme over TCP acts before its connection's other end hears of it");
+        return Some("a scheme over TCP acts before the other end of its connection is notified");
     }
     if config.classes.iter().any(|class| class.lossless) {
         if traffics.iter().any(|traffic| traffic.scheme.send_options(1, 0, traffic.endpoint.connection).pinned) {
-            return Some(
-                "deflections under PFC may wait in a circle, and the search for one sees all switches at once",
-            );
+            return Some("deflections under PFC may deadlock, and the search for deadlocks sees all switches at once");
         }
         if !prove(&config.graph, Entry::AfterLastMisroute).holds() {
-            return Some("under PFC its queues may wait in a circle, and the search for one sees all switches at once");
+            return Some("its queues may deadlock under PFC, and the search for deadlocks sees all switches at once");
         }
     }
     None
@@ -44,12 +42,12 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
     }
     let window = lookahead(&config.graph, &of).unwrap_or(Time::from_ms(1));
     if window == Time::ZERO {
-        return Err("links between its parts have no delay");
+        return Err("links between its partitions have no delay");
     }
     let wire = u64::from(config.packet.payload) + u64::from(config.packet.header);
     let packets = config.graph.links.iter().map(|link| 2 * link.rate.bytes_in(window) / wire).sum::<u64>();
     if packets < WORTH {
-        return Err("its parts have too little to do between two looks at each other");
+        return Err("too few events per synchronisation window");
     }
     why_not_cut(config, traffics).map_or(Ok(of), Err)
 }

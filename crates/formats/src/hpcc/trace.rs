@@ -48,7 +48,7 @@ pub struct Record {
     pub dip: u32,
     /// Bytes of the packet.
     pub size: u16,
-    /// What happened: one of [`RECV`], [`ENQU`], [`DEQU`], [`DROP`].
+    /// The event: one of [`RECV`], [`ENQU`], [`DEQU`], [`DROP`].
     pub event: u8,
     /// The ECN bits of the IP header.
     pub ecn: u8,

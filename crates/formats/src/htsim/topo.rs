@@ -121,7 +121,7 @@ impl Topo {
         Counts { pods: self.nodes / self.pod, tors: self.pod / tor.radix_down, hosts: tor.radix_down, aggs, cores }
     }
 
-    /// How many links there are.
+    /// Number of links.
     pub fn link_count(&self) -> u64 {
         let Counts { pods, tors, aggs, .. } = self.counts();
         let tors = u64::from(pods) * u64::from(tors) * u64::from(self.tiers[0].radix_up);

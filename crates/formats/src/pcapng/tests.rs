@@ -112,7 +112,7 @@ fn other_byte_orders_units_and_blocks_are_read() {
     let bytes = [
         0x0A, 0x0D, 0x0D, 0x0A, 0, 0, 0, 28, 0x1A, 0x2B, 0x3C, 0x4D, 0, 1, 0, 0,
         255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 28,
-        // Of a type that nobody knows.
+        // Of an unknown type.
         0, 0, 0x0B, 0xAD, 0, 0, 0, 12, 0, 0, 0, 12,
         // Microseconds, for it does not say otherwise.
         0, 0, 0, 1, 0, 0, 0, 20, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20,

@@ -64,7 +64,7 @@ fn every_field_of_the_json_files_is_described() {
             // No query in the example.
             assert!(found.remove(field) || field.starts_with("traffics[].queries."), "{field} is not in the file");
         }
-        // What is left are entries of maps.
+        // The rest are entries of maps.
         found.retain(|path| !path.starts_with("traffics[].actions.") && !path.starts_with("network.events_left_out."));
         assert_eq!(found, BTreeSet::new());
     }

@@ -532,7 +532,7 @@ pub struct LinkChange {
     /// Probability that a packet is lost, per direction; at least 0 and below 1.
     #[serde(default)]
     pub error_rate: f64,
-    /// Outages as pairs of begin and end, in order and without overlap.
+    /// Outages as pairs of begin and end, in order and with time between them.
     #[serde(default)]
     pub down: Vec<[Time; 2]>,
 }

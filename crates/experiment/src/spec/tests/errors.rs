@@ -1,4 +1,4 @@
-//! Every kind of error: its file, line and key, what is wrong and what would be right.
+//! Every kind of error: its file, line and key, the problem and the correction.
 
 use super::*;
 
@@ -323,7 +323,7 @@ fn shares_too_small_for_what_they_promise() {
     };
     let own = "network.classes[0].share";
     on("0.05", own, &["an ingress port has 11.25 KB for class \"data\"", "needs 17.063 KB of headroom"]);
-    // What is left of the port for the lossy class limits its thresholds: 225 KB less 0.98 of it.
+    // The rest of the port for the lossy class limits its thresholds: 225 KB less 0.98 of it.
     let red = "network.classes[1].marking.min";
     let text = EXAMPLE.replace(data, &format!("{data}\nshare = 0.98"));
     let shown = checked(&text).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What good specs become.
+//! Valid specs and the objects built from them.
 
 use super::*;
 use crate::built::{Sampled, Series};
@@ -129,7 +129,7 @@ fn classes_may_have_parts_of_the_buffer() {
     let pool = checked(&pool).unwrap();
     assert_eq!(pool.network().classes[1].alpha, Some(0.5));
     assert_eq!(checked(&pool.to_toml()).unwrap(), pool);
-    // Decimal fractions that make a whole, and a part that nobody has.
+    // Decimal fractions that make a whole, and a share that no class has.
     let both = with_bulk("share = 0.9").replace("name = \"data\"", "name = \"data\"\nshare = 0.1");
     assert!(checked(&both).unwrap().build().warnings.is_empty());
     let half = both.replace("share = 0.9", "share = 0.4");

@@ -74,7 +74,7 @@ schemes = ["dcqcn", "none"]
 "#
 );
 
-/// How many random cases a property test runs.
+/// Number of random cases of a property test.
 pub fn cases() -> proptest::test_runner::Config {
     let cases = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     proptest::test_runner::Config { cases, ..Default::default() }

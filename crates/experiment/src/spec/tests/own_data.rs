@@ -25,7 +25,7 @@ impl Folder {
         Spec::from_toml(text, "x.toml", &self.0).and_then(|spec| spec.check())
     }
 
-    /// What is wrong with a spec, without the folder.
+    /// The problems of a spec, without the folder.
     fn wrong(&self, text: &str) -> String {
         let problems = self.check(text).err().unwrap_or_else(|| panic!("it is not refused: {text}"));
         problems.to_string().replace(&format!("{}/", self.0.display()), "")
@@ -91,7 +91,7 @@ fn a_table_of_links_is_the_network_that_it_says() {
     assert_eq!(ends[2], (2, 4, Rate::from_gbps(25), Time::from_ns(500)));
     assert_eq!(ends[3], (3, 4, Rate::from_gbps(100), Time::from_us(2)));
     assert!(checked.warnings().is_empty());
-    // The resolved spec stands alone, and is that of the graph written by hand.
+    // The resolved spec does not depend on the file, and equals that of the graph written by hand.
     let hand = "{ kind = \"graph\", hosts = [\"web-1\", \"web-2\", \"db\"], switches = [\"leaf0\", \"leaf1\"], links = \
                 [{ between = [\"web-1\", \"leaf0\"], rate = \"100 Gbps\", delay = \"1 us\" }, { between = [\"web-2\", \
                 \"leaf0\"], rate = \"100 Gbps\", delay = \"1 us\" }, { between = [\"db\", \"leaf1\"], rate = \"25 \
@@ -101,7 +101,7 @@ fn a_table_of_links_is_the_network_that_it_says() {
     drop(folder);
     assert_eq!(super::checked(&text).unwrap(), checked);
     assert_eq!(super::checked(&spec(hand, "")).unwrap(), checked);
-    // What comes after sees a graph like any other: tiers, capacities, the way between two hosts.
+    // All later steps use a graph like any other: tiers, capacities, the path between two hosts.
     let told = serde_json::to_value(explain(&checked)).unwrap();
     assert_eq!(told, serde_json::to_value(explain(&super::checked(&spec(hand, "")).unwrap())).unwrap());
 }
@@ -151,7 +151,7 @@ fn a_tree_of_htsim_is_wired_as_there() {
     let names = ["h0", "h1", "h2", "h3", "tor0", "tor1", "agg0"];
     assert_eq!((graph.hosts, &graph.names[..]), (4, &names.map(String::from)[..]));
     let up = graph.links.last().unwrap();
-    // Half of the upper switch's 300 ns stands on the link.
+    // Half of the upper switch's 300 ns is on the link.
     assert_eq!((up.rate, up.delay), (Rate::from_gbps(200), Time::from_ns(2150)));
     let [queues] = &folder.warnings(&text)[..] else { panic!("not one warning") };
     assert_eq!(
