@@ -31,7 +31,9 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn calendar_and_heap_give_the_same_order(seed: u64, spacing in 0u64..10_000, horizon in 0u64..10_000_000, steps in steps()) {
+    fn calendar_and_heap_give_the_same_order(
+        seed: u64, spacing in 0u64..10_000, horizon in 0u64..10_000_000, steps in steps(),
+    ) {
         let mut calendar = CalendarQueue::new(seed, Time::from_ps(spacing), Time::from_ps(horizon));
         let mut heap = HeapQueue::new(seed);
         let mut now = 0;

@@ -220,7 +220,8 @@ proptest! {
         let text: String = pfcs.iter().map(|pfc| format!("{pfc}\n")).collect();
         prop_assert_eq!(read_pfc("f", text.as_bytes()).unwrap(), pfcs);
         let port = |n: &u64| QlenPort { switch: *n as u32, interface: (*n >> 32) as u32, counts: kb.clone() };
-        let dumps: Vec<_> = n.iter().map(|time| QlenDump { time: *time, ports: n.iter().map(port).collect() }).collect();
+        let dump = |time: &u64| QlenDump { time: *time, ports: n.iter().map(port).collect() };
+        let dumps: Vec<_> = n.iter().map(dump).collect();
         let text: String = dumps.iter().map(|dump| dump.to_string()).collect();
         prop_assert_eq!(read_qlen("q", text.as_bytes()).unwrap(), dumps);
     }

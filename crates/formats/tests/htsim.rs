@@ -277,7 +277,8 @@ fn what_a_tree_is_oversubscribed_by_may_be_said_in_ports_or_in_what_they_carry()
 #[test]
 fn a_few_bytes_may_ask_for_a_tree_beyond_memory() {
     let text = "Nodes 2147483646\nTiers 2\nPodsize 2147483646\nTier 0\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\n\
-                Radix_Down 1\nRadix_Up 1\nTier 1\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\nRadix_Down 2147483646\n";
+                Radix_Down 1\nRadix_Up 1\nTier 1\nDownlink_speed_Gbps 1\nDownlink_Latency_ns 1\n\
+                Radix_Down 2147483646\n";
     let topo = Topo::read(text.as_bytes(), "f").unwrap();
     assert_eq!(topo.link_count(), 2 * 2_147_483_646);
     fuzz_topo(text.as_bytes());

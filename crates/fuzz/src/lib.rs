@@ -40,7 +40,7 @@ pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs `what`, which may panic; returns its result and its peak memory in bytes.
+/// Runs `run`, which may panic; returns its result and its peak memory in bytes.
 ///
 /// # Errors
 /// The panic's message and place.

@@ -63,7 +63,7 @@ pub fn measuring() -> bool {
     COUNT.with(|cell| cell.get().measuring)
 }
 
-/// Runs `what`; returns its result and its peak memory in bytes.
+/// Runs `run`; returns its result and its peak memory in bytes.
 pub fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
     COUNT.with(|cell| cell.set(Count { measuring: true, now: 0, most: 0 }));
     let value = run();

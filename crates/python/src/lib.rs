@@ -200,7 +200,10 @@ fn explain(
 
 /// Runs a spec without the GIL.
 #[pyfunction]
-#[pyo3(signature = (text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None, threads=1))]
+#[pyo3(signature = (
+    text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None,
+    threads=1
+))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
@@ -261,7 +264,9 @@ fn run_hpcc(
 
 /// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
 #[pyfunction]
-#[pyo3(signature = (config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None, threads=1))]
+#[pyo3(signature = (
+    config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None, threads=1
+))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc_under(
     py: Python<'_>,

@@ -48,8 +48,8 @@ import pandas as pd; flows = pd.read_feather(\"flows.arrow\")          # or pd.r
 import duckdb; duckdb.sql(\"select scheme, quantile_cont(slowdown, 0.99) from flows group by scheme\")
 ```
 
-DuckDB sees the variable of one of the lines above; of a Parquet file it also takes `from 'flows.parquet'`. What a column means
-is in the metadata of its Arrow field, too (`description`, `unit`).
+DuckDB sees the variable of one of the lines above; for a Parquet file it also accepts `from 'flows.parquet'`. The
+meaning of a column is also in the metadata of its Arrow field (`description`, `unit`).
 ";
 
 /// One line about a run that was stopped before its end.

@@ -15,7 +15,7 @@ use crate::size;
 /// | data | Ethernet 14, IPv4 20, UDP 8, BTH 12, payload and 0-3 padding, ICRC 4, FCS 4 |
 /// | ACK, NACK | Ethernet 14, IPv4 20, UDP 8, BTH 12, AETH 4, ICRC 4, FCS 4 |
 /// | CNP | Ethernet 14, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4, FCS 4 |
-/// | Dart's data | Ethernet 14, IPv4 20, UDP 8, BTH 12, Dart 12, list of senders if any, payload and 0-3 padding, ICRC 4, FCS 4 |
+/// | Dart's data | Ethernet 14, IPv4 20, UDP 8, BTH 12, Dart 12, list of senders, payload, 0-3 padding, ICRC 4, FCS 4 |
 /// | Dart's ACK | Ethernet 14, IPv4 20, UDP 8, BTH 12, AETH 4, Dart 4, ICRC 4, FCS 4 |
 /// | PFC | Ethernet 14, opcode, vector and quanta 20, zeros 26, FCS 4 |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,8 +143,8 @@ impl<'a> Packet<'a> {
         usize::try_from(bytes.get()).unwrap_or(usize::MAX)
     }
 
-    /// Writes the whole frame, with padding and all checksums, to the front of `buffer` and returns its length. After an
-    /// error the buffer holds nothing of use.
+    /// Writes the whole frame, with padding and all checksums, to the front of `buffer` and returns its length. After
+    /// an error the buffer holds nothing of use.
     ///
     /// RoCEv2 packets go out unfragmentable with identification 0, UDP checksum 0, in the default partition.
     ///

@@ -31,8 +31,8 @@ impl Pfc {
     /// One quantum of pause is the time of 512 bits, that is, of this many bytes.
     pub const QUANTUM: Bytes = Bytes(64);
 
-    /// Writes opcode, vector and quanta to the front of `buffer` and returns their length. Quanta of classes that are not
-    /// enabled are 0.
+    /// Writes opcode, vector and quanta to the front of `buffer` and returns their length. Quanta of classes that are
+    /// not enabled are 0.
     ///
     /// # Errors
     /// [`WireError::NoRoom`].
@@ -49,8 +49,8 @@ impl Pfc {
         put("PFC", buffer, bytes)
     }
 
-    /// Reads opcode, vector and quanta from the front of `bytes`; also returns the bytes after them. The high byte of the
-    /// vector and the quanta of classes that are not enabled are ignored.
+    /// Reads opcode, vector and quanta from the front of `bytes`; also returns the bytes after them. The high byte of
+    /// the vector and the quanta of classes that are not enabled are ignored.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for another opcode.

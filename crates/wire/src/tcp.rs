@@ -165,9 +165,9 @@ impl Tcp {
         Ok(())
     }
 
-    /// Reads header and options from the front of `bytes`; also returns the bytes after them. The checksum is not looked
-    /// at, since it needs addresses and payload: see [`checksum`]. Ignored: reserved bits, the urgent pointer, options
-    /// of other kinds.
+    /// Reads header and options from the front of `bytes`; also returns the bytes after them. The checksum is not
+    /// looked at, since it needs addresses and payload: see [`checksum`]. Ignored: reserved bits, the urgent pointer,
+    /// options of other kinds.
     ///
     /// # Errors
     /// [`WireError::Truncated`]; [`WireError::Field`] for a header of fewer than 5 words and options that reach beyond

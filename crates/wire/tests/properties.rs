@@ -153,7 +153,9 @@ proptest! {
     }
 
     #[test]
-    fn packets_survive_encoding_whatever_follows(owned in packet(), after in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn packets_survive_encoding_whatever_follows(
+        owned in packet(), after in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
         let mut bytes = owned.bytes();
         bytes.extend(&after);
         prop_assert_eq!(Packet::decode(&bytes), Ok((owned.packet(), &after[..])));

@@ -72,26 +72,31 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-           #![proptest_config(cases())]
-           #[test]
-           fn merged_flows_are_those_of_one_stable_sort(
-               traffics in prop::collection::vec(prop::collection::vec(0u64..20, 0..30), 0..5),
-           ) {
-               let flow = |traffic: usize, start: u64, number: usize| Flow {
-                   start: Time::from_ps(start), src: 0, dst: 1, bytes: number as u64, traffic: traffic as u16, group: NO_GROUP,
-    senders: None,
-                   dependency: Default::default(),
-               };
-               let sources: Vec<Vec<Flow>> = traffics.iter().enumerate().map(|(t, starts)| {
-                   let mut starts = starts.clone();
-                   starts.sort_unstable();
-                   starts.iter().enumerate().map(|(n, s)| flow(t, *s, n)).collect()
-               }).collect();
-               let mut expected: Vec<Flow> = sources.concat();
-               expected.sort_by_key(|f| (f.start, f.traffic, f.bytes));
-               // The order of the sources does not matter.
-               let boxed = sources.into_iter().rev().map(|s| Box::new(s.into_iter()) as Flows).collect();
-               prop_assert_eq!(merge(boxed).collect::<Vec<_>>(), expected);
-           }
-       }
+        #![proptest_config(cases())]
+        #[test]
+        fn merged_flows_are_those_of_one_stable_sort(
+            traffics in prop::collection::vec(prop::collection::vec(0u64..20, 0..30), 0..5),
+        ) {
+            let flow = |traffic: usize, start: u64, number: usize| Flow {
+                start: Time::from_ps(start),
+                src: 0,
+                dst: 1,
+                bytes: number as u64,
+                traffic: traffic as u16,
+                group: NO_GROUP,
+                senders: None,
+                dependency: Default::default(),
+            };
+            let sources: Vec<Vec<Flow>> = traffics.iter().enumerate().map(|(t, starts)| {
+                let mut starts = starts.clone();
+                starts.sort_unstable();
+                starts.iter().enumerate().map(|(n, s)| flow(t, *s, n)).collect()
+            }).collect();
+            let mut expected: Vec<Flow> = sources.concat();
+            expected.sort_by_key(|f| (f.start, f.traffic, f.bytes));
+            // The order of the sources does not matter.
+            let boxed = sources.into_iter().rev().map(|s| Box::new(s.into_iter()) as Flows).collect();
+            prop_assert_eq!(merge(boxed).collect::<Vec<_>>(), expected);
+        }
+    }
 }

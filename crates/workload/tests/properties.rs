@@ -151,7 +151,8 @@ proptest! {
         let flows = asked(&query, &places, seed);
         // Neither think times nor offsets nor sizes shift who is asked; sizes shift no times, nor think times the
         // offsets.
-        let still = Query { service_time: [Time::ZERO; 2], jitter: Time::ZERO, response: Response::Total(5000), ..query.clone() };
+        let response = Response::Total(5000);
+        let still = Query { service_time: [Time::ZERO; 2], jitter: Time::ZERO, response, ..query.clone() };
         let ends = |flows: &[Flow]| flows.iter().map(|f| (f.src, f.dst, f.group)).collect::<Vec<_>>();
         let other = asked(&still, &places, seed);
         prop_assert!(flows.is_empty() || ends(&other) == ends(&flows));
@@ -159,7 +160,9 @@ proptest! {
         let delays = |flows: &[Flow]| flows.iter().map(|f| f.dependency.delay).collect::<Vec<_>>();
         prop_assert!(flows.is_empty() || delays(&sized) == delays(&flows));
         let unhurried = asked(&Query { service_time: [Time::ZERO, Time::from_us(9)], ..query.clone() }, &places, seed);
-        let of = |flows: &[Flow]| flows.iter().filter(|f| !f.dependency.answers).map(|f| f.dependency.delay).collect::<Vec<_>>();
+        let of = |flows: &[Flow]| {
+            flows.iter().filter(|f| !f.dependency.answers).map(|f| f.dependency.delay).collect::<Vec<_>>()
+        };
         prop_assert_eq!(of(&unhurried), of(&flows));
         // Another traffic beside it changes nothing.
         let streams = Streams::new(seed);
@@ -224,7 +227,10 @@ proptest! {
         hosts in 2u32..40, seed: u64, jitter_us in 0u64..30,
     ) {
         let all = Permutation {
-            hosts: None, size: SizeDistribution::Fixed(9), jitter: Time::from_us(jitter_us), every: Some(Time::from_us(10)),
+            hosts: None,
+            size: SizeDistribution::Fixed(9),
+            jitter: Time::from_us(jitter_us),
+            every: Some(Time::from_us(10)),
         };
         let flows: Vec<Flow> = traffic(Pattern::Permutation(all))
             .flows(&network(hosts, 10), &Streams::new(seed), 0, Time::from_us(100)).unwrap().collect();

@@ -181,8 +181,12 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         "network": {
             "topology": graph(topology, &links),
             // Header sizes of data, ACKs and pause frames in that simulator; the bytes of a scheme are added to these.
-            "packet": { "payload": Bytes(config.payload.into()).to_string(), "header": "48 B", "ack": "60 B", "pause": "43 \
-                B" },
+            "packet": {
+                "payload": Bytes(config.payload.into()).to_string(),
+                "header": "48 B",
+                "ack": "60 B",
+                "pause": "43 B",
+            },
             "buffer": {
                 "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
                 "policy": "lossless",

@@ -79,11 +79,12 @@ impl CheckedSpec {
     /// The objects of the run, with flows of the caller added. They belong to the first traffic.
     ///
     /// # Errors
-    /// When a flow does not fit the network.
+    /// If a flow is impossible on the network.
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
-        let triggers = |workload: &fanin_workload::Traffic| matches!(&workload.pattern, Pattern::List(list) if list.has_triggers());
-        let one_thread = self.workloads.iter().any(triggers).then_some("htsim's triggers act between hosts at once");
+        let triggers = |pattern: &Pattern| matches!(pattern, Pattern::List(list) if list.has_triggers());
+        let one_thread =
+            self.workloads.iter().any(|w| triggers(&w.pattern)).then_some("htsim's triggers act between hosts at once");
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),

@@ -142,7 +142,10 @@ proptest! {
     }
 
     #[test]
-    fn any_change_is_survived(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8), cut in any::<prop::sample::Index>()) {
+    fn any_change_is_survived(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let (mut bytes, _) = capture(1 << 20, 9);
         for (at, value) in changes {
             let at = at.index(bytes.len());

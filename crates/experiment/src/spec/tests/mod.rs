@@ -16,7 +16,8 @@ use serde_json::Value;
 use std::path::Path;
 
 /// A spec with a bit of everything, of which tests change single lines.
-pub const EXAMPLE: &str = r#"spec_version = 1
+pub const EXAMPLE: &str = concat!(
+    r#"spec_version = 1
 name = "a bit of everything"
 seed = 7
 [network]
@@ -58,17 +59,20 @@ load = { share = 0.1, of = "host-links" }
 name = "asks"
 scheme = "fixed-window"
 transport = "tcp"
-pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, total = "1 MB", service_time = ["1 us", "2 us"] }
+pattern = { kind = "query", clients = ["h1"], servers = ["h7", "h2"], rounds = 10, "#,
+    r#"total = "1 MB", service_time = ["1 us", "2 us"] }
 tcp = { min_rto = "20 ms", receive_buffer = "2 MB", persistent = true, ack_class = "control", overhead = "300 us" }
 [measure]
 warm_up = "5 ms"
 window = "50 ms"
 drain_limit = "20 ms"
 report_size = "8 KB"
-series = [{ what = "queue", where = "last-hop", every = "10 us" }, { what = "queue", where = ["tor0>h3", "h3>tor0"], every = "10 us", zeros = true }]
+series = [{ what = "queue", where = "last-hop", every = "10 us" }, "#,
+    r#"{ what = "queue", where = ["tor0>h3", "h3>tor0"], every = "10 us", zeros = true }]
 [compare]
 schemes = ["dcqcn", "none"]
-"#;
+"#
+);
 
 /// How many random cases a property test runs.
 pub fn cases() -> proptest::test_runner::Config {
