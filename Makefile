@@ -6,14 +6,14 @@ BIN := $(VENV)/bin
 # Random cases per property test.
 CASES_TEST := 500
 CASES_SOAK := 10000
-# Programs beyond the lock files; tests that use them say so when they are missing.
+# Programs besides the Python packages; tests that use them are skipped without them.
 APT_PACKAGES := valgrind tshark chromium
 
 # The compiler whose instructions the tests count.
 TOOLCHAIN := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 
-# The compiler optimises by counts of how often each part of the program runs; `make profile` renews them. Functions that
-# have changed since are compiled without, which tests/test_profile.py limits, so that the compiler need not warn of each.
+# Counts of how often each part of the program runs, by which the compiler optimises; `make profile` renews them.
+# Functions that have changed since are compiled without. tests/test_profile.py limits these, so the warnings are off.
 PROFILED := RUSTFLAGS="-Cprofile-use=$(abspath crates/fanin.profdata) -Cllvm-args=-no-pgo-warn-mismatch"
 
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
@@ -22,8 +22,8 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel docs \
-	speed scale budget profile
+.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel \
+	docs speed scale budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -59,7 +59,7 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
-# Cargo's folder is that of the native module, so this links and packs, and compiles nothing twice.
+# In the same target folder as the native module, so that nothing is compiled twice.
 $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	rm -rf dist
 	$(PROFILED) $(BIN)/maturin build --quiet --release --out dist
@@ -72,10 +72,10 @@ dev: $(BIN)/.packages ## the native module for development, after a change in Ru
 
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
 
-profile: setup ## count anew how often each part of the program runs, for the next build: after changes of what runs for each packet
+profile: setup ## renew the counts for the compiler, after changes of code that runs for each packet
 	$(BIN)/python -m bench profile
 
-docs: setup-dev ## renew the pages of docs that are made from the code
+docs: setup-dev ## renew the parts of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
@@ -115,28 +115,28 @@ fmt: $(BIN)/.packages-dev ## format Rust and Python
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
 
-side-by-side: setup ## ours beside others, into docs/performance.md; theirs run with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
+side-by-side: setup ## other simulators beside ours, into docs/performance.md; with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
 	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
 		$(if $(INPUTS),--inputs $(INPUTS))
 
-speed: setup ## packet-hops per second of the benchmark's cases on one core and two, when nobody disturbs them, into docs/performance.md
+speed: setup ## packet-hops per second of the cases on one core and two, on a quiet machine, into docs/performance.md
 	$(BIN)/python -m bench speed --repeat 15 --patience 100 --doc
 
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
 
-budget: setup ## instructions and cache lines of a packet-hop by stage, into docs/performance.md; BEFORE=COMMIT renews what is held beside
+budget: setup ## instructions and cache misses of a packet-hop by stage, into docs/performance.md; BEFORE=COMMIT as well
 	$(BIN)/python -m bench budget --doc $(if $(BEFORE),--before $(BEFORE))
 
 GOLDEN ?= ../shared/golden
-validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR: equality, and pictures into docs/validation
+validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR; pictures into docs/validation
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
 papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers
 
-clean: ## remove everything that can be made again
+clean: ## remove everything that can be rebuilt
 	rm -rf target dist bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import dart
+from fanin.papers import dart_mix
 from fanin.papers.experiment import Study, run_experiment
 
 
@@ -22,9 +22,10 @@ def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
     experiment = papers.EXPERIMENTS["dart-table1-calibration"]
     study = run_experiment(experiment, root / "papers", quick=True, workers=2, progress=False)
     assert {row.verdict for row in study.rows()} == {"calibrated"}
-    for percent in dart.LOADS:
+    for percent in dart_mix.LOADS:
         together, apart = (
-            dart.at(study.measures, (dart.STEP, dart.SNAPSHOT, us, percent), "marked") for us in (0, dart.CALIBRATED_US)
+            dart_mix.at(study.measures, (dart_mix.STEP, dart_mix.SNAPSHOT, us, percent), "marked")
+            for us in (0, dart_mix.CALIBRATED_US)
         )
         assert 100 > together > apart > 0
     assert len(experiment.draw(study.measures).axes) == 9
@@ -32,31 +33,31 @@ def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
 
 def test_only_dart_makes_detours(typical: Study) -> None:
     """Both measures of Table II."""
-    for percent in dart.LOADS:
+    for percent in dart_mix.LOADS:
         for scheme in ("dart", "dart-lasthop"):
-            dilation = dart.at(typical.measures, (scheme, percent), "dilation")
-            increase = dart.at(typical.measures, (scheme, percent), "load_increase")
+            dilation = dart_mix.at(typical.measures, (scheme, percent), "dilation")
+            increase = dart_mix.at(typical.measures, (scheme, percent), "load_increase")
             assert 0 < dilation < 100
             assert 0 < increase < 100
         for scheme in ("dcqcn", "dctcp"):
-            assert dart.at(typical.measures, (scheme, percent), "dilation") == 0
-            assert dart.at(typical.measures, (scheme, percent), "load_increase") == 0
+            assert dart_mix.at(typical.measures, (scheme, percent), "dilation") == 0
+            assert dart_mix.at(typical.measures, (scheme, percent), "load_increase") == 0
 
 
 def test_every_message_with_an_end_arrives(typical: Study) -> None:
     """A network that waits in a circle would keep some for ever."""
-    for percent in dart.LOADS:
+    for percent in dart_mix.LOADS:
         for scheme in ("dart", "dart-lasthop", "dart with a window"):
-            assert dart.at(typical.measures, (scheme, percent), "messages") > 1000
-            assert dart.at(typical.measures, (scheme, percent), "unfinished") == 0
+            assert dart_mix.at(typical.measures, (scheme, percent), "messages") > 1000
+            assert dart_mix.at(typical.measures, (scheme, percent), "unfinished") == 0
 
 
 def test_the_variant_deflects_more_and_marks_less(typical: Study) -> None:
     """Deflection at the last hop sees the queue that incasts make."""
-    for percent in dart.LOADS:
-        few, many = (dart.at(typical.measures, (s, percent), "deflected") for s in ("dart", "dart-lasthop"))
+    for percent in dart_mix.LOADS:
+        few, many = (dart_mix.at(typical.measures, (s, percent), "deflected") for s in ("dart", "dart-lasthop"))
         assert many > 2 * few > 0
-        more, less = (dart.at(typical.measures, (s, percent), "marked") for s in ("dart", "dart-lasthop"))
+        more, less = (dart_mix.at(typical.measures, (s, percent), "marked") for s in ("dart", "dart-lasthop"))
         assert less < more
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fanin import papers
-from fanin.papers import dart_micro
+from fanin.papers import dart_fig3, dart_fig6, dart_links
 from fanin.papers.experiment import Study, run_experiment
 
 
@@ -51,18 +51,18 @@ def test_of_one_incast_the_long_flow_is_back_while_dcqcn_stays_down(incast: Stud
 
 
 def test_a_picture_of_an_incast_has_all_its_messages(incast: Study) -> None:
-    for scheme in dart_micro.INCAST:
+    for scheme in dart_fig3.INCAST:
         run = incast.measures[scheme, 16, 1]
         assert len(run["start_us"]) == len(run["finish_us"]) == 16
         assert min(run["start_us"]) == 0
         # The jitter of the spec.
         assert max(run["start_us"]) <= 1.2
         # All of their payload is in the bins of arrivals.
-        bits = sum(run["arriving_gbps"]) * dart_micro.BIN_US * 1e3
+        bits = sum(run["arriving_gbps"]) * dart_fig3.BIN_US * 1e3
         assert bits == pytest.approx(16 * 8000 * 8)
-        assert max(run["arriving_gbps"]) <= dart_micro.GOODPUT_GBPS * 1.1
-        assert run["queue_us"][0] < -dart_micro.BEFORE_US
-        assert run["queue_us"][-1] > dart_micro.AFTER_US
+        assert max(run["arriving_gbps"]) <= dart_links.GOODPUT_GBPS * 1.1
+        assert run["queue_us"][0] < -dart_fig3.BEFORE_US
+        assert run["queue_us"][-1] > dart_fig3.AFTER_US
 
 
 # Fig. 6
@@ -79,34 +79,32 @@ def test_a_message_goes_around_the_hot_link(around: Study) -> None:
 
 
 def test_every_packet_takes_the_way_of_the_first(around: Study) -> None:
-    run = around.measures[dart_micro.DEFLECTED, dart_micro.SHOWN_SEED]
-    ways = dart_micro.packets(run)
+    run = around.measures[dart_fig6.DEFLECTED, dart_fig6.SHOWN_SEED]
+    ways = dart_fig6.packets(run)
     assert len(ways) == 6
     for way in ways:
         assert [node for node, _, _ in way] == ["S2", "tor1", "agg0", "core1", "agg1", "tor2", "D2"]
         for _, at, leave in way:
             assert leave >= at - 1e-6
-    assert dart_micro.turned_at(run) == ["agg0"] * 6
-    assert dart_micro.deflected_to(run) == "core1"
+    assert dart_fig6.turned_at(run) == ["agg0"] * 6
+    assert dart_fig6.deflected_to(run) == "core1"
     assert ways[-1][-1][1] == pytest.approx(run["completion_us"][0])
 
 
 def test_what_queues_waits_at_the_hot_link_for_what_is_ahead(around: Study) -> None:
-    run = around.measures[dart_micro.QUEUED, dart_micro.SHOWN_SEED]
-    name, first, met, lowest = dart_micro.hot(run)
-    way = dart_micro.packets(run)[0]
+    run = around.measures[dart_fig6.QUEUED, dart_fig6.SHOWN_SEED]
+    name, first, met, lowest = dart_fig6.hot(run)
+    way = dart_fig6.packets(run)[0]
     assert name == way[2][0] == "agg0"
     assert first == way[2][1]
-    assert lowest > dart_micro.THRESHOLD_KB
+    assert lowest > dart_fig6.THRESHOLD_KB
     # A sample is up to a microsecond old, in which the queue changes by a packet or two.
-    assert way[2][2] - first == pytest.approx(dart_micro.wire_us(int(met * 1000)), abs=2.5)
-    assert dart_micro.turned_at(run) == []
+    assert way[2][2] - first == pytest.approx(dart_links.wire_us(int(met * 1000)), abs=2.5)
+    assert dart_fig6.turned_at(run) == []
 
 
 def test_with_two_lanes_it_passes_without_a_detour(around: Study) -> None:
-    run, deflected = (
-        around.measures[key, dart_micro.SHOWN_SEED] for key in (dart_micro.TWO_LANES, dart_micro.DEFLECTED)
-    )
+    run, deflected = (around.measures[key, dart_fig6.SHOWN_SEED] for key in (dart_fig6.TWO_LANES, dart_fig6.DEFLECTED))
     assert run["deflections"] == [0]
     assert run["completion_us"][0] < deflected["completion_us"][0]
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from fanin.papers import dart, dart_micro, dctcp, sawtooth
+from fanin.papers import (
+    dart_calibration,
+    dart_causes,
+    dart_fig3,
+    dart_fig6,
+    dart_typical,
+    dctcp,
+    dctcp_queries,
+    sawtooth,
+)
 from fanin.papers.experiment import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.id: experiment for paper in (dart_micro, dart, sawtooth, dctcp) for experiment in paper.EXPERIMENTS
-}
+_PARTS = (dart_fig3, dart_fig6, dart_calibration, dart_typical, dart_causes, sawtooth, dctcp, dctcp_queries)
+
+EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}
 """All experiments by id."""

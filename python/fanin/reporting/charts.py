@@ -262,7 +262,10 @@ def queues(runs: Runs) -> Chart:
     title = "Queues over time"
     panels = []
     for column, name in (("longest_bytes", "longest"), ("total_bytes", "all together")):
-        found, why = measured(runs, lambda results, of=column: over_time.queue_curve(results, column=of))  # type: ignore[misc]
+        found, why = measured(
+            runs,
+            lambda results, of=column: over_time.queue_curve(results, column=of),  # type: ignore[misc]
+        )
         if not found:
             return Chart("queues", title, None, why)
         traces = [trace for scheme, table in found.items() for trace in runs.over_time(scheme, table, 1e3, " KB")]
