@@ -139,3 +139,14 @@ impl Actions {
         }
     }
 }
+
+/// The numbers of one scheme over a run, from which summaries are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Acted<'a> {
+    /// How often it acted.
+    pub actions: &'a Actions,
+    /// Most entries that its table in any switch ever had; `None` without tables.
+    pub table_peak: Option<u64>,
+    /// Length of the run times the number of switches, in nanoseconds.
+    pub switch_ns: f64,
+}

@@ -19,6 +19,7 @@ extern crate alloc;
 
 mod actions;
 pub mod aqm;
+mod dispatch;
 mod ns3;
 mod packet;
 mod pool;
@@ -28,8 +29,7 @@ pub mod schemes;
 mod summary;
 mod telemetry;
 
-pub use actions::{Action, Actions};
-pub use ns3::Ns3Sender;
+pub use actions::{Acted, Action, Actions};
 pub use packet::{Header, Kind, flags};
 pub use pool::{Opened, Pool};
 pub use registry::{Instance, SchemeRow, Settings, rows};
@@ -40,5 +40,5 @@ pub use roles::{
     Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow,
     Scheme, SendOptions, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict, WireFormat,
 };
-pub use summary::{Acted, SchemeSummaries};
+pub use summary::SchemeSummaries;
 pub use telemetry::{IntFields, IntHop, Telemetry};

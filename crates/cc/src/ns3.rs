@@ -2,31 +2,27 @@
 //! in ns-3.
 
 use crate::Instance;
+use crate::schemes::dcqcn_ns3;
 use fanin_units::Time;
 
-/// When a sender's timers were started.
-pub trait Ns3Sender {
+impl Instance {
     /// When the timer behind [`Control::wake_at`](crate::Control::wake_at) was started.
-    fn armed_at(&self) -> Time {
-        Time::ZERO
+    pub fn armed_at(&self, slot: u32) -> Time {
+        self.with_timers(slot).map_or(Time::ZERO, dcqcn_ns3::Flow::armed_at)
     }
+
     /// When a tick due at `at` was started that [`Control::wake_at`](crate::Control::wake_at) leaves out because it
     /// changes neither window nor rate; [`Time::NEVER`] if there is none. The network calls `on_timer` for it before an
     /// event of `at` that was scheduled later.
-    fn hidden_tick(&self, _at: Time) -> Time {
-        Time::NEVER
+    pub fn hidden_tick(&self, slot: u32, at: Time) -> Time {
+        self.with_timers(slot).map_or(Time::NEVER, |sender| sender.hidden_tick(at))
     }
-}
 
-/// A sender without timers.
-impl Ns3Sender for () {}
-
-impl Instance {
-    /// The timers of the sender in a slot.
-    pub fn ns3_sender(&self, slot: u32) -> &dyn Ns3Sender {
+    /// The sender in a slot, if it is one with timers.
+    fn with_timers(&self, slot: u32) -> Option<&dcqcn_ns3::Flow> {
         match self {
-            Self::DcqcnNs3(pool) => pool.sender(slot).map_or(&(), |sender| sender),
-            _ => &(),
+            Self::DcqcnNs3(pool) => pool.sender(slot),
+            _ => None,
         }
     }
 }

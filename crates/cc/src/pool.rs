@@ -1,8 +1,7 @@
 //! The state of one scheme in one run, in dense vectors: senders by slot, receivers by host, switches by switch.
 
-use crate::registry::with_pool;
 use crate::roles::*;
-use crate::{Actions, Header, Instance};
+use crate::{Actions, Header};
 use alloc::vec::Vec;
 use fanin_units::{MessageId, Time};
 
@@ -87,7 +86,7 @@ impl<S: Scheme> Pool<S> {
     }
 }
 
-/// Methods of [`Pool`], each also as a method of [`Instance`] that calls it for the instance's scheme.
+/// Methods of [`Pool`], and `pool_methods!`, which hands the signature of each to a macro `forward!`.
 macro_rules! methods {
     ($(
         $(#[doc = $doc:literal])*
@@ -99,22 +98,10 @@ macro_rules! methods {
             $(#[inline $($how)?])?
             pub fn $name($($signature)*) $(-> $out)? $body
         )* }
-        impl Instance { $(forward!([$(#[doc = $doc])*] $name ($($signature)*) $(-> $out)?);)* }
-    };
-}
-
-/// One method of [`Instance`].
-macro_rules! forward {
-    ([$($doc:tt)*] $name:ident (&mut $this:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $out:ty)?) => {
-        $($doc)*
-        #[inline]
-        #[allow(clippy::too_many_arguments)]
-        pub fn $name(&mut $this $(, $arg: $type)*) $(-> $out)? { with_pool!($this, pool => pool.$name($($arg),*)) }
-    };
-    ([$($doc:tt)*] $name:ident (&$this:ident $(, $arg:ident: $type:ty)*) $(-> $out:ty)?) => {
-        $($doc)*
-        #[inline]
-        pub fn $name(&$this $(, $arg: $type)*) $(-> $out)? { with_pool!($this, pool => pool.$name($($arg),*)) }
+        macro_rules! pool_methods {
+            () => { $(forward!([$(#[doc = $doc])*] $name ($($signature)*) $(-> $out)?);)* };
+        }
+        pub(crate) use pool_methods;
     };
 }
 

@@ -315,8 +315,7 @@ impl Network {
             ..Ack::default()
         };
         // A check at this instant that was inserted before the packet comes first, though nothing waits for it.
-        while packet.ce && self.scheme.ns3_sender(f.control).hidden_tick(Time::from_ns(now)) < Time::from_ns(self.asked)
-        {
+        while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
         }
@@ -358,7 +357,7 @@ impl Network {
         f.timer = f.timer.wrapping_add(1);
         if wake_at != Time::NEVER {
             let now = self.events.now();
-            let armed = (self.scheme.ns3_sender(f.control).armed_at().as_ps() / 1000).min(now);
+            let armed = (self.scheme.armed_at(f.control).as_ps() / 1000).min(now);
             self.events.push_as_of((wake_at.as_ps() / 1000).max(now), armed, Event::Timer(flow, f.timer));
         }
     }

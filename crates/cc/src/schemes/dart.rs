@@ -182,10 +182,14 @@
 
 pub mod auss;
 pub mod deflect;
+mod fields;
+mod params;
 pub mod receiver;
 pub mod sender;
 mod summary;
 
+pub use fields::{HEADER_OVERHEAD, LIST_ENTRY, LIST_HEADER, LONGEST_LIST, MOST_TOKENS, Share, list_bytes};
+pub use params::{Blocked, ClearCount, Deflect, Escape, LaneCount, Params, TableKey};
 pub use summary::Summary;
 
 use super::dcqcn;
@@ -195,181 +199,6 @@ use fanin_units::{Bytes, Time};
 
 /// The scheme.
 pub struct Dart;
-
-/// The unit of deflection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum Deflect {
-    /// Nothing.
-    Off,
-    /// Whole messages, in order (IOFD).
-    Message,
-    /// Each packet on its own: the counter-example, which reorders (DIBS).
-    Packet,
-}
-
-/// n where no marks arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum ClearCount {
-    /// The number of active senders.
-    Senders,
-    /// 1.
-    One,
-}
-
-/// The key of the deflected flow table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum TableKey {
-    /// Message, attempt and tokens left: one entry per visit of the switch.
-    MessageAndTokens,
-    /// Message and attempt alone: the counter-example, which reorders when a message comes back to a switch.
-    Message,
-}
-
-/// How many virtual lanes short messages have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum LaneCount {
-    /// A deflectable lane and the escape lane.
-    Two,
-    /// One for all messages; more networks can deadlock.
-    One,
-}
-
-/// The place where a message without tokens enters the escape lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum Escape {
-    /// At the switch behind its last misroute, so that no deflection ever happens in the escape lane.
-    AfterLastMisroute,
-    /// In the output queue of the switch that misroutes it last.
-    OnLastMisroute,
-}
-
-/// The reaction of a message whose output is paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
-pub enum Blocked {
-    /// It waits.
-    Stay,
-    /// The whole message continues in the escape lane, from its start packet on.
-    Duato,
-}
-
-/// The parameters; the manual above gives their sources.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(deny_unknown_fields))]
-pub struct Params {
-    /// Whether receivers apportion the line among their senders (DASR).
-    pub apportion: bool,
-    /// Whether the first packet of an incast's message lists the senders, and receivers count them before they send.
-    pub look_ahead: bool,
-    /// The unit of deflection.
-    pub deflect: Deflect,
-    /// The window over which a receiver measures throughput and marks; 0 is the largest base round-trip time.
-    pub window: Time,
-    /// Steps in which that window slides; 1 is one fixed window after another.
-    pub window_steps: u32,
-    /// Share of the line rate at which the last link counts as full.
-    pub full_rate: f64,
-    /// A state of congestion is left when so many windows in a row agree.
-    pub leave_after: u32,
-    /// n in the state without congestion.
-    pub clear_count: ClearCount,
-    /// Silence after which a sender is forgotten.
-    pub soft_state: Time,
-    /// Lists of senders that a receiver accepts from a tenant per second.
-    pub look_ahead_rate: f64,
-    /// Lists that it accepts at once.
-    pub look_ahead_burst: u32,
-    /// Most announced senders of a tenant that have not sent yet.
-    pub look_ahead_silent: u32,
-    /// Whether a list that arrives makes the receiver send n to all active senders at once.
-    pub tell_ahead: bool,
-    /// Shares of the line by tenant, each with a set of senders of its own. Empty: one set for all.
-    pub tenant_shares: Vec<f64>,
-    /// Whether a window of the network's bandwidth-delay product applies as well.
-    pub bdp_window: bool,
-    /// Messages up to this size are short and may be deflected.
-    pub short_up_to: Bytes,
-    /// Deflections that a short message may take.
-    pub tokens: u8,
-    /// Entries of a switch's deflected flow table.
-    pub table_entries: u32,
-    /// The key of that table.
-    pub table_key: TableKey,
-    /// A message is deflected when more than this waits ahead of its first packet.
-    pub threshold: Bytes,
-    /// Whether the threshold may be at or above that of congestion marks.
-    pub force_threshold: bool,
-    /// Whether the queue towards the destination host may deflect, back into the network.
-    pub last_hop: bool,
-    /// Whether ports whose own queue is above the threshold are excluded.
-    pub avoid_full: bool,
-    /// Virtual lanes.
-    pub lanes: LaneCount,
-    /// The place where a message without tokens enters the escape lane.
-    pub escape: Escape,
-    /// The reaction of a message whose output is paused.
-    pub blocked: Blocked,
-    /// Idle time after which an entry of the table is reclaimed.
-    pub reclaim_after: Time,
-    /// Whether messages that share a connection which stays open are deflected too. One that is overtaken by the next
-    /// then appears lost, and go-back-N retransmits it.
-    pub deflect_connections: bool,
-    /// DCQCN, for the remaining congestion.
-    pub dcqcn: dcqcn::Params,
-}
-
-/// Bytes that Dart adds to each data packet and to each ACK (`wire` has the layout).
-pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead::new(12, 4);
-/// Bytes of a list of senders before its first entry: the number of the incast and the number of entries.
-pub const LIST_HEADER: u16 = 6;
-/// Bytes of each entry.
-pub const LIST_ENTRY: u16 = 2;
-/// Longest list that goes with a packet.
-pub const LONGEST_LIST: usize = 500;
-/// Most tokens that the field on the wire can hold.
-pub const MOST_TOKENS: u8 = 7;
-
-/// Bytes of the list of `senders` hosts (III-D); 0 where there is none, or where it is too long to go with a packet.
-pub fn list_bytes(senders: usize) -> u16 {
-    if senders == 0 || senders > LONGEST_LIST { 0 } else { LIST_HEADER + LIST_ENTRY * senders as u16 }
-}
-
-/// A share of the line as ACKs carry it: numerator in the upper half, denominator in the lower. Zero is no share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Share {
-    /// The sender's parts.
-    pub parts: u16,
-    /// All parts of the line.
-    pub of: u16,
-}
-
-impl Share {
-    /// All of the line.
-    pub const ALL: Self = Self { parts: 1, of: 1 };
-
-    /// As one field.
-    pub const fn encode(self) -> u32 {
-        (self.parts as u32) << 16 | self.of as u32
-    }
-
-    /// The share in a field, if it has one.
-    pub const fn decode(field: u32) -> Option<Self> {
-        let share = Self { parts: (field >> 16) as u16, of: field as u16 };
-        if share.parts == 0 || share.of == 0 { None } else { Some(share) }
-    }
-}
 
 impl Scheme for Dart {
     type Params = Params;

@@ -258,6 +258,17 @@ impl Flow {
         if self.cut_requested && self.cut_is_first() { &self.cut_timer } else { &self.increase_timer }
     }
 
+    /// See [`Instance::armed_at`](crate::Instance::armed_at).
+    pub(crate) fn armed_at(&self) -> Time {
+        self.next_timer().armed
+    }
+
+    /// See [`Instance::hidden_tick`](crate::Instance::hidden_tick).
+    pub(crate) fn hidden_tick(&self, at: Time) -> Time {
+        let cut = if self.cut_requested { None } else { self.cut_timer.armed_for(at) };
+        self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
+    }
+
     /// CheckRateDecreaseMlx.
     fn cut(&mut self, cx: &mut Cx<'_, Params>) {
         let (p, now) = (cx.params, self.cut_timer.at);
@@ -378,17 +389,6 @@ impl Sender for Flow {
 
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("target", self.target as f64);
-    }
-}
-
-impl crate::Ns3Sender for Flow {
-    fn armed_at(&self) -> Time {
-        self.next_timer().armed
-    }
-
-    fn hidden_tick(&self, at: Time) -> Time {
-        let cut = if self.cut_requested { None } else { self.cut_timer.armed_for(at) };
-        self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
     }
 }
 

@@ -83,7 +83,7 @@ impl Flow {
     fn timers_before(&mut self, at: u64, asked: u64) {
         loop {
             let wake = self.control.wake_at.as_ps() / 1000;
-            let armed = self.pool.ns3_sender(self.slot).armed_at();
+            let armed = self.pool.armed_at(self.slot);
             if wake > at || (wake == at && armed > ns(asked)) {
                 return;
             }
@@ -98,7 +98,7 @@ impl Flow {
             self.timers_before(at, asked);
             seen.push((self.rate(), self.control.window));
             if what == What::Cnp {
-                while self.pool.ns3_sender(self.slot).hidden_tick(ns(at)) < ns(asked) {
+                while self.pool.hidden_tick(self.slot, ns(at)) < ns(asked) {
                     self.timer(at);
                 }
                 self.ack(at, &Ack { ecn_echo: true, ..ack(0, 0) });

@@ -35,8 +35,8 @@ impl SendHalf {
             return None;
         }
         if self.repair_first {
-            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window, but only what was sent. More might be
-            // behind the receiver's window, where a timeout would find no room and no timer would be left.
+            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window, but only what was sent. More might
+            // be behind the receiver's window, where a timeout would find no room and no timer would be left.
             let (_, stop) = self.scoreboard.hole_from(self.una);
             return Some(self.segment(self.una, stop.unwrap_or(self.high), Why::Repair));
         }
@@ -63,7 +63,7 @@ impl SendHalf {
         (in_flight + len <= allowed && len <= room).then(|| self.segment(seq, seq + left, Why::Next))
     }
 
-    /// RFC 3042: a new segment for each of the first two duplicate ACKs. With SACK they count by making the pipe smaller.
+    /// RFC 3042: a new segment for each of the first two duplicate ACKs. With SACK they make the pipe smaller.
     #[inline(always)]
     fn limited_transmit(&self) -> u64 {
         let waits = self.dup_acks > 0 && !self.sack && !self.recovering && self.nxt == self.high;
@@ -143,32 +143,5 @@ impl SendHalf {
         }
         self.nxt = if choice.why == Why::Next { end } else { self.nxt.max(end) };
         self.on_sent(now, end, choice.retransmitted);
-    }
-
-    /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).
-    #[inline]
-    pub(super) fn watch_window(&mut self, now: Time) {
-        if self.una == self.nxt && self.edge <= self.nxt {
-            if self.persist_at == Time::NEVER {
-                self.persist_at = now.saturating_add(self.rto.current());
-            }
-        } else if self.persist_at != Time::NEVER {
-            self.persist_at = Time::NEVER;
-            self.persist_count = 0;
-            self.probe_due = false;
-        }
-    }
-
-    /// When the next probe is due. The window may close while nothing waits to be sent.
-    #[inline(always)]
-    pub(super) fn probe_at(&self) -> Time {
-        if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
-    }
-
-    /// The time of [`Self::probe_at`] has come.
-    pub(super) fn on_probe_time(&mut self, now: Time) {
-        self.probe_due = true;
-        self.persist_count = self.persist_count.saturating_add(1);
-        self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
     }
 }

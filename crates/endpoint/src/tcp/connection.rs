@@ -89,8 +89,8 @@ impl Connection {
         self.send.offset(self.send.high)
     }
 
-    /// Offset of the stream byte that leaves next, whatever the windows say of when; `None` where all that was written is sent
-    /// and nothing of it is to be sent again.
+    /// Offset of the stream byte that leaves next, whatever the windows say of when; `None` where all that was written
+    /// is sent and nothing of it is to be sent again.
     pub fn next_offset(&self) -> Option<u64> {
         // The peer's window may be closed where that of congestion control is as wide as can be.
         match self.send.choose(u64::MAX) {

@@ -1,13 +1,13 @@
-//! TCP, one end of a connection: handshake and FIN, byte stream, loss recovery by SACK (RFC 6675) or NewReno (RFC 6582),
-//! retransmission timer (RFC 6298), delayed ACK, receive window with scaling, ECN negotiation (RFC 3168).
+//! TCP, one end of a connection: handshake and FIN, byte stream, loss recovery by SACK (RFC 6675) or NewReno (RFC
+//! 6582), retransmission timer (RFC 6298), delayed ACK, receive window with scaling, ECN negotiation (RFC 3168).
 //!
 //! Sans-I/O: segments and times go in, segments and the next time come out. How many bytes may be in flight is the
 //! congestion control's answer, which the caller passes to [`Connection::transmit`]; what of them to send is decided
 //! here. Whether and when an ACK that is due goes out is the receiver role's answer, so [`Connection::on_segment`] only
 //! says that one is due, and the caller makes it with [`Connection::ack`].
 //!
-//! Sequence numbers are 64-bit and do not wrap: the SYN is number 0, byte k of the stream is number 1 + k, the FIN is the
-//! one behind the last byte. A wire format takes the lower 32 bits.
+//! Sequence numbers are 64-bit and do not wrap: the SYN is number 0, byte k of the stream is number 1 + k, the FIN is
+//! the one behind the last byte. A wire format takes the lower 32 bits.
 
 mod choose;
 mod connection;
@@ -206,9 +206,9 @@ pub struct Outcome {
     pub opened: bool,
     /// The peer sends no more: its FIN was taken in order.
     pub peer_closed: bool,
-    /// An ACK has to go out at once that congestion control has no say in: for a handshake, a FIN, a segment outside the
-    /// window or a probe of it, an ACK of what was never sent. Where the segment also carries data, an ACK that goes out
-    /// for that at once settles this too: see [`Connection::owes_ack`].
+    /// An ACK has to go out at once, whatever congestion control decides: for a handshake, a FIN, a segment outside the
+    /// window or a probe of it, an ACK of a number that was never sent. Where the segment also carries data, an ACK
+    /// that goes out for that at once settles this too: see [`Connection::owes_ack`].
     pub must_ack: bool,
 }
 

@@ -67,8 +67,8 @@ pub(super) struct SendHalf {
     syn_timed_out: bool,
 
     /// When the next probe of a closed window is due, and after how many.
-    pub(super) persist_at: Time,
-    pub(super) persist_count: u32,
+    persist_at: Time,
+    persist_count: u32,
     pub(super) probe_due: bool,
 }
 
@@ -257,8 +257,8 @@ impl SendHalf {
         newly
     }
 
-    /// RFC 6675 section 4, Update. Returns whether any of it is new. Blocks at or below the cumulative ACK or above what
-    /// was sent say nothing that could be true.
+    /// RFC 6675 section 4, Update. Returns whether any of it is new. Blocks at or below the cumulative ACK or above the
+    /// highest number sent cannot be true.
     fn take_blocks(&mut self, segment: &Segment) -> bool {
         let floor = self.una;
         let mut new = 0;
@@ -344,5 +344,32 @@ impl SendHalf {
         if self.timer == Time::NEVER {
             self.timer = now.saturating_add(self.rto.current());
         }
+    }
+
+    /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).
+    #[inline]
+    pub(super) fn watch_window(&mut self, now: Time) {
+        if self.una == self.nxt && self.edge <= self.nxt {
+            if self.persist_at == Time::NEVER {
+                self.persist_at = now.saturating_add(self.rto.current());
+            }
+        } else if self.persist_at != Time::NEVER {
+            self.persist_at = Time::NEVER;
+            self.persist_count = 0;
+            self.probe_due = false;
+        }
+    }
+
+    /// When the next probe is due. The window may close while nothing waits to be sent.
+    #[inline(always)]
+    pub(super) fn probe_at(&self) -> Time {
+        if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
+    }
+
+    /// The time of [`Self::probe_at`] has come.
+    pub(super) fn on_probe_time(&mut self, now: Time) {
+        self.probe_due = true;
+        self.persist_count = self.persist_count.saturating_add(1);
+        self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
     }
 }

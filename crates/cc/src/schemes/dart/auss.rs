@@ -3,7 +3,8 @@
 //! A sender is in the set while it has an open message, or while a list of an incast's senders names it and its message
 //! has not started. Packets find their sender by a [`Ticket`]; only starts, ends and lists need a lookup.
 
-use super::{LONGEST_LIST, Params, Share};
+use super::fields::{LONGEST_LIST, Share};
+use super::params::Params;
 use crate::roles::*;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;

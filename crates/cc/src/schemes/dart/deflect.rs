@@ -5,7 +5,7 @@
 //! each spends as many tokens as the first, so that they arrive with equal numbers at the next switch as well, and at
 //! this one when they return.
 
-use super::{Blocked, Deflect, Escape, LaneCount, Params, TableKey};
+use super::params::{Blocked, Deflect, Escape, LaneCount, Params, TableKey};
 use crate::{Action, Header, flags, roles::*};
 use alloc::vec::Vec;
 use fanin_units::{MessageId, Time};

@@ -1,7 +1,8 @@
 //! The receiver: its senders, the load of the last link, and its congestion state.
 
 use super::auss::{Auss, Message, Outcome, Ticket};
-use super::{ClearCount, Params, Share};
+use super::fields::Share;
+use super::params::{ClearCount, Params};
 use crate::Action;
 use crate::roles;
 use crate::roles::*;

@@ -1,6 +1,7 @@
 //! The sender: DCQCN limited by the share of the line that all messages of a host to one receiver have together.
 
-use super::{Params, Share};
+use super::fields::Share;
+use super::params::Params;
 use crate::Action;
 use crate::roles::*;
 use crate::schemes::dcqcn;

@@ -1,6 +1,6 @@
 //! The load of a link from the records of two ACKs, exact or in the fields of Fig. 7.
 
-use super::{LinkRate, Params, Precision};
+use super::params::{LinkRate, Params, Precision};
 use crate::telemetry::{IntFields, IntHop};
 use fanin_units::{Rate, Time};
 
