@@ -11,7 +11,8 @@ use crate::results::{ClassCounters, DropCause, What};
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{IntHop, Kind, PortView, flags};
 use fanin_engine::{Event, EventQueue, Streams};
-use fanin_units::{NodeId, Time};
+use fanin_units::{NodeId, PortId, Time};
+use std::collections::BTreeMap;
 
 /// All ports of a partition.
 pub(crate) struct Egress {
@@ -37,6 +38,8 @@ pub(crate) struct Egress {
     /// Lazy ports that may have something to flush, to nodes of this partition and to those of others.
     lazy: PortSet,
     lazy_remote: PortSet,
+    /// Packets dropped as they arrived from other partitions, by the port that sent them and their class.
+    dropped_remote: BTreeMap<(PortId, usize), u64>,
 }
 
 impl Egress {
@@ -62,6 +65,7 @@ impl Egress {
             epochs: config.graph.links.iter().any(|link| !link.outages.is_empty()),
             lazy: PortSet::none_of(ports.len()),
             lazy_remote: PortSet::none_of(ports.len()),
+            dropped_remote: BTreeMap::new(),
             ports,
         }
     }
@@ -435,13 +439,33 @@ impl Egress {
         port.epoch = port.epoch.wrapping_add(1);
     }
 
-    /// A packet ends here without having reached its end.
+    /// A packet ends at a port that it wanted to leave by.
     #[cold]
     #[inline(never)]
-    pub fn drop_packet<Q>(&mut self, core: &mut Core<Q>, node: NodeId, at: PortIx, ix: PacketIx, cause: DropCause) {
+    pub fn drop_packet<Q>(&mut self, core: &mut Core<Q>, node: NodeId, out: PortIx, ix: PacketIx, cause: DropCause) {
+        self.drop_from(core, node, (self.ports[out.ix()].id, Some(out)), ix, cause);
+    }
+
+    /// A packet ends that counts at a port, which has a row where it is one of this partition.
+    pub fn drop_from<Q>(
+        &mut self,
+        core: &mut Core<Q>,
+        node: NodeId,
+        (port, row): (PortId, Option<PortIx>),
+        ix: PacketIx,
+        cause: DropCause,
+    ) {
         let class = core.packets[ix].head.class as usize;
-        self.counters[at.ix() * self.classes + class].dropped += 1;
-        core.incident(self.ports[at.ix()].id, What::Dropped(cause));
+        match row {
+            Some(row) => self.counters[row.ix() * self.classes + class].dropped += 1,
+            None => *self.dropped_remote.entry((port, class)).or_default() += 1,
+        }
+        core.incident(port, What::Dropped(cause));
         core.lose(node, ix, cause);
+    }
+
+    /// Packets of a class from a port of another partition that were dropped as they arrived here.
+    pub fn dropped_remote(&self, port: PortId, class: usize) -> u64 {
+        self.dropped_remote.get(&(port, class)).copied().unwrap_or(0)
     }
 }

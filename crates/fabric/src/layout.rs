@@ -15,13 +15,14 @@ pub(crate) struct Layout {
     partitions: usize,
 }
 
-/// What a partition holds. Of a link to another partition both hold both ports, each for what it does at its end.
+/// What a partition holds.
 pub(crate) struct Share {
     pub number: u16,
     /// In the order of their numbers.
     pub hosts: Vec<u32>,
     pub switches: Vec<u32>,
-    pub links: Vec<u32>,
+    /// Of a link to another partition, each holds its own port.
+    pub ports: Vec<PortId>,
 }
 
 impl Layout {
@@ -40,13 +41,12 @@ impl Layout {
             rows[*partition as usize] - 1
         };
         let home_of = partition_of.iter().enumerate().map(home).collect();
-        let mut links = vec![0; partitions];
+        let mut ports = vec![0; partitions];
         let mut row_of = Vec::with_capacity(2 * graph.links.len());
-        for link in &graph.links {
-            let (a, b) = (partition_of[link.a.ix()] as usize, partition_of[link.b.ix()] as usize);
-            row_of.extend([2 * links[a], 2 * links[b] + 1]);
-            links[a] += 1;
-            links[b] += u32::from(a != b);
+        for node in graph.links.iter().flat_map(|link| [link.a, link.b]) {
+            let rows: &mut u32 = &mut ports[partition_of[node.ix()] as usize];
+            row_of.push(*rows);
+            *rows += 1;
         }
         Self { partition_of, home_of, row_of, partitions }
     }
@@ -83,15 +83,13 @@ impl Layout {
     pub fn share(&self, graph: &Graph, number: u16) -> Share {
         let here = |node: u32| self.partition_of[node as usize] == number;
         let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);
-        let touches = |link: &u32| {
-            let link = &graph.links[*link as usize];
-            here(link.a.0) || here(link.b.0)
-        };
+        let ends = graph.links.iter().flat_map(|link| [link.a, link.b]);
+        let ports = (0..).map(PortId).zip(ends).filter(|(_, node)| here(node.0)).map(|(port, _)| port);
         Share {
             number,
             hosts: (0..hosts).filter(|node| here(*node)).collect(),
             switches: (hosts..nodes).filter(|node| here(*node)).collect(),
-            links: (0..graph.links.len() as u32).filter(touches).collect(),
+            ports: ports.collect(),
         }
     }
 }

@@ -1,15 +1,16 @@
 //! The state of links: those that lose packets and those that go down, and the messages that a failure blocks.
 
 use crate::packet::Packet;
+use crate::results::DropCause;
 use crate::topology::{Graph, Link};
 use fanin_cc::{Kind, flags};
 use fanin_engine::{Stream, Streams};
 use fanin_units::{MessageId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The links of a partition, where any can fail.
+/// The links of a network, where any can fail.
 pub(crate) struct LinkStates {
-    /// By row; empty where no link can fail.
+    /// By number; empty where no link can fail.
     links: Vec<LinkState>,
     /// Whether links go down: only then is it noted which messages were deflected.
     outages: bool,
@@ -22,6 +23,8 @@ pub(crate) struct LinkStates {
 struct LinkState {
     error_rate: f64,
     down: bool,
+    /// How often it changed its state.
+    epoch: u16,
     /// Changes of state still to come, the next one last: when, and whether the link is up after it.
     changes: Vec<(Time, bool)>,
     /// One stream of draws per direction.
@@ -29,13 +32,12 @@ struct LinkState {
 }
 
 impl LinkStates {
-    /// Those of these links.
-    pub fn new(graph: &Graph, links: &[u32], streams: &Streams) -> Self {
+    /// Those of a network.
+    pub fn new(graph: &Graph, streams: &Streams) -> Self {
         let fails = |link: &Link| link.error_rate > 0.0 || !link.outages.is_empty();
-        let state = |number: &u32| LinkState::new(*number, &graph.links[*number as usize], streams);
-        let any = graph.links.iter().any(fails);
+        let states = || (0..).zip(&graph.links).map(|(number, link)| LinkState::new(number, link, streams));
         Self {
-            links: if any { links.iter().map(state).collect() } else { Vec::new() },
+            links: if graph.links.iter().any(fails) { states().collect() } else { Vec::new() },
             outages: graph.links.iter().any(|link| !link.outages.is_empty()),
             deflected: BTreeSet::new(),
             first_attempts: BTreeMap::new(),
@@ -73,17 +75,23 @@ impl LinkStates {
         let state = &mut self.links[link];
         let (_, up) = state.changes.pop()?;
         state.down = !up;
+        state.epoch = state.epoch.wrapping_add(1);
         Some(up)
     }
 
-    /// Whether the error rate of a link takes a packet that arrives over it in one direction. Pause frames are spared: they have
-    /// no expiry here, so that one lost resume would stop a network for ever.
-    pub fn takes(&mut self, link: usize, direction: usize, packet: &Packet) -> bool {
-        let link = &mut self.links[link];
-        match &mut link.draws {
-            Some(draws) if packet.head.kind != Kind::Pause => draws[direction].chance(link.error_rate),
-            _ => false,
+    /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its error
+    /// rate takes it. Pause frames are spared: they have no expiry here, so that one lost resume would stop a network for
+    /// ever.
+    pub fn loses(&mut self, port: PortId, packet: &Packet) -> Option<DropCause> {
+        let link = &mut self.links[port.ix() / 2];
+        if packet.epoch != link.epoch {
+            return Some(DropCause::LinkDown);
         }
+        let taken = match &mut link.draws {
+            Some(draws) if packet.head.kind != Kind::Pause => draws[port.ix() % 2].chance(link.error_rate),
+            _ => false,
+        };
+        taken.then_some(DropCause::Error)
     }
 
     /// A switch deflected a message.
@@ -126,6 +134,6 @@ impl LinkState {
         let stream = |port: PortId| streams.stream("link error", port.0 as u64);
         let draws =
             (link.error_rate > 0.0).then(|| Box::new([stream(PortId(2 * number)), stream(PortId(2 * number + 1))]));
-        Self { error_rate: link.error_rate, down: false, changes, draws }
+        Self { error_rate: link.error_rate, down: false, epoch: 0, changes, draws }
     }
 }

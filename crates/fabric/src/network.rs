@@ -114,7 +114,6 @@ impl<Q: EventQueue> Network<Q> {
         mut nics: impl FnMut(u32, PortIx) -> u32,
     ) -> Self {
         let (config, layout, streams) = (&plan.config, &plan.layout, &plan.streams);
-        let is_here = |node: NodeId| layout.partition(node) == share.number;
         let mut ports = ports_of(config, layout, share);
         let mut switches: Vec<Switch> = share
             .switches
@@ -122,7 +121,7 @@ impl<Q: EventQueue> Network<Q> {
             .map(|node| Switch { node: NodeId(*node), ports: Vec::new(), pausing: 0, timer_event: Time::NEVER })
             .collect();
         let mut port_number = vec![0; ports.len()];
-        for (i, port) in ports.iter_mut().enumerate().filter(|(_, port)| is_here(port.node)) {
+        for (i, port) in ports.iter_mut().enumerate() {
             let row = PortIx(i as u32);
             if config.graph.is_host(port.node) {
                 port.nic = nics(port.home, row);
@@ -134,7 +133,7 @@ impl<Q: EventQueue> Network<Q> {
         }
         let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
         let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
-        let links = LinkStates::new(&config.graph, &share.links, streams);
+        let links = LinkStates::new(&config.graph, streams);
         let telemetry = schemes.iter().any(|settings| settings.header_overhead().telemetry);
         let schemes: Vec<Instance> =
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
@@ -198,20 +197,18 @@ fn on_links(ports: &[Port]) -> usize {
     ports.iter().map(of).sum::<u64>() as usize
 }
 
-/// The ports of a partition, two for each of its links.
+/// The ports of a partition.
 fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -> Vec<Port> {
-    let mut ports = Vec::with_capacity(share.links.len() * 2);
-    for number in &share.links {
-        let link = &config.graph.links[*number as usize];
-        for (id, node, peer) in [(2 * number, link.a, link.b), (2 * number + 1, link.b, link.a)] {
-            let mut port = Port::new(PortId(id), node, peer, link.rate, link.delay);
-            port.home = layout.home(node);
-            port.to_partition = layout.partition(peer);
-            port.remote = layout.partition(node) != layout.partition(peer);
-            ports.push(port);
-        }
-    }
-    ports
+    let port = |id: &PortId| {
+        let link = &config.graph.links[id.ix() / 2];
+        let (node, peer) = if id.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
+        let mut port = Port::new(*id, node, peer, link.rate, link.delay);
+        port.home = layout.home(node);
+        port.to_partition = layout.partition(peer);
+        port.remote = port.to_partition != share.number;
+        port
+    };
+    share.ports.iter().map(port).collect()
 }
 
 /// The state of a scheme at the hosts and switches of a partition.

@@ -125,7 +125,8 @@ impl Letters {
         core::mem::take(&mut self.updates)
     }
 
-    /// Puts the packets into a slab and their arrivals among the events. Leaves nothing, but keeps the memory.
+    /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large letters keep
+    /// their memory, since allocating them again and again leaves holes; small ones give it back, since there are many.
     pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut crate::clock::Clock<Q>) {
         let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
         for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
@@ -149,6 +150,9 @@ impl Letters {
             debug_assert!(event.at >= clock.now(), "a packet from another partition in the past");
             clock.push(Event { arg: ix, ..*event });
         }
+        if self.packets.capacity() < KEPT {
+            *self = Self::default();
+        }
         self.arrivals.clear();
         self.packets.clear();
         self.segments.clear();
@@ -163,6 +167,9 @@ const MORE: u8 = flags::TCP | flags::INT;
 fn has_segment(packet: &Packet) -> bool {
     packet.head.has(flags::TCP) && matches!(packet.head.kind, Kind::Data | Kind::Ack)
 }
+
+/// Packets of a letter that is large enough to keep its memory.
+const KEPT: usize = 1024;
 
 /// Packets between asking for one's memory and reading it.
 const PREFETCH_AHEAD: usize = 8;

@@ -2,7 +2,7 @@
 
 use fanin_units::{NodeId, PortId, Rate, Time};
 
-/// A port as its partition numbers it: the row of all tables of ports. The two ports of a link are neighbours.
+/// A port as its partition numbers it: the row of all tables of ports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PortIx(pub u32);
 
@@ -16,7 +16,7 @@ impl PortIx {
         self.0 as usize
     }
 
-    /// The other port of the link.
+    /// The other port of the link, in a network that is whole: there the two are neighbours.
     #[inline(always)]
     pub const fn reverse(self) -> Self {
         Self(self.0 ^ 1)

@@ -191,12 +191,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Counters of one port.
     pub fn port_counter(&self, port: PortId) -> PortCounters {
-        self.counters_at(self.row(port))
-    }
-
-    /// The same by its row.
-    pub(crate) fn counters_at(&self, out: PortIx) -> PortCounters {
-        let egress = &self.world.net.egress;
+        let (egress, out) = (&self.world.net.egress, self.row(port));
         let of_port = egress.port(out);
         let mut counters = PortCounters {
             packets: of_port.packets,

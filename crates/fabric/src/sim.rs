@@ -282,9 +282,8 @@ impl<Q: EventQueue> Simulation<Q> {
                     self.hosts.on_packet(&mut self.world, host, ix);
                 } else {
                     // Hosts never forward.
-                    let at = self.world.net.plan.far_ends[link.ix()].ingress.reverse();
-                    let net = &mut self.world.net;
-                    net.egress.drop_packet(&mut net.core, node, at, ix, DropCause::WrongHost);
+                    let ingress = self.world.net.plan.far_ends[link.ix()].ingress;
+                    self.world.net.drop_arriving(node, ingress, ix, DropCause::WrongHost);
                 }
             }
         }

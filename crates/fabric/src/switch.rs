@@ -27,9 +27,9 @@ impl<Q: EventQueue> Network<Q> {
         let packet = &mut self.core.packets[ix];
         packet.head.hops = packet.head.hops.saturating_add(1);
         if self.links.can_fail()
-            && let Some(cause) = self.lost_on_link(ingress.reverse(), ix)
+            && let Some(cause) = self.links.loses(link, &self.core.packets[ix])
         {
-            self.egress.drop_packet(&mut self.core, node, ingress.reverse(), ix, cause);
+            self.drop_arriving(node, ingress, ix, cause);
             return None;
         }
         self.core.arrived(node, ix);
@@ -54,15 +54,13 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// Why a packet was lost on the link that leads it here, if it was. `from` is the port that sent it.
+    /// A packet that arrives ends here: that counts at the port that sent it, which may be one of another partition.
     #[cold]
-    fn lost_on_link(&mut self, from: PortIx, ix: PacketIx) -> Option<DropCause> {
-        let packet = &self.core.packets[ix];
-        let current = packet.epoch == self.egress.port(from).epoch;
-        if current && self.links.takes(from.ix() / 2, from.ix() % 2, packet) {
-            return Some(DropCause::Error);
-        }
-        (!current).then_some(DropCause::LinkDown)
+    pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
+        let port = self.egress.port(ingress);
+        let from = port.id.reverse();
+        let row = (!port.remote).then(|| self.plan.layout.row(from));
+        self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
     }
 
     /// A packet came in at a switch by `ingress`, whose next hop is `out`.
@@ -74,7 +72,7 @@ impl<Q: EventQueue> Network<Q> {
         let mut class = ingress_class;
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);
-            self.egress.drop_packet(&mut self.core, node, ingress.reverse(), ix, DropCause::NoRoute);
+            self.drop_arriving(node, ingress, ix, DropCause::NoRoute);
             return;
         }
         if !self.programs.is_empty() || self.links.any_blocked() {

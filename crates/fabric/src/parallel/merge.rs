@@ -238,31 +238,19 @@ impl ParallelSimulation {
     /// See [`Simulation::port_counter`].
     pub fn port_counter(&self, port: PortId) -> PortCounters {
         let counters = self.with_port(port).port_counter(port);
-        let lost = self.lost_behind(port).map_or(0, |there| there.dropped);
+        let classes = self.any().world.net.egress.classes();
+        let lost: u64 = (0..classes).map(|class| self.lost_behind(port, class)).sum();
         PortCounters { dropped: counters.dropped + lost, ..counters }
     }
 
-    /// What another partition counts of a port: packets that were dropped as they arrived there.
-    fn lost_behind(&self, port: PortId) -> Option<PortCounters> {
-        let there = self.partition_behind(port)?;
-        // That partition has both ports of the link, as neighbours.
-        Some(there.counters_at(there.world.net.row(port.reverse()).reverse()))
-    }
-
-    /// The partition that a port leads to, where that is another one.
-    fn partition_behind(&self, port: PortId) -> Option<&Simulation> {
-        let (from, to) = self.ends(port);
-        let (here, there) = (self.with(from), self.with(to));
-        (!std::ptr::eq(here, there)).then_some(there)
+    /// Packets of a port that were dropped as they arrived in another partition.
+    fn lost_behind(&self, port: PortId, class: usize) -> u64 {
+        self.with(self.ends(port).1).world.net.egress.dropped_remote(port, class)
     }
 
     fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
         let counters = self.with_port(port).class_counter(port, class);
-        let lost = self.partition_behind(port).map_or(0, |there| {
-            let row = there.world.net.row(port.reverse()).reverse();
-            there.world.net.egress.counters(row, class, there.now()).dropped
-        });
-        ClassCounters { dropped: counters.dropped + lost, ..counters }
+        ClassCounters { dropped: counters.dropped + self.lost_behind(port, class), ..counters }
     }
 
     /// See [`Simulation::port_counters`].
