@@ -55,8 +55,8 @@ _OF_CRATE = {
     "record": "record",
 }
 _OF_FABRIC = {
-    **dict.fromkeys(("nic", "host", "receive", "opening", "chain", "tcp"), "endpoint"),
-    **dict.fromkeys(("messages", "flows", "results", "tap", "query"), "record"),
+    "world": "endpoint",
+    **dict.fromkeys(("flows", "message", "messages", "probes", "query", "results", "table", "tap"), "record"),
 }
 """Exceptions from the crate's stage."""
 _OF_WHO_ASKS = {"units", "engine/random", "engine/prefetch", "experiment"}

@@ -56,7 +56,7 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
 impl Simulation<CalendarQueue> {
     /// A network at time zero. Messages come in the order of their start.
     pub fn new(config: NetworkConfig, traffics: Vec<TrafficConfig>, messages: MessageIter) -> Self {
-        let (spacing, horizon) = event_spacing(&config);
+        let (spacing, horizon) = event_spacing(&config, 1);
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
         let mut sim = Self::with_queue(config, traffics, messages, queue);
         sim.world.net.allow_lazy();
@@ -64,13 +64,14 @@ impl Simulation<CalendarQueue> {
     }
 }
 
-/// The time between neighbouring events of a busy network, and how far ahead most of them lie.
-pub(crate) fn event_spacing(config: &NetworkConfig) -> (Time, Time) {
+/// The time between neighbouring events of each of so many partitions of a busy network, and how far ahead most of them lie.
+pub(crate) fn event_spacing(config: &NetworkConfig, partitions: usize) -> (Time, Time) {
     let wire = config.packet.payload as u64 + config.packet.header as u64;
     let links = &config.graph.links;
     let fastest = links.iter().map(|l| l.rate.tx_time(wire)).min().unwrap_or(Time::from_us(1));
     let farthest = links.iter().map(|l| l.rate.tx_time(wire).saturating_add(l.delay)).max();
-    (Time::from_ps(fastest.as_ps() / (2 * links.len().max(1) as u64)), farthest.unwrap_or(Time::from_us(10)))
+    let of_each = fastest.as_ps().saturating_mul(partitions as u64);
+    (Time::from_ps(of_each / (2 * links.len().max(1) as u64)), farthest.unwrap_or(Time::from_us(10)))
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -115,7 +116,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
         let arrived = match self.world.net.core.probes.traces() || self.world.messages.follows_hops() {
             false => self.advance(until, budget),
-            true => self.advance_traced(until, budget),
+            true => self.run_traced(until, budget),
         };
         self.world.net.flush_all();
         arrived
@@ -151,7 +152,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// As [`Simulation::advance`], with a look at the senders of traced messages after each event.
-    fn advance_traced(&mut self, until: Time, budget: u64) -> bool {
+    fn run_traced(&mut self, until: Time, budget: u64) -> bool {
         self.tracer.stepping = true;
         let mut arrived = false;
         for _ in 0..budget.max(1) {

@@ -76,8 +76,7 @@ impl ParallelSimulation {
         let (traffics, schemes) = traffics(&configs);
         let layout = Layout::new(&config.graph, of.to_vec());
         let partitions = layout.partitions();
-        let (spacing, horizon) = event_spacing(&config);
-        let spacing = Time::from_ps(spacing.as_ps().saturating_mul(partitions as u64));
+        let (spacing, horizon) = event_spacing(&config, partitions);
         let plan = Arc::new(Plan::new(config, layout, &schemes));
         let members = Reader::all(messages, partitions).into_iter().enumerate().map(|(number, reader)| {
             let share = plan.layout.share(&plan.config.graph, number as u16);
