@@ -164,8 +164,8 @@ fn a_pacer_spaces_packets_at_its_rate_and_moves_the_waiting_one_only_if_asked() 
 proptest! {
     #![proptest_config(cases())]
 
-    /// Whatever the wire loses, delays or repeats (in either direction), the receiver takes every byte once and in order,
-    /// and the sender ends done after a bounded number of rounds.
+    /// Whatever the wire loses, delays or repeats (in either direction), the receiver takes every byte once and in
+    /// order, and the sender ends done after a bounded number of rounds.
     #[test]
     fn everything_arrives_once_and_in_order(
         sizes in prop::collection::vec(1u64..5000, 1..6),

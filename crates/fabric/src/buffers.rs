@@ -1,4 +1,5 @@
-//! The buffers of switches: who may still enter, what each ingress holds, when it pauses its peer and when that may go on.
+//! The buffers of switches: who may still enter, what each ingress holds, when it pauses its peer and when that may go
+//! on.
 
 use crate::config::{BufferPolicy, NetworkConfig, Release};
 use crate::egress::Egress;
@@ -103,8 +104,8 @@ impl Buffers {
         &mut self.pools[switch as usize * self.plan.pools.len() + pool]
     }
 
-    /// Whether a data packet finds room; counts it in. While departures are lazy the accounts may show too much, so where that
-    /// could decide anything, the answer is [`Admission::Inexact`] unless they are `exact`.
+    /// Whether a data packet finds room; counts it in. While departures are lazy the accounts may show too much, so
+    /// where that could decide anything, the answer is [`Admission::Inexact`] unless they are `exact`.
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
@@ -222,7 +223,8 @@ impl Buffers {
         self.leaving.get_mut(out.ix()).and_then(Option::take)
     }
 
-    /// What each account says and what it should say: every pool, then every ingress and class. Walks over all packets that wait.
+    /// What each account says and what it should say: every pool, then every ingress and class. Walks over all packets
+    /// that wait.
     pub fn check(&self, egress: &Egress) -> Vec<BufferUse> {
         let each = self.plan.pools.len();
         let mut pools: Vec<BufferUse> =

@@ -15,8 +15,8 @@ pub(crate) mod kind {
     pub const SWITCH: u32 = 7;
 }
 const KIND_SHIFT: u32 = 29;
-/// Which one: the other bits. They number ports, hosts, switches and messages of the whole network, so that the order of events
-/// does not depend on how it is cut.
+/// Which one: the other bits. They number ports, hosts, switches and messages of the whole network, so that the order
+/// of events does not depend on how it is cut.
 const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 /// Of a sender's number, that of its message: the bit above says which end of a connection.
 pub(crate) const MESSAGE: u32 = NUMBER >> 1;
@@ -93,7 +93,8 @@ impl<Q: EventQueue> Clock<Q> {
         self.queue.push(Event { at, source, arg });
     }
 
-    /// Takes an event over as it is: one from another partition, or of a departure that is worked out later than it was due.
+    /// Takes an event over as it is: one from another partition, or of a departure that is worked out later than it was
+    /// due.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         self.queue.push(event);

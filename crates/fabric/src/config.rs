@@ -112,8 +112,8 @@ pub enum BufferPolicy {
         pfc: Pfc,
     },
     /// All ports share one pool. Lossy classes: an egress queue may grow to `alpha` times the free pool. Lossless
-    /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom). A class with
-    /// a share of its own has a pool of its own, from which its headroom comes too; the others share what is left.
+    /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom). A class
+    /// with a share of its own has a pool of its own, from which its headroom comes too; the others share what is left.
     Pooled {
         /// Bytes per switch.
         bytes: u64,
@@ -146,10 +146,10 @@ pub enum Release {
     LastBit,
 }
 
-/// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages of a gate have the
-/// same `start`. Where a gate is local to one host, what counts by arriving goes to it, what counts by its last ACK leaves
-/// from it, and so does all that waits. A gate that is not (htsim's triggers need not be) acts at once all the same, and a
-/// network with such gates is not to be cut between their hosts.
+/// What a message waits for, and what waits for it. Gates are numbered within a traffic. All messages of a gate have
+/// the same `start`. Where a gate is local to one host, what counts by arriving goes to it, what counts by its last ACK
+/// leaves from it, and so does all that waits. A gate that is not (htsim's triggers need not be) acts at once all the
+/// same, and a network with such gates is not to be cut between their hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     /// It is posted only when this gate opens: when all that counts towards it has happened.

@@ -1,5 +1,5 @@
-//! What every part of a network works with: the clock, the packets, what is written down of them, and what leaves for other
-//! partitions.
+//! What every part of a network works with: the clock, the packets, what is written down of them, and what leaves for
+//! other partitions.
 
 use crate::clock::Clock;
 use crate::packet::{Packet, PacketIx, Slab};
@@ -27,7 +27,8 @@ fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
 }
 
 impl<Q> Core<Q> {
-    /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not matter.
+    /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not
+    /// matter.
     #[inline(always)]
     fn add_fact(&mut self, node: NodeId, ix: PacketIx, action: u64) {
         let hash = &mut self.probes.totals.event_hash;

@@ -1,14 +1,14 @@
-//! Cyclic buffer dependencies under PFC, seen at run time: what [`crate::deadlock`] proves impossible for one lane of a network,
-//! and what can happen everywhere else.
+//! Cyclic buffer dependencies under PFC, seen at run time: what [`crate::deadlock`] proves impossible for one lane of a
+//! network, and what can happen everywhere else.
 //!
-//! A queue (the packets of one class at one port of a switch) that is paused waits for the account of the ingress behind its
-//! link. That account is held by packets in the queues of the switch there; of those queues, the paused ones wait in turn. Queues
-//! that wait for each other in a cycle are a cyclic buffer dependency. It may still dissolve, when packets of the same accounts
-//! leave by queues that are not paused; with nothing left to happen it is a deadlock.
+//! A queue (the packets of one class at one port of a switch) that is paused waits for the account of the ingress
+//! behind its link. That account is held by packets in the queues of the switch there; of those queues, the paused ones
+//! wait in turn. Queues that wait for each other in a cycle are a cyclic buffer dependency. It may still dissolve, when
+//! packets of the same accounts leave by queues that are not paused; with nothing left to happen it is a deadlock.
 //!
-//! The search starts where a PAUSE arrives for packets that wait, and sees the whole network at that moment: a PAUSE that the
-//! ingress has taken back already, whose RESUME is under way, is nothing to wait for. A cycle that is closed by a packet that
-//! joins a paused queue is not counted, but stands in [`crate::Simulation::circular_wait`].
+//! The search starts where a PAUSE arrives for packets that wait, and sees the whole network at that moment: a PAUSE
+//! that the ingress has taken back already, whose RESUME is under way, is nothing to wait for. A cycle that is closed
+//! by a packet that joins a paused queue is not counted, but stands in [`crate::Simulation::circular_wait`].
 
 use crate::buffers::Buffers;
 use crate::egress::Egress;
@@ -64,8 +64,8 @@ impl CycleSearch {
     }
 }
 
-/// Calls `visit` for each queue that a queue waits for and that waits itself, until that says false. Takes the packets that it
-/// reads from `left`; false when that is spent.
+/// Calls `visit` for each queue that a queue waits for and that waits itself, until that says false. Takes the packets
+/// that it reads from `left`; false when that is spent.
 fn behind<'a>(
     egress: &Egress,
     buffers: &Buffers,
@@ -100,8 +100,8 @@ fn behind<'a>(
     true
 }
 
-/// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and the last one
-/// for the first. Reads all queues.
+/// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and the
+/// last one for the first. Reads all queues.
 pub(crate) fn find<'a>(
     egress: &Egress,
     buffers: &Buffers,

@@ -2,9 +2,9 @@
 //!
 //! A channel is one direction of a link in one lane. Packets that crossed channel a→b hold buffer of b in that lane's
 //! account, wait in b's egress queues, and so wait for the channels b→c behind those. Where these dependencies close no
-//! cycle, the channels can be numbered so that everyone waits for higher numbers only. The highest ones lead to switches
-//! from which their packets go to hosts, and hosts always take what arrives. So every lane without a cycle drains, however
-//! small the buffers are (Dally and Seitz 1987, for packets instead of flits).
+//! cycle, the channels can be numbered so that everyone waits for higher numbers only. The highest ones lead to
+//! switches from which their packets go to hosts, and hosts always take what arrives. So every lane without a cycle
+//! drains, however small the buffers are (Dally and Seitz 1987, for packets instead of flits).
 //!
 //! # The escape lane
 //! Dart's lane 0 is never deflected: whoever is in it follows shortest paths to its end (Dart IV-B). All shortest paths
@@ -12,31 +12,31 @@
 //! inject long messages into it, and a deflected short one can enter at any switch, with any destination. So for each
 //! destination the ways from *all* switches count, also from those that no shortest path between two hosts crosses.
 //!
-//! Channels from and to hosts are left out: nothing comes before the first and nothing after the second, so neither is on a
-//! cycle.
+//! Channels from and to hosts are left out: nothing comes before the first and nothing after the second, so neither is
+//! on a cycle.
 //!
 //! # Lane 1, and the extended graph
 //! Messages in lane 1 go anywhere, and its own graph has cycles in most networks. Duato's theory allows that if from
-//! every place a blocked packet can take a channel of a connected set of escape channels whose *extended* dependency graph
-//! has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape channels, and those of
-//! packets that leave an escape channel, cross others, and enter an escape channel again. Here nobody leaves lane 0 once in
-//! it, so there are none of the latter, and as the lanes share no channel, no channel is an escape for one destination and
-//! not for another. What remains are direct dependencies of all packets that may be in lane 0. With moves from lane 1 to
-//! lane 0 at any switch (`blocked = duato`) these are packets that entered at any switch for any host, which are the ones
-//! counted here anyway: the extended graph *is* the graph of [`prove`]. The set is connected, since every switch that has
-//! a way to a host has a shortest one.
+//! every place a blocked packet can take a channel of a connected set of escape channels whose *extended* dependency
+//! graph has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape channels, and
+//! those of packets that leave an escape channel, cross others, and enter an escape channel again. Here nobody leaves
+//! lane 0 once in it, so there are none of the latter, and as the lanes share no channel, no channel is an escape for
+//! one destination and not for another. What remains are direct dependencies of all packets that may be in lane 0. With
+//! moves from lane 1 to lane 0 at any switch (`blocked = duato`) these are packets that entered at any switch for any
+//! host, which are the ones counted here anyway: the extended graph *is* the graph of [`prove`]. The set is connected,
+//! since every switch that has a way to a host has a shortest one.
 //!
 //! # What this does not prove
-//! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane 1 is
-//!   *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
-//! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole, from
-//!   its start packet on, has one only at the moment when that packet arrives, and only where the table has room. What
-//!   waits in a queue of lane 1 before the pause comes, and packets whose start has gone ahead in lane 1, wait on. The
-//!   acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they happen.
+//! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane
+//!   1 is *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
+//! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole,
+//!   from its start packet on, has one only at the moment when that packet arrives, and only where the table has room.
+//!   What waits in a queue of lane 1 before the pause comes, and packets whose start has gone ahead in lane 1, wait on.
+//!   The acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they happen.
 //! * With one lane for all there is no escape lane.
-//! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*, or
-//!   a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The fabric
-//!   counts them so (`came_in` of a queued packet).
+//! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*,
+//!   or a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The
+//!   fabric counts them so (`came_in` of a queued packet).
 //! * Links that go down change the shortest paths: prove the graph without them. A Clos without one link holds, without
 //!   two it may not.
 //!
@@ -59,8 +59,8 @@ pub enum Verdict {
         /// Pairs of them of which the first may wait for the second.
         dependencies: u64,
     },
-    /// It can: each of these ports may wait for the next one, and the last one for the first. No cycle through the first
-    /// is shorter.
+    /// It can: each of these ports may wait for the next one, and the last one for the first. No cycle through the
+    /// first is shorter.
     Cyclic(Vec<PortId>),
 }
 
@@ -103,8 +103,8 @@ impl fmt::Display for Report {
     }
 }
 
-/// Whether the escape lane of a network can wait for itself, all links being up. Takes one search per group of hosts with
-/// the same neighbours.
+/// Whether the escape lane of a network can wait for itself, all links being up. Takes one search per group of hosts
+/// with the same neighbours.
 pub fn prove(graph: &Graph, entry: Entry) -> Report {
     let adjacency = graph.adjacency();
     let mut lane = Lane::new(graph, &adjacency);

@@ -23,7 +23,8 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Those of a network. Tells each port its row: that of all, one for each rate that has markings of its own, and that of NICs.
+    /// Those of a network. Tells each port its row: that of all, one for each rate that has markings of its own, and
+    /// that of NICs.
     pub fn new(config: &NetworkConfig, ports: &mut [Port], streams: &Streams) -> Self {
         let by_rate = config.classes.iter().flat_map(|class| class.marking_by_rate.iter().map(|(rate, _)| *rate));
         let mut rates: Vec<Rate> = by_rate.collect();
@@ -63,8 +64,8 @@ impl Marks {
         }
     }
 
-    /// Whether a packet of `wire` bytes is marked that joins or leaves the queue of a data class at a port, of which `queue`
-    /// bytes are there, itself not counted.
+    /// Whether a packet of `wire` bytes is marked that joins or leaves the queue of a data class at a port, of which
+    /// `queue` bytes are there, itself not counted.
     #[inline(always)]
     pub fn marks(
         &mut self,
@@ -103,7 +104,8 @@ impl Marks {
     }
 }
 
-/// The classes, as bits from 1, of which some queue looks at packets at this moment. There are rows of `classes` markings.
+/// The classes, as bits from 1, of which some queue looks at packets at this moment. There are rows of `classes`
+/// markings.
 fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
     let at = |marking: &Marking| match marking {
         Marking::Off => false,

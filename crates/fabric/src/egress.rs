@@ -1,4 +1,5 @@
-//! Egress ports with their queues, the same at switches and at hosts: what waits, what leaves next, what is on the wire.
+//! Egress ports with their queues, the same at switches and at hosts: what waits, what leaves next, what is on the
+//! wire.
 
 use crate::clock::{kind, source};
 use crate::config::{MarkAt, NetworkConfig};
@@ -156,8 +157,8 @@ impl Egress {
         port.busy_until <= now && port.waiting | port.pfc_pending == 0 && port.up && port.paused & 1 << class == 0
     }
 
-    /// Puts a packet into its class's queue at a port. `ingress` is the port it came in by, or `PortIx::NONE` at a host, and
-    /// `ingress_class` the class that it came in.
+    /// Puts a packet into its class's queue at a port. `ingress` is the port it came in by, or `PortIx::NONE` at a
+    /// host, and `ingress_class` the class that it came in.
     #[inline(always)]
     pub fn enqueue<Q: EventQueue>(
         &mut self,
@@ -263,7 +264,8 @@ impl Egress {
         }
     }
 
-    /// A packet that leaves at once knows the link's epoch, and passes the queue's active management, which sees an empty queue.
+    /// A packet that leaves at once knows the link's epoch, and passes the queue's active management, which sees an
+    /// empty queue.
     #[inline(always)]
     pub fn pass<Q>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
         if self.epochs {
@@ -319,8 +321,9 @@ impl Egress {
     fn watch_departure<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx) {
         let port = &self.ports[out.ix()];
         let head = &core.packets[ix].head;
-        // A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The packet
-        // itself counts in neither number. ACKs carry back what the data packet had, and switches leave them alone (3.1).
+        // A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The
+        // packet itself counts in neither number. ACKs carry back what the data packet had, and switches leave them
+        // alone (3.1).
         if head.has(flags::INT) && head.kind == Kind::Data && !port.of_host() {
             let hop = IntHop { rate: port.rate, time: now, sent: port.bytes, queued: port.queued };
             core.packets.record_hop(ix, port.node, hop);

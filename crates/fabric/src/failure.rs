@@ -11,7 +11,8 @@ use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId, Time};
 use std::sync::Arc;
 
-/// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes known.
+/// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes
+/// known.
 const CHANGES: u32 = u32::MAX;
 
 /// Schedules the first change of each link. Only a network in one piece has links that change, so rows are numbers.
@@ -27,9 +28,9 @@ fn schedule_next_change<Q: EventQueue>(net: &mut Network<Q>, link: usize) {
     }
 }
 
-/// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across it are
-/// forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a link that comes up
-/// is used at once.
+/// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across
+/// it are forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a
+/// link that comes up is used at once.
 #[cold]
 pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
     let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
@@ -85,9 +86,9 @@ fn link_is_known_dead<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<Flo
     find_routes(world, hosts);
 }
 
-/// Finds routes for the links that are up. A message that is pinned and would change its path, or that a switch has deflected, so
-/// that its path is not known here, is blocked: its packets under way end at the next switch, and its sender starts anew when it
-/// notices (Dart IV-C).
+/// Finds routes for the links that are up. A message that is pinned and would change its path, or that a switch has
+/// deflected, so that its path is not known here, is blocked: its packets under way end at the next switch, and its
+/// sender starts anew when it notices (Dart IV-C).
 fn find_routes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>) {
     let net = &mut world.net;
     let (plan, down) = (net.plan.clone(), net.links.down());

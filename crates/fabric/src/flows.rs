@@ -5,8 +5,8 @@ use crate::table::Table;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// Records of messages by number, in less than a fifth of their memory. What is read or written by number is unpacked with its
-/// neighbours and stays so; [`Flows::iter`] and [`Flows::get`] unpack nothing for longer than they need it.
+/// Records of messages by number, in less than a fifth of their memory. What is read or written by number is unpacked
+/// with its neighbours and stays so; [`Flows::iter`] and [`Flows::get`] unpack nothing for longer than they need it.
 #[derive(Clone, Default)]
 pub struct Flows(Table<FlowRecord>);
 

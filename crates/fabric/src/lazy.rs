@@ -1,18 +1,19 @@
 //! Lazy departures: packets that leave a queue without an event of their own.
 //!
-//! A port with packets in its queues sends the next one when the last bit of the one before has left. An event at each such
-//! moment would make it do so; but nothing outside the port can see whether it did, until the packet arrives at the other end, a
-//! delay of the link and its own time later. So the port may be served a delay of the link later than it is free, and send then
-//! all that left in between, each packet at its own time; whatever reads or changes the port before that flushes it first. Most
-//! busy ports see packets arrive so often that they hardly ever need an event of their own.
+//! A port with packets in its queues sends the next one when the last bit of the one before has left. An event at each
+//! such moment would make it do so; but nothing outside the port can see whether it did, until the packet arrives at
+//! the other end, a delay of the link and its own time later. So the port may be served a delay of the link later than
+//! it is free, and send then all that left in between, each packet at its own time; whatever reads or changes the port
+//! before that flushes it first. Most busy ports see packets arrive so often that they hardly ever need an event of
+//! their own.
 //!
-//! Nothing may come out otherwise: a departure at the very time of an event happens before or after it as the order of events
-//! says, as if there were an event for it. Packets leave the accounts of their ingress late, so these show too much rather than
-//! too little; where that could decide anything, the whole switch is flushed. While a switch pauses a peer, every departure may
-//! be the one that lets it go on, so its ports are eager then. So are those of hosts, whose senders decide what leaves; and all
-//! ports where something watches switches as they are: their programs, the tap, or links that go down. Where a network is cut,
-//! ports that lead to another partition are flushed at the end of each step, before what leaves in it is sent there, and need no
-//! events at all.
+//! Nothing may come out otherwise: a departure at the very time of an event happens before or after it as the order of
+//! events says, as if there were an event for it. Packets leave the accounts of their ingress late, so these show too
+//! much rather than too little; where that could decide anything, the whole switch is flushed. While a switch pauses a
+//! peer, every departure may be the one that lets it go on, so its ports are eager then. So are those of hosts, whose
+//! senders decide what leaves; and all ports where something watches switches as they are: their programs, the tap, or
+//! links that go down. Where a network is cut, ports that lead to another partition are flushed at the end of each
+//! step, before what leaves in it is sent there, and need no events at all.
 
 use crate::clock::{kind, source};
 use crate::config::Release;
@@ -73,7 +74,8 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// Sends what a port should have sent before the event that runs now. Called before anything reads the port or changes it.
+    /// Sends what a port should have sent before the event that runs now. Called before anything reads the port or
+    /// changes it.
     #[inline(always)]
     pub fn flush(&mut self, out: PortIx) {
         let port = self.egress.port(out);
@@ -128,8 +130,8 @@ impl<Q: EventQueue> Network<Q> {
         free.min().unwrap_or(Time::NEVER)
     }
 
-    /// Sends what a port should have sent by now, each packet at its own time. What is due at this very moment has been sent if
-    /// its event would have come before the one that runs, and there is one.
+    /// Sends what a port should have sent by now, each packet at its own time. What is due at this very moment has been
+    /// sent if its event would have come before the one that runs, and there is one.
     #[inline(never)]
     fn send_due(&mut self, out: PortIx, in_event: bool) {
         let now = self.core.clock.now();

@@ -79,9 +79,9 @@ impl LinkStates {
         Some(up)
     }
 
-    /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its error
-    /// rate takes it. Pause frames are spared: they have no expiry here, so that one lost resume would stop a network for
-    /// ever.
+    /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its
+    /// error rate takes it. Pause frames are spared: they have no expiry here, so that one lost resume would stop a
+    /// network for ever.
     pub fn loses(&mut self, port: PortId, packet: &Packet) -> Option<DropCause> {
         let link = &mut self.links[port.ix() / 2];
         if packet.epoch != link.epoch {

@@ -9,8 +9,8 @@ use fanin_endpoint::host::{Ends, NO_SLOT, Traffic};
 use fanin_units::{MessageId, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Messages that wait for others: answers to requests, rounds of queries, what a collective's step starts. All of it is local to
-/// one host in patterns: what counts towards a trigger arrives where what waits for it leaves from.
+/// Messages that wait for others: answers to requests, rounds of queries, what a collective's step starts. All of it is
+/// local to one host in patterns: what counts towards a trigger arrives where what waits for it leaves from.
 #[derive(Default)]
 struct Dependency {
     /// What has yet to happen.
@@ -58,11 +58,13 @@ pub(crate) struct Messages {
     triggered: VecDeque<(Time, u32)>,
     /// Whether triggers let answers through only.
     only_answers: bool,
-    /// Messages of TCP from elsewhere that wait to be answered and did not open their connection, with the one that did.
+    /// Messages of TCP from elsewhere that wait to be answered and did not open their connection, with the one that
+    /// did.
     stream_openers: BTreeMap<u32, u32>,
     /// Messages that were asked for before they were loaded, by [`MessageState::name`].
     followed: BTreeMap<u64, Followed>,
-    /// Messages with an end that are posted and have not arrived. Below zero in a partition that receives more than it sends.
+    /// Messages with an end that are posted and have not arrived. Below zero in a partition that receives more than it
+    /// sends.
     open: i64,
 }
 
@@ -152,8 +154,8 @@ impl Messages {
         &mut self.states[message.ix()]
     }
 
-    /// The next message of the network is known. `sends` and `receives` say whether its hosts are here: of a message between
-    /// others only its number is kept. Returns its number, and whether it was asked for with its hops.
+    /// The next message of the network is known. `sends` and `receives` say whether its hosts are here: of a message
+    /// between others only its number is kept. Returns its number, and whether it was asked for with its hops.
     pub fn load(&mut self, message: Message, sends: bool, receives: bool) -> (u32, bool) {
         let number = self.records.len() as u32;
         let traffic = message.traffic;
@@ -324,12 +326,14 @@ impl Messages {
         }
     }
 
-    /// Messages with an end that are posted and have not arrived; below zero in a partition that receives more than it sends.
+    /// Messages with an end that are posted and have not arrived; below zero in a partition that receives more than it
+    /// sends.
     pub fn open(&self) -> i64 {
         self.open
     }
 
-    /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start, and for its hops.
+    /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start, and
+    /// for its hops.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
         let name = (traffic as u64) << 32 | number as u64;
         self.followed.entry(name).or_insert(Followed { trace: false, message: None }).trace |= trace;
@@ -345,8 +349,8 @@ impl Messages {
         self.followed.values().any(|followed| followed.trace)
     }
 
-    /// Packs the rows of messages that are over: arrived, acknowledged, and with no end that goes on. Of a message that a
-    /// partition only sends or only receives, that half is over.
+    /// Packs the rows of messages that are over: arrived, acknowledged, and with no end that goes on. Of a message that
+    /// a partition only sends or only receives, that half is over.
     pub fn pack(&mut self, is_here: impl Fn(u32) -> bool) {
         let Self { unpacked, records, states, .. } = self;
         unpacked.pack(records, states, |records, states, message| {

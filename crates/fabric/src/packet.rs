@@ -75,8 +75,8 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// An empty one with room for so many packets: memory that nothing touches costs nothing, and a slab that never moves leaves
-    /// no holes behind.
+    /// An empty one with room for so many packets: memory that nothing touches costs nothing, and a slab that never
+    /// moves leaves no holes behind.
     pub fn with_capacity(packets: usize) -> Self {
         Self { packets: Vec::with_capacity(packets), ..Self::default() }
     }

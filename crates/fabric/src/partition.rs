@@ -64,8 +64,8 @@ impl Outbox {
     }
 }
 
-/// What a message's receiver looks up of what its sender decided. Packets of the message cross a link after that, so updates
-/// that travel between windows come in time.
+/// What a message's receiver looks up of what its sender decided. Packets of the message cross a link after that, so
+/// updates that travel between windows come in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RemoteUpdate {
     /// An RDMA message set out.

@@ -7,9 +7,9 @@ use fanin_engine::mix;
 pub struct FlowPath {
     /// What every switch hashes with a multiplier of its own.
     pub key: u32,
-    /// The source route: what comes of all these hashes while routes stay as they were at the start, so that no switch looks
-    /// anything up. The number of the port out of the first switch in the lowest bits, that out of the second above it, and so
-    /// on. Or [`FlowPath::NO_ROUTE`], where they have no room or the packet has left this path.
+    /// The source route: what comes of all these hashes while routes stay as they were at the start, so that no switch
+    /// looks anything up. The number of the port out of the first switch in the lowest bits, that out of the second
+    /// above it, and so on. Or [`FlowPath::NO_ROUTE`], where they have no room or the packet has left this path.
     pub source_route: u32,
 }
 

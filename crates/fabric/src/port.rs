@@ -137,7 +137,8 @@ impl Port {
         if self.lazy { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
-    /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent` first.
+    /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent`
+    /// first.
     #[inline(always)]
     pub fn choose(&self, classes: u8, urgent: u8) -> u8 {
         let classes = if classes & urgent != 0 { classes & urgent } else { classes };

@@ -1,4 +1,5 @@
-//! What is written down while a network runs: totals, incidents, what the tap asks for, and the hops of traced messages.
+//! What is written down while a network runs: totals, incidents, what the tap asks for, and the hops of traced
+//! messages.
 
 use crate::packet::{PacketIx, Slab};
 use crate::port::Port;

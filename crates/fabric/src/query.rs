@@ -73,7 +73,8 @@ impl<Q: EventQueue> Simulation<Q> {
         &self.world.messages.records()[number as usize]
     }
 
-    /// Adds what stands with the queue pairs and connections whose ends are here. `with` finds the partition that a host runs in.
+    /// Adds what stands with the queue pairs and connections whose ends are here. `with` finds the partition that a
+    /// host runs in.
     pub(crate) fn add_open<'a>(
         &'a self,
         flows: &mut impl IndexMut<usize, Output = FlowRecord>,
@@ -232,14 +233,14 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.buffers.check(&self.world.net.egress)
     }
 
-    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and the
-    /// last one for the first. Reads all queues.
+    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and
+    /// the last one for the first. Reads all queues.
     pub fn circular_wait(&self) -> Option<Vec<(PortId, u8)>> {
         self.world.net.cyclic_dependency()
     }
 
-    /// What can be seen of a message's sender now: `window_bytes`, `rate_bps` and what its scheme shows; nothing when it is
-    /// not sending.
+    /// What can be seen of a message's sender now: `window_bytes`, `rate_bps` and what its scheme shows; nothing when
+    /// it is not sending.
     pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
         let messages = &self.world.messages;
         if !messages.records().has(message as usize) {
@@ -259,15 +260,15 @@ impl<Q: EventQueue> Simulation<Q> {
         seen
     }
 
-    /// What can be seen of a port now: bytes of the packets whose first bit has left, and how long its classes were paused
-    /// so far, in sum.
+    /// What can be seen of a port now: bytes of the packets whose first bit has left, and how long its classes were
+    /// paused so far, in sum.
     pub fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
         let counters = self.port_counter(port);
         [("sent_bytes", counters.bytes as f64), ("paused_us", counters.paused.as_ps() as f64 / 1e6)]
     }
 
-    /// What can be seen of a traffic now: payload bytes of all its messages that have arrived in order, and its messages that
-    /// are posted and have not arrived whole, endless ones among them.
+    /// What can be seen of a traffic now: payload bytes of all its messages that have arrived in order, and its
+    /// messages that are posted and have not arrived whole, endless ones among them.
     pub fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
         let counters = &self.world.messages.counters()[traffic as usize];
         let open = counters.started - counters.finished;
@@ -320,7 +321,8 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core.probes.hops().1
     }
 
-    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of time.
+    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of
+    /// time.
     pub fn host_waits(&self) -> &[HostWait] {
         self.tracer.waits().0
     }

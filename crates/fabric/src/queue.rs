@@ -2,8 +2,8 @@
 
 use crate::packet::PacketIx;
 
-/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words, written
-/// and read whole, which avoids a store-forwarding stall.
+/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words,
+/// written and read whole, which avoids a store-forwarding stall.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Queued {
@@ -133,8 +133,8 @@ pub struct Queue {
     pub bytes: u64,
     /// Most bytes ever in it.
     pub peak: u64,
-    /// The chunk of the second packet and its place there, and the chunk of the last one and the place behind it. They count
-    /// while there are two packets or more.
+    /// The chunk of the second packet and its place there, and the chunk of the last one and the place behind it. They
+    /// count while there are two packets or more.
     first: u32,
     last: u32,
     from: u8,

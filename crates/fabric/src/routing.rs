@@ -71,8 +71,8 @@ const UNEVEN: u32 = u32::MAX;
 const SMALL: u64 = 1 << 17;
 
 impl Routes {
-    /// Finds all shortest paths over the links that are up. Base round-trip times are counted with the sizes of a data packet
-    /// and of an ACK; `row` is how the partition of a port's node numbers it.
+    /// Finds all shortest paths over the links that are up. Base round-trip times are counted with the sizes of a data
+    /// packet and of an ACK; `row` is how the partition of a port's node numbers it.
     pub fn build(links: Links<'_>, streams: &Streams, sizes: (u32, u32), row: impl Fn(PortId) -> PortIx) -> Self {
         Self::build_as(links, streams, sizes, row, SMALL)
     }
@@ -177,8 +177,8 @@ impl Routes {
         }
     }
 
-    /// The same for a switch, with `PortId::NONE` for no path; hosts with one link have none here. It does not branch on the
-    /// kind of group, which is unpredictable.
+    /// The same for a switch, with `PortId::NONE` for no path; hosts with one link have none here. It does not branch
+    /// on the kind of group, which is unpredictable.
     #[inline(always)]
     pub fn next_hop(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
         let Node { row, seed, .. } = self.nodes[node.ix()];
@@ -220,8 +220,9 @@ impl Routes {
         self.out.first(node)
     }
 
-    /// Where a packet with this source route leaves a node after `hops` links; the node is given by [`Routes::first_port`], and
-    /// the port as the node's partition numbers it. Without a source route, it is some port or none.
+    /// Where a packet with this source route leaves a node after `hops` links; the node is given by
+    /// [`Routes::first_port`], and the port as the node's partition numbers it. Without a source route, it is some port
+    /// or none.
     #[inline(always)]
     pub fn routed(&self, first_port: u32, source_route: u32, hops: u8) -> PortIx {
         let at = self.bits.wrapping_mul(u32::from(hops));
@@ -229,8 +230,8 @@ impl Routes {
         self.rows.get(first_port.wrapping_add(number) as usize).copied().unwrap_or(PortIx::NONE)
     }
 
-    /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False when
-    /// there is no way.
+    /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False
+    /// when there is no way.
     pub fn walk(&self, from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
@@ -256,21 +257,21 @@ fn pick(key: u32, seed: u64, n: u32) -> u32 {
     ((hash * n as u64) >> 32) as u32
 }
 
-/// How many groups share a column, as a power of two. One where the table is small: near the square root of the groups, a block
-/// is a pod in a fat tree of a power of two.
+/// How many groups share a column, as a power of two. One where the table is small: near the square root of the groups,
+/// a block is a pod in a fat tree of a power of two.
 fn block_shift(rows: u64, groups: u32, small: u64) -> u32 {
     if rows * u64::from(groups) <= small { 0 } else { groups.max(1).ilog2() / 2 }
 }
 
-/// Entries that the routes of a network have: nodes that choose, times groups of hosts with the same neighbours. Counted before
-/// anything is allocated for them.
+/// Entries that the routes of a network have: nodes that choose, times groups of hosts with the same neighbours.
+/// Counted before anything is allocated for them.
 pub fn route_entries(graph: &Graph) -> u64 {
     let (rows, groups) = rows_and_groups(graph);
     rows * groups
 }
 
-/// Bytes of the table of routes that a network needs, about: a large table is kept in blocks, and how many of these tell their
-/// groups apart is a guess that fits trees.
+/// Bytes of the table of routes that a network needs, about: a large table is kept in blocks, and how many of these
+/// tell their groups apart is a guess that fits trees.
 pub fn route_bytes(graph: &Graph) -> u64 {
     let (rows, groups) = rows_and_groups(graph);
     let shift = block_shift(rows, groups.try_into().unwrap_or(u32::MAX), SMALL);
@@ -463,7 +464,8 @@ mod tests {
         let link = Cable::new(Rate::from_gbps(100), Time::from_us(1));
         let graph = FatTree { k: 32, link }.build().unwrap();
         let (routes, _) = built(&graph);
-        // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell them apart.
+        // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell
+        // them apart.
         assert_eq!(route_entries(&graph), 655_360);
         assert_eq!((routes.table.len(), routes.each.len()), (1281 * 32, 32 * 32 * 16));
         let bytes = 4 * (routes.table.len() + routes.each.len()) as u64;

@@ -30,8 +30,8 @@ const START_AFTER_OVERHEAD: u32 = 1;
 /// Messages of a run, in the order of their start.
 pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;
 
-/// The messages that are still to come, loaded a stretch of time ahead, so that all events of a stretch are known before any of
-/// it runs.
+/// The messages that are still to come, loaded a stretch of time ahead, so that all events of a stretch are known
+/// before any of it runs.
 pub(crate) struct Loader {
     messages: Peekable<MessageIter>,
     loaded_to: Time,
@@ -64,7 +64,8 @@ impl Simulation<CalendarQueue> {
     }
 }
 
-/// The time between neighbouring events of each of so many partitions of a busy network, and how far ahead most of them lie.
+/// The time between neighbouring events of each of so many partitions of a busy network, and how far ahead most of them
+/// lie.
 pub(crate) fn event_spacing(config: &NetworkConfig, partitions: usize) -> (Time, Time) {
     let wire = config.packet.payload as u64 + config.packet.header as u64;
     let links = &config.graph.links;
@@ -106,8 +107,8 @@ impl<Q: EventQueue> Simulation<Q> {
         sim
     }
 
-    /// Makes each departure an event of its own from now on, for who reads the network after every event. What happens stays the
-    /// same.
+    /// Makes each departure an event of its own from now on, for who reads the network after every event. What happens
+    /// stays the same.
     pub fn be_prompt(&mut self) {
         self.world.net.forbid_lazy();
     }
@@ -169,8 +170,8 @@ impl<Q: EventQueue> Simulation<Q> {
         arrived
     }
 
-    /// Asks for the memory of events that come soon. Most of them are packets that arrive; a prefetch for one that is not is
-    /// harmless and cheaper than a branch.
+    /// Asks for the memory of events that come soon. Most of them are packets that arrive; a prefetch for one that is
+    /// not is harmless and cheaper than a branch.
     #[inline(always)]
     fn prefetch_upcoming(&self) {
         let net = &self.world.net;

@@ -269,8 +269,8 @@ impl<Q: EventQueue> Network<Q> {
         self.core.probes.add_hop(self.core.clock.now(), node, port, &head, deflections);
     }
 
-    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and the last
-    /// one for the first. Reads all queues.
+    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and
+    /// the last one for the first. Reads all queues.
     pub fn cyclic_dependency(&self) -> Option<Vec<(PortId, u8)>> {
         let next = |port| next_switch(&self.switches, &self.egress, port);
         crate::cyclic::find(&self.egress, &self.buffers, next)

@@ -1,9 +1,10 @@
-//! Tables of messages by number. Neighbouring rows of messages that are all over are packed: a run has few messages under way
-//! and may have had millions, each of which the results still need, and any of which a late packet may still ask for.
+//! Tables of messages by number. Neighbouring rows of messages that are all over are packed: a run has few messages
+//! under way and may have had millions, each of which the results still need, and any of which a late packet may still
+//! ask for.
 //!
-//! Packing changes nothing that can be seen. A row that is read again is unpacked with its neighbours until [`Table::forget`],
-//! and one that is written stays unpacked until its stretch is packed again. A partition of a network has rows only for the
-//! messages that it sends or receives.
+//! Packing changes nothing that can be seen. A row that is read again is unpacked with its neighbours until
+//! [`Table::forget`], and one that is written stays unpacked until its stretch is packed again. A partition of a
+//! network has rows only for the messages that it sends or receives.
 
 use crate::message::MessageState;
 use crate::results::FlowRecord;
@@ -80,7 +81,8 @@ struct Packed<T> {
 impl<T: Row> Packed<T> {
     /// Scratch is what the numbers are written to in between.
     fn of(rows: &[T], scratch: &mut Vec<u64>) -> Self {
-        // Column after column, each a line longer than the rows: at a power of two, all would compete for the same cache sets.
+        // Column after column, each a line longer than the rows: at a power of two, all would compete for the same
+        // cache sets.
         let apart = rows.len() + APART;
         scratch.resize(apart * T::NUMBERS, 0);
         let mut of_row = vec![0; T::NUMBERS];

@@ -1,8 +1,8 @@
-//! What leaves a network while it runs: packets on chosen links, queues, pauses, messages. Off, it costs nothing on links
-//! (the question is asked together with that for telemetry) and a branch per packet that waits.
+//! What leaves a network while it runs: packets on chosen links, queues, pauses, messages. Off, it costs nothing on
+//! links (the question is asked together with that for telemetry) and a branch per packet that waits.
 //!
-//! What was seen waits in one list until [`crate::Simulation::take_seen`] empties it; whoever taps a network takes it after every
-//! slice of a run, so that the list stays as short as a slice.
+//! What was seen waits in one list until [`crate::Simulation::take_seen`] empties it; whoever taps a network takes it
+//! after every slice of a run, so that the list stays as short as a slice.
 
 use fanin_cc::{Header, Telemetry};
 use fanin_endpoint::tcp::Segment;

@@ -1,9 +1,10 @@
 //! Messages that are traced: what kept their packets in their host.
 //!
-//! Why a message does not send follows from what its host knows: the state of its sender, of its connection and of its port.
-//! That changes only with an event at the host, and otherwise only when a packet has left or a pacer is due, both of which
-//! are known ahead. So a run that traces messages stops after every event, writes down what held since the one before, and finds
-//! out what holds now; a run that traces none has no part in it. The hops themselves are written down by the probes.
+//! Why a message does not send follows from what its host knows: the state of its sender, of its connection and of its
+//! port. That changes only with an event at the host, and otherwise only when a packet has left or a pacer is due, both
+//! of which are known ahead. So a run that traces messages stops after every event, writes down what held since the one
+//! before, and finds out what holds now; a run that traces none has no part in it. The hops themselves are written down
+//! by the probes.
 
 use crate::clock::{MESSAGE, kind, kind_of, number_of};
 use crate::path::FlowPath;
@@ -63,8 +64,8 @@ impl Tracer {
         self.all.push(Traced { message, to: now, standing: Standing::Away, on_wire: (Time::ZERO, true), last: None });
     }
 
-    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of time; and how
-    /// many more there were.
+    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of
+    /// time; and how many more there were.
     pub fn waits(&self) -> (&[HostWait], u64) {
         (&self.waits, self.left_out)
     }
@@ -140,7 +141,8 @@ impl Tracer {
         }
     }
 
-    /// A packet has started to leave its host: it may be one of a traced message, or of an earlier one of its connection.
+    /// A packet has started to leave its host: it may be one of a traced message, or of an earlier one of its
+    /// connection.
     fn note_departure<Q: EventQueue>(&mut self, world: &mut World<Q>, hosts: &Hosts<FlowPath>, of: &Departure) {
         let now = world.net.core.clock.now();
         let head = &of.head;

@@ -79,8 +79,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Completion time of a message alone on the path that was walked last, store-and-forward. It is the same under every scheme:
-    /// what a scheme adds to its packets is its cost and no part of the ideal.
+    /// Completion time of a message alone on the path that was walked last, store-and-forward. It is the same under
+    /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
     fn ideal(&self, bytes: u64) -> Time {
         if bytes >= ENDLESS || self.walked.is_empty() {
             return Time::NEVER;

@@ -111,7 +111,8 @@ fn dart_iofd_tokens() {
     }
 }
 
-/// Short messages towards one rack, whose hosts take turns, at 1.2 times the rate of the link that all of them would take.
+/// Short messages towards one rack, whose hosts take turns, at 1.2 times the rate of the link that all of them would
+/// take.
 fn ramp(graph: &Graph, senders: &[u32], receivers: &[u32], bytes: u64, count: usize) -> Vec<Message> {
     assert!(receivers.iter().all(|r| *r < graph.hosts));
     let wire = Time::from_ps(800 * bytes.div_ceil(1448) * 1500);
@@ -172,15 +173,15 @@ fn dart_iofd_threshold_order() {
     }
 }
 
-/// The messages of the typical mix on 256 hosts, of whose ToR uplinks (640 Gb/s) so many percent are offered: 40 of 100 by
-/// short messages (VI-A).
+/// The messages of the typical mix on 256 hosts, of whose ToR uplinks (640 Gb/s) so many percent are offered: 40 of 100
+/// by short messages (VI-A).
 fn mix(percent: u64, until: Time) -> Vec<Message> {
     let offered = |share: u64| Rate::from_bps(640_000_000_000 / 10_000 * percent * share);
     typical_mix(1, 256, 16, (offered(40), offered(60)), gbps(10), until)
 }
 
-/// 20 ms of the mix at 60 % on 256 hosts, and until all short messages have arrived. Every 50th message is traced, and the
-/// first long ones.
+/// 20 ms of the mix at 60 % on 256 hosts, and until all short messages have arrived. Every 50th message is traced, and
+/// the first long ones.
 fn datacenter(traffic: TrafficConfig) -> Simulation {
     let until = Time::from_ms(20);
     let messages = mix(60, until);
@@ -340,9 +341,9 @@ fn dart_iofd_failure() {
     assert_eq!(entries(&sim, 0), 0);
 }
 
-/// A leaf-spine fabric of 10 Gb/s, 32 KB of buffer per lane and port, and hosts that send 8 KB messages to other racks at
-/// more than line rate for 1 ms. Shortest ways go up and down and have no cycle; a message that a spine deflects to a
-/// third leaf goes up again from there, and two leaves and two spines make a ring of that. Tells whether it locked.
+/// A leaf-spine fabric of 10 Gb/s, 32 KB of buffer per lane and port, and hosts that send 8 KB messages to other racks
+/// at more than line rate for 1 ms. Shortest ways go up and down and have no cycle; a message that a spine deflects to
+/// a third leaf goes up again from there, and two leaves and two spines make a ring of that. Tells whether it locked.
 fn ring_of_deflections(seed: u64, change: impl Fn(&mut Params)) -> (Simulation, TrafficConfig, bool) {
     let (leaves, each) = (4, 4);
     let hosts = leaves * each;
@@ -383,8 +384,8 @@ fn first_lock(lanes: LaneCount, tokens: u8, blocked: Blocked) -> Option<u64> {
     (0..100).find(|seed| ring_with(*seed, lanes, tokens, blocked).2)
 }
 
-/// What the escape lane promises (IV-B), however many tokens there are: nobody leaves it, nothing is deflected in it, and its
-/// ways go up and then down.
+/// What the escape lane promises (IV-B), however many tokens there are: nobody leaves it, nothing is deflected in it,
+/// and its ways go up and then down.
 fn check_escape_lane(sim: &Simulation, traffic: TrafficConfig) -> Seen {
     let seen = check_traces(sim, &[traffic]);
     assert_eq!((seen.reordered, seen.astray, sim.totals().drops), (0, 0, Drops::default()));
@@ -402,8 +403,8 @@ fn check_escape_lane(sim: &Simulation, traffic: TrafficConfig) -> Seen {
     seen
 }
 
-/// With one token the other lane has no cycle either: who is misrouted enters the escape lane at the next switch. Two lanes
-/// then deliver all where one lane locks.
+/// With one token the other lane has no cycle either: who is misrouted enters the escape lane at the next switch. Two
+/// lanes then deliver all where one lane locks.
 #[test]
 fn one_token_and_an_escape_lane_cannot_lock() {
     for seed in 0..(cases(10).cases as u64).clamp(10, 100) {
@@ -416,8 +417,9 @@ fn one_token_and_an_escape_lane_cannot_lock() {
     assert!(!ring_with(seed, LaneCount::Two, 1, Blocked::Stay).2);
 }
 
-/// Row D14: with more tokens a message may be misrouted again and again in the other lane, which has cycles then, and whoever
-/// waits there does not get into the escape lane. It locks about as often as one lane does, and with `duato` hardly less.
+/// Row D14: with more tokens a message may be misrouted again and again in the other lane, which has cycles then, and
+/// whoever waits there does not get into the escape lane. It locks about as often as one lane does, and with `duato`
+/// hardly less.
 #[test]
 fn four_tokens_can_lock_in_two_lanes_as_in_one() {
     let one = first_lock(LaneCount::One, 4, Blocked::Stay).expect("one lane locks");
@@ -458,8 +460,8 @@ fn revisits(seed: u64, key: TableKey) -> (Simulation, Seen) {
     (sim, seen)
 }
 
-/// IV-A, row D7: found by the message alone, an entry of an earlier visit catches a message again, and its end packet frees
-/// the entry under the packets that are still to come back.
+/// IV-A, row D7: found by the message alone, an entry of an earlier visit catches a message again, and its end packet
+/// frees the entry under the packets that are still to come back.
 #[test]
 fn a_table_keyed_by_the_message_alone_reorders() {
     let (mut reordered, mut astray) = (0, 0);

@@ -107,8 +107,9 @@ fn within(sim: &Simulation, n: u32) -> Time {
     sim.network_rtt() + Time::from_ps(packet_time().as_ps() * (2 + n as u64))
 }
 
-// dart-dasr-churn as it stands does not hold, because nothing drains the queue that a line-rate start leaves: the next one
-// waits longer for its first ACK and leaves more. From the 7th join on PFC holds senders back, and those are told late.
+// dart-dasr-churn as it stands does not hold, because nothing drains the queue that a line-rate start leaves: the next
+// one waits longer for its first ACK and leaves more. From the 7th join on PFC holds senders back, and those are told
+// late.
 #[test]
 fn churn_every_departure_resets_all_shares_once_and_so_do_joins_while_nothing_is_paused() {
     let (sim, log) = churn(&traffic("dart-dasr"));

@@ -1,5 +1,5 @@
-//! Several messages from one host to the same receiver under Dart: they take turns (rows B3, C3, C5), on flows of their own and
-//! on connections that stay open (C6, D18).
+//! Several messages from one host to the same receiver under Dart: they take turns (rows B3, C3, C5), on flows of their
+//! own and on connections that stay open (C6, D18).
 
 mod common;
 #[path = "common/dart.rs"]
@@ -20,8 +20,8 @@ fn ends(sim: &Simulation) -> Vec<f64> {
     sim.flows().iter().map(|f| f.finished.as_ps() as f64 / 1e6).collect()
 }
 
-/// h1 sends h0 four messages at once and a fifth later, beside a long one of h2: all of h1's have an equal part of C/2 while
-/// they are open, and so end together. One after the other, the first ended after a fifth of the time.
+/// h1 sends h0 four messages at once and a fifth later, beside a long one of h2: all of h1's have an equal part of C/2
+/// while they are open, and so end together. One after the other, the first ended after a fifth of the time.
 #[test]
 fn messages_of_a_pair_take_turns() {
     let of_h1 = |start| message(start, 1, 0, 5_000_000);
@@ -46,8 +46,8 @@ fn messages_of_a_pair_take_turns() {
     }
 }
 
-/// 26 KB behind 20 MB of the same pair, which has half of the line: the short one waits for the debt of C5 at most, and no
-/// longer than its packets need when they have every second turn of C/2.
+/// 26 KB behind 20 MB of the same pair, which has half of the line: the short one waits for the debt of C5 at most, and
+/// no longer than its packets need when they have every second turn of C/2.
 #[test]
 fn a_short_message_passes_a_long_one() {
     let messages = vec![
@@ -73,8 +73,8 @@ fn connected(preset: &'static str, change: impl FnOnce(&mut fanin_cc::schemes::d
     traffic
 }
 
-/// 16 hosts answer one, and later each of them alone, on connections that stay open: alone a message begins and ends at line
-/// rate, because the share of the incast was forgotten when the connection fell idle (C6, III-A).
+/// 16 hosts answer one, and later each of them alone, on connections that stay open: alone a message begins and ends at
+/// line rate, because the share of the incast was forgotten when the connection fell idle (C6, III-A).
 #[test]
 fn an_idle_connection_forgets_its_share() {
     let incast = (1..17).map(|h| message(Time::ZERO, h, 0, 14_600));
@@ -88,7 +88,8 @@ fn an_idle_connection_forgets_its_share() {
     }
 }
 
-/// What arrives on a connection is counted with its message: all of the second incast's packets that were marked and sent.
+/// What arrives on a connection is counted with its message: all of the second incast's packets that were marked and
+/// sent.
 #[test]
 fn messages_on_a_connection_have_counts_of_their_own() {
     let incast = |at: Time| (1..17).map(move |h| message(at, h, 0, 14_600));
@@ -110,8 +111,8 @@ fn messages_on_a_connection_have_counts_of_their_own() {
     assert_eq!(marked(&own[..16]), marked(&kept[..16]));
 }
 
-/// D18: on a connection a message that is deflected and the next that is not come in another order, and go-back-N takes that
-/// for a loss. Without deflection nothing is sent again.
+/// D18: on a connection a message that is deflected and the next that is not come in another order, and go-back-N takes
+/// that for a loss. Without deflection nothing is sent again.
 #[test]
 fn what_shares_a_connection_is_not_deflected() {
     let link = cable(gbps(10), us(5));

@@ -13,7 +13,8 @@ use fanin_units::{Bytes, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Fabrics with several ways: leaf and spine, Clos, fat tree, and any switches at all, with hosts at one or two of them.
+/// Fabrics with several ways: leaf and spine, Clos, fat tree, and any switches at all, with hosts at one or two of
+/// them.
 fn fabrics() -> impl Strategy<Value = Graph> {
     let cables = || {
         let rate = prop::sample::select(vec![1u64, 10, 25]);
@@ -141,8 +142,8 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
     (network, any_dart(), prop::bool::weighted(0.3), messages, trouble).prop_map(
         |((seed, mut graph, packet, buffers, release, fifo, marking), dart, heated, messages, trouble)| {
             let (hosts, links) = (graph.hosts, graph.links.len());
-            // What overtakes makes a receiver ask again for what is under way: packets of the counter-example, and messages
-            // of a connection that are deflected (row D18).
+            // What overtakes makes a receiver ask again for what is under way: packets of the counter-example, and
+            // messages of a connection that are deflected (row D18).
             let steady = !overtaken(&dart) && dart.name != "dart-packet-deflection";
             let steady = steady && !matches!(buffers, Buffers::Lossy(_));
             let calm = trouble.is_none() && steady;

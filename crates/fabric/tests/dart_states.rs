@@ -74,8 +74,8 @@ fn dart_fig5_rc_suppress() {
     assert!(full[3..].iter().any(|f| *f < 0.95));
 }
 
-// dart-fig5-nrc-n1 holds but for the rates of single flows: DCQCN's own differ by more than 10 % from seed to seed, since
-// which of three flows sees the few marks that there are is chance. Dart's are more even than DCQCN's.
+// dart-fig5-nrc-n1 holds but for the rates of single flows: DCQCN's own differ by more than 10 % from seed to seed,
+// since which of three flows sees the few marks that there are is chance. Dart's are more even than DCQCN's.
 #[test]
 fn nrc_n1_holds_for_states_and_for_all_rates_together() {
     let mut off: Vec<f64> = Vec::new();
@@ -190,7 +190,8 @@ fn dart_fig5_source() {
 
 #[test]
 fn dart_fig5_internal() {
-    // 8 racks of one sender under one core (17); behind it an aggregation switch (18), the receiver's rack (19), the host.
+    // 8 racks of one sender under one core (17); behind it an aggregation switch (18), the receiver's rack (19), the
+    // host.
     let mut links = vec![(8, 19), (19, 18), (18, 17)];
     links.extend((0..8).flat_map(|h| [(h, 9 + h), (9 + h, 17)]));
     let links: Vec<_> = links.into_iter().map(|(a, b)| (a, b, gbps(10), us(5))).collect();
@@ -232,8 +233,8 @@ fn combined(uplink: u64, clear_count: ClearCount) -> (Vec<u8>, f64, Vec<f64>) {
     (states, d1, got)
 }
 
-// dart-fig5-combined as it stands: the shared link has just what three thirds of a line are, D1 is full, and so it stays in
-// receiver congestion; it does not visit the other state at all.
+// dart-fig5-combined as it stands: the shared link has just what three thirds of a line are, D1 is full, and so it
+// stays in receiver congestion; it does not visit the other state at all.
 #[test]
 fn combined_congestion_stays_receiver_congestion_where_shares_fill_the_line() {
     for clear_count in [ClearCount::Senders, ClearCount::One] {
@@ -269,9 +270,9 @@ fn a_sender_in_receiver_congestion_leaves_others_little_of_an_inner_link() {
     assert!(got[1] + got[2] < 0.5 - got[0] + 0.01 && got[1] < got[0] / 2.0, "{got:?}");
 }
 
-// dart-sec3c-convergence holds for the flows that only their receiver limits. The others are far from DCQCN's rates: where
-// a link inside the network has a flow whose receiver is full, that flow is deaf to its marks (the test above), and the
-// others there end near the lowest rate that is still answered.
+// dart-sec3c-convergence holds for the flows that only their receiver limits. The others are far from DCQCN's rates:
+// where a link inside the network has a flow whose receiver is full, that flow is deaf to its marks (the test above),
+// and the others there end near the lowest rate that is still answered.
 #[test]
 fn sec3c_flows_that_only_their_receiver_limits_get_their_share() {
     // 64 hosts in 4 racks, 4:1; each sends one flow to a random other.
@@ -293,7 +294,8 @@ fn sec3c_flows_that_only_their_receiver_limits_get_their_share() {
         simulation(darts(clos.build().unwrap()), vec![traffic(preset)], messages)
     };
     let mut sim = build("dart-dasr");
-    // All are known when the farthest first packets have come; a round trip later at most, the shares are held for good.
+    // All are known when the farthest first packets have come; a round trip later at most, the shares are held for
+    // good.
     let (rtt, limited) = (sim.network_rtt(), limited(&pairs));
     while sim.now() < us(5000) {
         let until = sim.now() + us(5);

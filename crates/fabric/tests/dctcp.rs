@@ -1,5 +1,5 @@
-//! DCTCP in a network: what its equations and its section 3.5 say of flows that share a port. The sawtooth itself, eqs. (3)
-//! to (6), is measured by the paper's experiments in `papers/dctcp`.
+//! DCTCP in a network: what its equations and its section 3.5 say of flows that share a port. The sawtooth itself, eqs.
+//! (3) to (6), is measured by the paper's experiments in `papers/dctcp`.
 
 mod common;
 
@@ -19,8 +19,8 @@ fn paper(id: &str, g: f64) -> Settings {
 }
 const G: f64 = 1.0 / 16.0;
 
-/// Long flows from as many hosts through one bottleneck whose base round trip is `rtt`; ACKs for every second packet. The
-/// step is at `k` packets, the buffer is DCTCP's 700 KB. Flow i starts at `starts[i]`.
+/// Long flows from as many hosts through one bottleneck whose base round trip is `rtt`; ACKs for every second packet.
+/// The step is at `k` packets, the buffer is DCTCP's 700 KB. Flow i starts at `starts[i]`.
 fn flows(scheme: Settings, gbps: u64, rtt: Time, k: u64, starts: &[Time]) -> Simulation {
     let rate = Rate::from_gbps(gbps);
     let own = 3 * (rate.tx_time(WIRE).as_ps() + rate.tx_time(64).as_ps());
@@ -93,8 +93,8 @@ fn dctcp_eq7_g_a_larger_gain_makes_alpha_restless() {
     assert!(quarter > sixteenth && sixteenth > sixtyfourth, "{quarter:.3} {sixteenth:.3} {sixtyfourth:.3}");
 }
 
-/// How long a flow that joins another takes to 90 % of its fair share, in milliseconds; its goodput is smoothed over 100
-/// round trips.
+/// How long a flow that joins another takes to 90 % of its fair share, in milliseconds; its goodput is smoothed over
+/// 100 round trips.
 fn convergence_ms(id: &str, gbps: u64, rtt: Time, k: u64, joins_ms: u64) -> f64 {
     let mut sim = flows(paper(id, G), gbps, rtt, k, &[Time::ZERO, Time::from_ms(joins_ms)]);
     run_to(&mut sim, Time::from_ms(joins_ms));

@@ -114,7 +114,8 @@ fn the_escape_lane_of_darts_network_cannot_wait_for_itself() {
     assert_eq!(acyclic(&graph, AFTER), (2 * (64 * 4 + 64 * 4), dependencies));
     let text = prove(&graph, AFTER).to_string();
     let expected = format!(
-        "escape lane entered after the last misroute: acyclic, 1024 channels between switches, {dependencies} dependencies"
+        "escape lane entered after the last misroute: acyclic, 1024 channels between switches, {dependencies} \
+         dependencies"
     );
     assert_eq!(text, expected);
 }
@@ -197,8 +198,8 @@ fn a_clos_without_one_link_holds_and_without_two_may_not() {
     let dart = Clos::dart().build().unwrap();
     acyclic(&without(&dart, &[link(&dart, "tor0", "agg0")]), AFTER);
     acyclic(&without(&dart, &[link(&dart, "agg0", "core0")]), AFTER);
-    // Two ToRs of a pod lost different aggregation switches: their hosts send to each other through the other pod, which
-    // leads them from agg3 to agg2 by a ToR there, and back.
+    // Two ToRs of a pod lost different aggregation switches: their hosts send to each other through the other pod,
+    // which leads them from agg3 to agg2 by a ToR there, and back.
     let two = without(&graph, &[link(&graph, "tor0", "agg0"), link(&graph, "tor1", "agg1")]);
     let report = prove(&two, AFTER);
     assert_eq!(
@@ -455,9 +456,9 @@ fn a_circle_counts_while_no_resume_is_under_way_and_may_dissolve() {
 
 #[test]
 fn classes_wait_for_themselves_only() {
-    // A ring of switches 10 + i with a host i each, and a host 5 + i behind switch 15 + i and a slow link. Class 1 fills
-    // the links of the first part of the ring, and class 2 those of the rest and the first one again. Together they would
-    // go all around.
+    // A ring of switches 10 + i with a host i each, and a host 5 + i behind switch 15 + i and a slow link. Class 1
+    // fills the links of the first part of the ring, and class 2 those of the rest and the first one again. Together
+    // they would go all around.
     let links = (0..5).flat_map(|i| {
         let (fast, slow) = (gbps(10), Rate::from_mbps(100));
         let around = (10 + i, 10 + (i + 1) % 5, fast, us(1));
@@ -486,8 +487,8 @@ fn eager() -> Params {
     Params { threshold: Bytes(1_000), avoid_full: false, ..Dart::preset("dart-iofd") }
 }
 
-/// Random messages, one in five of them long, in a network whose ingresses pause at this many bytes of a lane: lane 0 is
-/// class 1, lane 1 is class 2.
+/// Random messages, one in five of them long, in a network whose ingresses pause at this many bytes of a lane: lane 0
+/// is class 1, lane 1 is class 2.
 fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages: u32) -> Simulation {
     let wire = WIRE + dart::HEADER_OVERHEAD.data as u64;
     let headroom = |l: &Link| pfc::headroom(l.rate, l.delay, wire, PACKET.pause as u64);
@@ -545,8 +546,8 @@ fn entering_on_the_last_misroute_does_deadlock_the_escape_lane() {
 
 #[test]
 fn lane_1_can_deadlock_with_either_rule_for_blocked_messages() {
-    // What the manual of the module calls not proven does happen, with buffers of one packet and deflection at the least
-    // congestion. Packets that wait in lane 1 already have no way out, also with `duato`.
+    // What the manual of the module calls not proven does happen, with buffers of one packet and deflection at the
+    // least congestion. Packets that wait in lane 1 already have no way out, also with `duato`.
     let graph = clos(3, 2, 2, 1, 1);
     for blocked in [Blocked::Stay, Blocked::Duato] {
         let [lane_0, lane_1] = stuck(&graph, Escape::AfterLastMisroute, blocked, 4);

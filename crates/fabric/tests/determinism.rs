@@ -1,5 +1,5 @@
-//! A run depends on its configuration alone: not on when it ran, on the queue that holds its events, or on how its nodes
-//! are spread over partitions.
+//! A run depends on its configuration alone: not on when it ran, on the queue that holds its events, or on how its
+//! nodes are spread over partitions.
 
 mod common;
 

@@ -15,9 +15,9 @@ fn behind_a_slow_link(slow: Rate, delay: Time) -> Graph {
 }
 
 /// The worst case for the ingress of A at switch 3: one byte below the threshold when the next packet comes, the wire
-/// back just busy with a full packet, and A at line rate all the time, with packets of such sizes that the last one that
-/// A starts before it hears of the pause is a full one and starts at the last moment. `headroom` is what is configured of
-/// `needed`.
+/// back just busy with a full packet, and A at line rate all the time, with packets of such sizes that the last one
+/// that A starts before it hears of the pause is a full one and starts at the last moment. `headroom` is what is
+/// configured of `needed`.
 fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u64) -> Simulation {
     let (payload, header) = (packet.payload as u64, packet.header as u64);
     let wire = payload + header;

@@ -23,8 +23,8 @@ fn shared_buffer(graph: topology::Graph) -> NetworkConfig {
     NetworkConfig { packet: SIZES, classes: vec![class(true, Marking::Off)], buffer, ..network(graph) }
 }
 
-/// 5.4: `n` long flows that start together into one port at 100 Gb/s, links of 1 us, T = 4 us. The port is that from switch
-/// n + 1 to host 0.
+/// 5.4: `n` long flows that start together into one port at 100 Gb/s, links of 1 us, T = 4 us. The port is that from
+/// switch n + 1 to host 0.
 fn incast(preset: &'static str, n: u32, additive_increase: u64) -> Simulation {
     let traffic = with(preset, |p| (p.base_rtt, p.additive_increase) = (us(4), Bytes(additive_increase)));
     let config = shared_buffer(hosts(n + 1, gbps(100), us(1)).graph);
@@ -157,11 +157,11 @@ fn hpcc_a3_equilibrium() {
     }
 }
 
-// hpcc-single-vs-multi does not hold as it stands: after the ACK of the last packet of an incast's bursts its windows are
-// not what the link carries. A packet reports the queue that it leaves behind (Fig. 5), and behind the last packet of a burst
-// is only what windows let in after it. They grow while the queue shrinks, W = W_c eta/(1 + q/BDP), until they are what is on
-// its way and in the queue, and from then on keep the queue. So a round takes the root of what is too much: of windows of S BDP
-// remain (eta S payload/wire)^0.5.
+// hpcc-single-vs-multi does not hold as it stands: after the ACK of the last packet of an incast's bursts its windows
+// are not what the link carries. A packet reports the queue that it leaves behind (Fig. 5), and behind the last packet
+// of a burst is only what windows let in after it. They grow while the queue shrinks, W = W_c eta/(1 + q/BDP), until
+// they are what is on its way and in the queue, and from then on keep the queue. So a round takes the root of what is
+// too much: of windows of S BDP remain (eta S payload/wire)^0.5.
 #[test]
 fn a_round_takes_the_root_of_an_incasts_excess() {
     let bdp = 4.0 * PER_US;
@@ -227,9 +227,9 @@ fn several_bottlenecks_take_at_most_two_rounds_more_than_there_are() {
     }
 }
 
-/// RCP for one router, as a fluid: the completion time in us of a flow of `bytes` that joins one other. Its first packet asks
-/// for the rate, R; from then on it sends at what the router says. R changes every `every` by
-/// R every/d (alpha (C - y) - beta q/d)/C, alpha = beta = 0.4.
+/// RCP for one router, as a fluid: the completion time in us of a flow of `bytes` that joins one other. Its first
+/// packet asks for the rate, R; from then on it sends at what the router says. R changes every `every` by R every/d
+/// (alpha (C - y) - beta q/d)/C, alpha = beta = 0.4.
 fn rcp(bytes: f64, rtt: f64, every: f64) -> f64 {
     let step = 0.01;
     let (back, each) = ((rtt / step) as usize, (every / step) as usize);
@@ -297,9 +297,10 @@ fn hpcc_a4_linerate() {
     assert!(theirs.iter().all(|theirs| took <= *theirs), "{took} {theirs:?}");
 }
 
-// hpcc-a4-incast64 does not hold as it stands: A.4 has the last packets of the bursts report the peak of the queue, so that
-// windows end at 1/65. Fig. 5 has them report the queue as they leave, and then it is nearly gone: windows are smallest, at
-// 1/70, by the first packets of the bursts, and at their end the root above. Peak and windows in bytes of payload.
+// hpcc-a4-incast64 does not hold as it stands: A.4 has the last packets of the bursts report the peak of the queue, so
+// that windows end at 1/65. Fig. 5 has them report the queue as they leave, and then it is nearly gone: windows are
+// smallest, at 1/70, by the first packets of the bursts, and at their end the root above. Peak and windows in bytes of
+// payload.
 #[test]
 fn sixty_four_bursts_drain_at_line_rate_and_pause_nobody() {
     // Hosts 0 to 63 behind eight switches, 66 to 73, a flow of 95 % from host 64 behind switch 74; the root is 75.

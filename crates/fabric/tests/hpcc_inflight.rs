@@ -124,7 +124,8 @@ fn hpcc_eq1_inflight_of_two_bottlenecks_is_a_lower_bound() {
             (6, 7, LINE, us(2)),
             (7, 8, LINE, us(2)),
         ];
-        // Eq. (1) is for flows of one base round-trip time: that of the slowest, by the delay of the others' first link.
+        // Eq. (1) is for flows of one base round-trip time: that of the slowest, by the delay of the others' first
+        // link.
         let flows = [(0, 3), (1, 4), (2, 5)];
         let times = flows.map(|(from, to)| alone(graph(6, 3, &links), from, to));
         let rtt = times.into_iter().max().unwrap();

@@ -12,7 +12,8 @@ use fanin_fabric::*;
 use fanin_units::{Rate, Time};
 use hpcc::*;
 
-/// The vendor's DCQCN as section 5.2 has it: 300 us, 4 us; the steps, which it does not name, are those of DCQCN's paper.
+/// The vendor's DCQCN as section 5.2 has it: 300 us, 4 us; the steps, which it does not name, are those of DCQCN's
+/// paper.
 fn vendor() -> TrafficConfig {
     use fanin_cc::Scheme;
     let mut params = dcqcn_vendor::DcqcnVendor::preset("dcqcn-vendor");
@@ -36,7 +37,8 @@ fn queue(sim: &mut Simulation, port: fanin_units::PortId, until: Time, step: Tim
     seen
 }
 
-/// One flow and what its sender knows: ACKs come one per packet and in order, so those that have reached it are counted.
+/// One flow and what its sender knows: ACKs come one per packet and in order, so those that have reached it are
+/// counted.
 struct Alone {
     sim: Simulation,
     /// When ACKs reach the sender.
@@ -159,8 +161,8 @@ fn hpcc_fig9ab_longshort() {
             run_to(&mut sim, next);
         }
         let end = sim.flows()[1].finished;
-        // What its sender puts on the wire, in windows of 10 us: what the queue still holds of it keeps it at line rate at the
-        // receiver for a while, whatever its sender does.
+        // What its sender puts on the wire, in windows of 10 us: what the queue still holds of it keeps it at line rate
+        // at the receiver for a while, whatever its sender does.
         let (step, needed) = (us(10), 0.95 * solo * us(10).as_secs_f64() / 1000.0);
         let (mut last, mut recovered) = (sim.flows()[0].packets_sent, Time::NEVER);
         while recovered == Time::NEVER && sim.now() < end + Time::from_ms(20) {
@@ -204,8 +206,9 @@ fn hpcc_fig9cd_incast() {
     assert!(peak < dcqcn);
 }
 
-// hpcc-fig9ef-mice does not hold as it stands: with the vendor's timers (300 us, 4 us) two elephants under DCQCN empty the
-// queue between cuts, and 5 % of mice see none of it. What holds: HPCC's half, and DCQCN's with the parameters of its paper.
+// hpcc-fig9ef-mice does not hold as it stands: with the vendor's timers (300 us, 4 us) two elephants under DCQCN empty
+// the queue between cuts, and 5 % of mice see none of it. What holds: HPCC's half, and DCQCN's with the parameters of
+// its paper.
 #[test]
 fn mice_find_hpccs_queue_empty_and_dcqcns_at_its_threshold() {
     let run = |traffic: TrafficConfig| {

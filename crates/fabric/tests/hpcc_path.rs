@@ -1,5 +1,5 @@
-//! HPCC from end to end: what switches write and ACKs carry back (3.1, Fig. 4), the NIC (4.2, Fig. 8), and base round-trip
-//! times (5.1).
+//! HPCC from end to end: what switches write and ACKs carry back (3.1, Fig. 4), the NIC (4.2, Fig. 8), and base
+//! round-trip times (5.1).
 
 mod common;
 #[path = "common/hpcc.rs"]
@@ -13,9 +13,11 @@ use fanin_fabric::*;
 use fanin_units::Time;
 use hpcc::*;
 
-/// A path of three switches, 6 to 8, from host 0 to host 1 with egresses of 25, 100 and 400 Gb/s. Hosts 2 to 5 fill them.
+/// A path of three switches, 6 to 8, from host 0 to host 1 with egresses of 25, 100 and 400 Gb/s. Hosts 2 to 5 fill
+/// them.
 fn three_switches() -> NetworkConfig {
-    // 1 us, and a little more and other rates for what comes from hosts, so that nothing arrives just as something leaves.
+    // 1 us, and a little more and other rates for what comes from hosts, so that nothing arrives just as something
+    // leaves.
     let links = [
         (0, 6, gbps(400), Time::from_ps(1_000_003)),
         (6, 7, gbps(25), us(1)),
@@ -29,8 +31,9 @@ fn three_switches() -> NetworkConfig {
     NetworkConfig { packet: SIZES, ..network(graph(6, 3, &links)) }
 }
 
-/// The paper leaves open whether `txBytes` has the packet that carries it. Here it has not, as in the authors' simulator:
-/// between two records the port is then busy with the bytes of their difference, however long the two packets are.
+/// The paper leaves open whether `txBytes` has the packet that carries it. Here it has not, as in the authors'
+/// simulator: between two records the port is then busy with the bytes of their difference, however long the two
+/// packets are.
 #[test]
 fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
     let hpcc = with("hpcc", |p| p.base_rtt = us(13));
@@ -154,8 +157,8 @@ fn one_nic(traffics: Vec<TrafficConfig>) -> Simulation {
     simulation(hosts(n + 1, gbps(25), TESTBED_DELAY), traffics, messages)
 }
 
-/// Packets that flows of one NIC sent, and how many their paces amount to. Each is held at a share of the link, `all` of it
-/// together and in proportion to `weights`, by an eta of its own for its receiver's link.
+/// Packets that flows of one NIC sent, and how many their paces amount to. Each is held at a share of the link, `all`
+/// of it together and in proportion to `weights`, by an eta of its own for its receiver's link.
 fn sent_and_paced(all: f64, weights: &[f64]) -> Vec<(f64, f64)> {
     let sum: f64 = weights.iter().sum();
     let held = |weight: &f64| {
@@ -178,9 +181,9 @@ fn sent_and_paced(all: f64, weights: &[f64]) -> Vec<(f64, f64)> {
     sent.zip(paced).collect()
 }
 
-/// 4.2. A pace is kept from packet to packet: what a packet waits for another flow's is not made up for, as in the authors'
-/// simulator, where their NIC has credit. So this holds where flows are seldom in each other's way, here at a tenth of the
-/// link.
+/// 4.2. A pace is kept from packet to packet: what a packet waits for another flow's is not made up for, as in the
+/// authors' simulator, where their NIC has credit. So this holds where flows are seldom in each other's way, here at a
+/// tenth of the link.
 #[test]
 fn a_nic_gives_each_flow_the_rate_that_it_is_paced_at() {
     for n in [1, 2, 4] {
@@ -256,8 +259,8 @@ fn a_gap_makes_one_nak_and_starts_again_at_what_was_lost() {
 /// 5.1: the longest way of the FatTree is 12 us there and back; the testbed's are 5.4 and 8.5 us.
 #[test]
 fn hpcc_base_rtt() {
-    // Pings of 64 B, one after another on an idle network. Gives their times, less those of the packets on the links where
-    // only propagation counts.
+    // Pings of 64 B, one after another on an idle network. Gives their times, less those of the packets on the links
+    // where only propagation counts.
     let pings = |graph: topology::Graph, to: &[u32], propagation: bool| {
         let messages = (0..).zip(to).map(|(i, to)| message(us(50 * i), 0, *to, 2)).collect();
         let config = NetworkConfig { packet: SIZES, ..network(graph) };

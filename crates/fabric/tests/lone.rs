@@ -182,8 +182,8 @@ proptest! {
     }
 }
 
-/// What a scheme adds to its packets is its cost: the ideal that completion times are held against is the same for all of a
-/// comparison, and a message alone takes longer than it by what its scheme's bytes need.
+/// What a scheme adds to its packets is its cost: the ideal that completion times are held against is the same for all
+/// of a comparison, and a message alone takes longer than it by what its scheme's bytes need.
 #[test]
 fn the_ideal_is_the_same_under_every_scheme() {
     let run = |scheme: &'static str| {

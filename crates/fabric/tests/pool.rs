@@ -60,8 +60,8 @@ impl Switch {
         simulation(config, vec![traffic], messages)
     }
 
-    /// Runs to `until` event by event, and checks each arrival. Returns how much each of the busy ports holds on average
-    /// over the last fifth of the time.
+    /// Runs to `until` event by event, and checks each arrival. Returns how much each of the busy ports holds on
+    /// average over the last fifth of the time.
     fn watch(&self, busy: u32, until: Time) -> Vec<f64> {
         let mut sim = self.busy(busy);
         sim.be_prompt();

@@ -41,8 +41,8 @@ fn a_lost_packet_makes_a_nack_and_all_from_it_on_is_sent_again() {
     assert_eq!(sim.totals().drops, Drops { link_down: 1, ..Drops::default() });
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
     let flow = sim.flows()[0];
-    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is on its way. Packets 1 to
-    // 9 follow from 6 us on.
+    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is on its way. Packets 1
+    // to 9 follow from 6 us on.
     assert_eq!((flow.packets_sent, flow.packets_resent), (5 + 9, 4));
     assert_eq!(flow.packets_arrived, 13);
     assert_eq!(flow.finished, ns(6_000 + 8 * 1_200) + ps(DATA));

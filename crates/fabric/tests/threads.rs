@@ -233,8 +233,9 @@ fn samples_come_from_the_part_that_knows() {
     assert!(parts.is_over() == sim.is_over() && parts.open_messages() == sim.open_messages());
 }
 
-/// Links of up to nine picoseconds: windows that hold a whole step, less than one, or no whole number of them. Time has to go on
-/// in each; whether a step is too long does not show here, where a packet takes longer to send than the window is.
+/// Links of up to nine picoseconds: windows that hold a whole step, less than one, or no whole number of them. Time has
+/// to go on in each; whether a step is too long does not show here, where a packet takes longer to send than the window
+/// is.
 #[test]
 fn windows_of_a_few_picoseconds_are_the_same() {
     for delay in 1..10 {

@@ -45,7 +45,8 @@ proptest! {
         for message in 0..case.messages.len() as u32 {
             let flow = traced.flows()[message as usize];
             // What was sent again for nothing may still stand in a queue behind the pacers when all is acknowledged.
-            let sent: Vec<(Time, Time)> = sent(&traced, message).into_iter().filter(|(at, _)| *at <= flow.acked).collect();
+            let mut sent: Vec<(Time, Time)> = sent(&traced, message);
+            sent.retain(|(at, _)| *at <= flow.acked);
             let waits = traced.host_waits().iter().filter(|wait| wait.message == message);
             let mut spans: Vec<(Time, Time, Option<Cause>)> =
                 waits.map(|wait| (wait.begin, wait.end, Some(wait.cause))).collect();
@@ -65,7 +66,8 @@ proptest! {
             }
             prop_assert!(known >= last, "message {}: {} of {}", message, known, last);
             let overhead = traced.traffic_configs().nth(flow.traffic as usize).map(|traffic| traffic.overhead);
-            let seen = waited(&traced, message).iter().find(|(cause, _)| *cause == Cause::Overhead).map(|(_, time)| *time);
+            let waited = waited(&traced, message);
+            let seen = waited.iter().find(|(cause, _)| *cause == Cause::Overhead).map(|(_, time)| *time);
             prop_assert_eq!(seen.unwrap_or_default(), overhead.unwrap_or_default());
         }
     }

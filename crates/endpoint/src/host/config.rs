@@ -23,7 +23,8 @@ pub struct PacketSizes {
     pub pause: u16,
 }
 
-/// A queue between the pacers of a host and its link, one for each class: it stops pulling from flows when full, and may mark.
+/// A queue between the pacers of a host and its link, one for each class: it stops pulling from flows when full, and
+/// may mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostFifo {
     /// Bytes it holds of a class.
@@ -76,7 +77,8 @@ pub struct TcpConfig {
     pub connection: tcp::Config,
     /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
     pub persistent: bool,
-    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with data.
+    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with
+    /// data.
     pub ack_class: u8,
 }
 

@@ -14,8 +14,8 @@ fn tcp_config<I: Io>(io: &I, traffic: u16) -> &TcpConfig {
 }
 
 impl<P: Copy> Hosts<P> {
-    /// Gives a posted message a place in a stream: of a new connection, of the one that stays open between its hosts, or of
-    /// the one that brought what it answers.
+    /// Gives a posted message a place in a stream: of a new connection, of the one that stays open between its hosts,
+    /// or of the one that brought what it answers.
     pub(super) fn open_stream<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, message: MessageId) {
         let record = *io.record(message);
         let persistent = tcp_config(io, record.traffic).persistent;
@@ -51,8 +51,8 @@ impl<P: Copy> Hosts<P> {
         self.settle(io, ends.send);
     }
 
-    /// Whether these are the two ends of one connection now, and the first has not been closed. What opened the connection names
-    /// it where the other end is elsewhere.
+    /// Whether these are the two ends of one connection now, and the first has not been closed. What opened the
+    /// connection names it where the other end is elsewhere.
     fn can_take_more(&self, ends: Ends, first: MessageId) -> bool {
         let Some(sender) = self.senders.get(ends.send as usize) else { return false };
         let Carrier::Tcp(end) = &sender.carrier else { return false };
@@ -60,7 +60,8 @@ impl<P: Copy> Hosts<P> {
         end.peer == ends.recv && !end.closed && (ends.recv != REMOTE || sender.id == first)
     }
 
-    /// The ends of a new connection that are here, the passive one waiting for a SYN; `None` without a way between the hosts.
+    /// The ends of a new connection that are here, the passive one waiting for a SYN; `None` without a way between the
+    /// hosts.
     fn open_connection<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, at: Time) -> Option<Ends> {
         let record = *io.record(message);
         let config = *tcp_config(io, record.traffic);
@@ -145,8 +146,8 @@ impl<P: Copy> Hosts<P> {
         self.senders[ends.send as usize].tcp_mut().connection.write(record.bytes);
     }
 
-    /// A host that is elsewhere put a message into a stream to a host of these. Opens the end that waits for a SYN where the
-    /// message opened its connection: that was posted at `at`, and nothing has reached the end since.
+    /// A host that is elsewhere put a message into a stream to a host of these. Opens the end that waits for a SYN
+    /// where the message opened its connection: that was posted at `at`, and nothing has reached the end since.
     pub fn on_remote_stream<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, first: MessageId, at: Time) {
         if message == first {
             self.open_connection(io, message, at);
@@ -248,7 +249,8 @@ impl<P: Copy> Hosts<P> {
             self.open_tcp_receiver(io, slot, head);
         }
         let outcome = self.senders[slot as usize].tcp_mut().connection.on_segment(io.now(), segment);
-        // Its data first: an ACK that is due must not follow data that already carries it, for that would be a duplicate.
+        // Its data first: an ACK that is due must not follow data that already carries it, for that would be a
+        // duplicate.
         let mut answered = false;
         if let Some(arrived) = &outcome.arrived {
             answered = self.on_stream_data(io, slot, head, arrived);
@@ -298,8 +300,8 @@ impl<P: Copy> Hosts<P> {
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
         }
-        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that may
-        // be short of it is told at once: it could not send the segments that a delayed ACK waits for.
+        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that
+        // may be short of it is told at once: it could not send the segments that a delayed ACK waits for.
         let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),

@@ -121,7 +121,8 @@ impl<P: Copy> RecvQp<P> {
         self.from
     }
 
-    /// Data packets that arrived, those of them that were marked, and those that came behind a later one of their attempt.
+    /// Data packets that arrived, those of them that were marked, and those that came behind a later one of their
+    /// attempt.
     pub fn counts(&self) -> (u32, u32, u32) {
         (self.arrived, self.marked, self.reordered)
     }

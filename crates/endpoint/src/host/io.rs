@@ -124,7 +124,8 @@ pub trait Io {
     fn open_connection(&mut self, message: MessageId);
     /// A message arrived whole.
     fn on_arrived(&mut self, message: MessageId);
-    /// The sender of a message knows that it arrived whole. What that starts is not to start before [`Io::after_acked`].
+    /// The sender of a message knows that it arrived whole. What that starts is not to start before
+    /// [`Io::after_acked`].
     fn on_acked(&mut self, message: MessageId);
     /// All messages that an ACK covers are known.
     fn after_acked(&mut self);
@@ -151,8 +152,8 @@ pub trait Io {
 
     /// Makes a data packet, or a segment of TCP, that leaves by a port and has not left yet.
     fn make(&mut self, port: u32, head: &Header, path: Self::Path, scheme: u16, beside: Beside<'_>) -> Self::Packet;
-    /// Puts a control packet into the queue of the link that it leaves by. Returns its NIC, which is to be served; `None` where
-    /// there was no way and the packet is lost.
+    /// Puts a control packet into the queue of the link that it leaves by. Returns its NIC, which is to be served;
+    /// `None` where there was no way and the packet is lost.
     fn make_control(&mut self, head: &Header, path: Self::Path, beside: Beside<'_>) -> Option<u32>;
     /// The header of a packet.
     fn header(&self, packet: Self::Packet) -> &Header;

@@ -80,9 +80,10 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Routes have changed. `blocks` says, for a sender whose messages are pinned to their path (Dart IV-C), whether what it has
-    /// under way is lost: from its host, its receiver, its path, these messages. Their sender starts anew when it notices, at
-    /// once where nothing is in flight whose loss could tell it. Returns those messages with the first attempt that may go on.
+    /// Routes have changed. `blocks` says, for a sender whose messages are pinned to their path (Dart IV-C), whether
+    /// what it has under way is lost: from its host, its receiver, its path, these messages. Their sender starts anew
+    /// when it notices, at once where nothing is in flight whose loss could tell it. Returns those messages with the
+    /// first attempt that may go on.
     pub fn on_routes_changed<I: Io<Path = P>>(
         &mut self,
         io: &mut I,

@@ -62,8 +62,9 @@ pub struct SendQp<P> {
     pub(super) next_ready: u32,
     /// When it is due in the heap.
     pub(super) paced_at: Time,
-    /// Decides between senders of a NIC that are due at the same time. A sender goes by its number; one that shares something with
-    /// others of its pair (Dart's bucket) by when it had its last turn, so that these take turns packet by packet.
+    /// Decides between senders of a NIC that are due at the same time. A sender goes by its number; one that shares
+    /// something with others of its pair (Dart's bucket) by when it had its last turn, so that these take turns packet
+    /// by packet.
     pub(super) order: u32,
     /// When the scheme wants to be woken.
     pub(super) timer_at: Time,

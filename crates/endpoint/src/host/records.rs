@@ -114,7 +114,8 @@ pub struct HostTotals {
     pub detour_bytes: u64,
 }
 
-/// The slots of a message's two ends, or [`NO_SLOT`]: over RDMA of its queue pairs, over TCP of the two ends of its connection.
+/// The slots of a message's two ends, or [`NO_SLOT`]: over RDMA of its queue pairs, over TCP of the two ends of its
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// At its sender.

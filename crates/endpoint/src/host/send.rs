@@ -53,8 +53,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Serves a NIC: what is queued at its port first (pause frames, control, data behind the pacers), then senders. Does nothing
-    /// while its link is down.
+    /// Serves a NIC: what is queued at its port first (pause frames, control, data behind the pacers), then senders.
+    /// Does nothing while its link is down.
     #[inline(never)]
     pub fn serve<I: Io<Path = P>>(&mut self, io: &mut I, nic: u32) {
         let (nic, port) = (nic as usize, self.nics[nic as usize].port);
@@ -111,8 +111,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Pulls packets from senders that are due into the queues behind the pacers, until those are full. Each class has its own
-    /// place, so that one that is paused holds back no other.
+    /// Pulls packets from senders that are due into the queues behind the pacers, until those are full. Each class has
+    /// its own place, so that one that is paused holds back no other.
     #[inline(never)]
     fn fill<I: Io<Path = P>>(&mut self, io: &mut I, nic: usize) {
         let Some(fifo) = io.host_fifo() else { return };
@@ -392,7 +392,8 @@ impl<P: Copy> Hosts<P> {
         sender.options = config.send_options(io.record(message).bytes, senders);
         let old = core::mem::replace(&mut sender.class, config.class_of_lane(sender.options.lane));
         if sender.class != old && sender.turn == Turn::Ready {
-            // It stands in the ring of a class that it does not send in any more; whoever made it turn back activates it again.
+            // It stands in the ring of a class that it does not send in any more; whoever made it turn back activates
+            // it again.
             sender.turn = Turn::Idle;
             let nic = sender.nic as usize;
             let ring = &mut self.nics[nic].ready[old as usize];

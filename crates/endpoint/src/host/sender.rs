@@ -31,8 +31,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Looks at the retransmission timers of a host's queue pairs. One event serves all of them, because progress only ever
-    /// moves a timer back.
+    /// Looks at the retransmission timers of a host's queue pairs. One event serves all of them, because progress only
+    /// ever moves a timer back.
     #[inline(never)]
     pub(super) fn host_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
         let now = io.now();
@@ -65,7 +65,8 @@ impl<P: Copy> Hosts<P> {
         let sender = &mut self.senders[slot as usize];
         sender.deadline = Time::NEVER;
         if sender.rdma().in_flight() == 0 {
-            // Of a message that started over, what had arrived before is still being sent again; nothing else is missing.
+            // Of a message that started over, what had arrived before is still being sent again; nothing else is
+            // missing.
             return;
         }
         self.totals.timeouts += 1;

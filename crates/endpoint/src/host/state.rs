@@ -20,7 +20,8 @@ pub struct Host {
     pub(super) received: u64,
 }
 
-/// Hosts: senders, receivers, and the NICs at which senders take turns. `P` is what packets carry so that they find their way.
+/// Hosts: senders, receivers, and the NICs at which senders take turns. `P` is what packets carry so that they find
+/// their way.
 pub struct Hosts<P> {
     pub(super) hosts: Vec<Host>,
     pub(super) nics: Vec<Nic>,
@@ -198,8 +199,8 @@ impl<P: Copy> Hosts<P> {
         self.wake_sender(io, slot, at);
     }
 
-    /// Makes sure that a sender's timers are looked at again at `at`. One event serves all of a sender's timers; one that has
-    /// moved back is found too early and set anew.
+    /// Makes sure that a sender's timers are looked at again at `at`. One event serves all of a sender's timers; one
+    /// that has moved back is found too early and set anew.
     #[inline(always)]
     pub(super) fn wake_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, at: Time) {
         let sender = &mut self.senders[slot as usize];

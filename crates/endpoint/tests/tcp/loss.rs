@@ -129,8 +129,8 @@ fn after_a_timeout_what_arrived_is_not_in_flight() {
 
 #[test]
 fn after_a_timeout_no_recovery_begins_before_the_ack_reaches_what_was_sent() {
-    // RFC 6675 section 5.1. Five segments are 250 ms late, their repairs lost: they report themselves after the timeout,
-    // above a segment whose third copy is lost as well.
+    // RFC 6675 section 5.1. Five segments are 250 ms late, their repairs lost: they report themselves after the
+    // timeout, above a segment whose third copy is lost as well.
     let (mut wire, start) = open(Window::Reno { cwnd: 20 * MSS, ssthresh: 20 * MSS });
     wire.script(move |s| match s.segment.seq.saturating_sub(1) {
         2000 if s.from == CLIENT && s.nth < 3 => Fate::Drop,
@@ -163,7 +163,8 @@ fn the_last_segment_lost_with_another_is_rescued() {
 
 #[test]
 fn the_ack_of_the_first_repair_alone_rescues_nothing() {
-    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is on its way, is not doubled.
+    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is on its way, is not
+    // doubled.
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.lose(|s| s.is(2000, 0) || s.is(3000, 0));
     wire.write(CLIENT, 10 * MSS);

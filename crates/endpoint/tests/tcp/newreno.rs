@@ -50,7 +50,8 @@ fn each_partial_ack_repairs_the_next_loss_a_round_trip_later() {
 
 #[test]
 fn a_partial_ack_deflates_the_window_by_what_it_acknowledges_and_gives_a_segment_back() {
-    // 20 sent, 0 and 10,000 lost, 18 duplicates, 2 sent by limited transmit: 22 in flight. The window is 10 after the loss.
+    // 20 sent, 0 and 10,000 lost, 18 duplicates, 2 sent by limited transmit: 22 in flight. The window is 10 after the
+    // loss.
     let (mut wire, start) = open(Window::Reno { cwnd: 20 * MSS, ssthresh: 20 * MSS });
     wire.lose(|s| s.is(0, 0) || s.is(10_000, 0));
     wire.write(CLIENT, 100 * MSS);
@@ -73,8 +74,8 @@ fn a_partial_ack_deflates_the_window_by_what_it_acknowledges_and_gives_a_segment
 
 #[test]
 fn only_the_first_partial_ack_restarts_the_timer() {
-    // RFC 6582 section 3.2 step 3. 40 losses take 40 round trips; the timer runs out 200 ms after the first partial ACK,
-    // which comes at 20 ms.
+    // RFC 6582 section 3.2 step 3. 40 losses take 40 round trips; the timer runs out 200 ms after the first partial
+    // ACK, which comes at 20 ms.
     let (mut wire, start) = open(Window::Constant(100 * MSS));
     wire.lose(|s| s.is_data() && s.nth == 0 && s.offset() % 2000 == 0 && s.offset() < 80_000);
     wire.write(CLIENT, 100 * MSS);

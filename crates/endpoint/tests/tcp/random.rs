@@ -145,7 +145,8 @@ proptest! {
                 4 => drop(end.ack(now, if dice.percent(50) { Covers::All } else { Covers::AllButLast })),
                 5 => {
                     let deadline = end.deadline();
-                    now = if deadline.is_some() && dice.percent(50) { now.max(deadline) } else { now + Time::from_ms(3) };
+                    let waits = deadline.is_some() && dice.percent(50);
+                    now = if waits { now.max(deadline) } else { now + Time::from_ms(3) };
                     end.on_deadline(now);
                     prop_assert!(end.deadline() > now || end.deadline() == Time::NEVER);
                 }

@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{available_parallelism, panicking, sleep, yield_now};
 use std::time::Duration;
 
-/// Looks before a thread gives its core to others: some tens of microseconds, which is what the last one is late at most
-/// where all have the same work.
+/// Looks before a thread gives its core to others: some tens of microseconds, which is what the last one is late at
+/// most where all have the same work.
 const SPINS: u32 = 2_000;
 /// Looks after that, each of which lets another thread run first.
 const YIELDS: u32 = 20;
@@ -57,7 +57,8 @@ impl Barrier {
         !self.broken.load(Ordering::Acquire)
     }
 
-    /// Waits while something is so that another thread changes soon. False when one of them never will, because it panicked.
+    /// Waits while something is so that another thread changes soon. False when one of them never will, because it
+    /// panicked.
     pub fn wait_while(&self, so: impl Fn() -> bool) -> bool {
         let mut looks = 0;
         while so() {

@@ -48,8 +48,8 @@ pub(super) struct Shared {
     window: Time,
     pub barrier: Barrier,
     states: Vec<State>,
-    /// From part to part, by `from * parts + to`, and by the step it was sent in: as many as those in which it was not read yet
-    /// and those in which it is written, for a part is never more than two windows ahead of another.
+    /// From part to part, by `from * parts + to`, and by the step it was sent in: as many as those in which it was not
+    /// read yet and those in which it is written, for a part is never more than two windows ahead of another.
     letters: Vec<[Mutex<Letters>; BOXES]>,
     /// Where the members of the other threads lie before and after a run.
     pub desks: Vec<Mutex<Option<Box<Simulation>>>>,
@@ -72,8 +72,8 @@ pub(super) enum Ended {
     Look,
 }
 
-/// Windows until all threads meet again, where each holds so many events: whoever waits for the end of a budget, or wants to
-/// stop, does not wait for long.
+/// Windows until all threads meet again, where each holds so many events: whoever waits for the end of a budget, or
+/// wants to stop, does not wait for long.
 pub(super) fn stretch_of(density: u64) -> u64 {
     (SOON / density.max(1)).clamp(1, STRETCH)
 }
@@ -83,8 +83,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Runs one part until all find the same reason to end, where a window is expected to hold so many events; nothing when
-    /// another one panicked.
+    /// Runs one part until all find the same reason to end, where a window is expected to hold so many events; nothing
+    /// when another one panicked.
     pub fn run(
         &self,
         member: &mut Simulation,
@@ -121,9 +121,10 @@ impl Shared {
         }
     }
 
-    /// Runs so many windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in a step
-    /// arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before: nobody waits
-    /// for a part that has much to do in one step until it is a window behind. Answers how many windows these were.
+    /// Runs so many windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in
+    /// a step arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before:
+    /// nobody waits for a part that has much to do in one step until it is a window behind. Answers how many windows
+    /// these were.
     fn stretch(&self, member: &mut Simulation, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
         let step = self.window.as_ps() / AHEAD;
         let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };

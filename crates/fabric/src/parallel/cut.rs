@@ -9,10 +9,10 @@ const END: u64 = 2;
 /// No group.
 const SHARED: u32 = u32::MAX;
 
-/// The part of each node, at most `parts` of them, each with about the same load to be expected: all links carry the same
-/// share of their rates. A part has whole pods (what hangs together without the switches of the highest level) where
-/// there are enough of them, else whole racks; switches of no pod or rack are dealt out. Where all hosts are at one
-/// switch, everything is one part.
+/// The part of each node, at most `parts` of them, each with about the same load to be expected: all links carry the
+/// same share of their rates. A part has whole pods (what hangs together without the switches of the highest level)
+/// where there are enough of them, else whole racks; switches of no pod or rack are dealt out. Where all hosts are at
+/// one switch, everything is one part.
 pub fn cut(graph: &Graph, parts: usize) -> Vec<u16> {
     let levels = graph.levels();
     let top = levels.iter().copied().filter(|level| *level != u32::MAX).max().unwrap_or(0);

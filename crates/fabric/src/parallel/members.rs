@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// A network in one or more partitions, each of which has a thread. One partition is a [`Simulation`] and nothing else.
 ///
-/// Where a window of the lookahead holds less than [`super::WORTH`] events, the caller's thread runs all partitions in turn, until there
-/// are more again.
+/// Where a window of the lookahead holds less than [`super::WORTH`] events, the caller's thread runs all partitions in
+/// turn, until there are more again.
 pub struct ParallelSimulation {
     /// Those of the other threads are away while they run.
     pub(super) members: Vec<Option<Box<Simulation>>>,
@@ -60,7 +60,8 @@ impl ParallelSimulation {
 
     /// The same cut into partitions, given for each node: `0..partitions`, each at least once.
     ///
-    /// The network must be one that [`why_not_cut`] has nothing against, and links between partitions must have a delay.
+    /// The network must be one that [`why_not_cut`] has nothing against, and links between partitions must have a
+    /// delay.
     ///
     /// # Panics
     /// Where a partition is missing, or a link between two has no delay.

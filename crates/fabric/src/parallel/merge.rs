@@ -126,7 +126,8 @@ impl ParallelSimulation {
         flows
     }
 
-    /// What is known of all messages, but for what stands with their queue pairs. Packed rows are read without unpacking them.
+    /// What is known of all messages, but for what stands with their queue pairs. Packed rows are read without
+    /// unpacking them.
     fn records(&self) -> impl Iterator<Item = FlowRecord> + '_ {
         let mut rows: Vec<_> =
             self.all().map(|partition| partition.world.messages.records().numbered(0).peekable()).collect();
@@ -338,7 +339,8 @@ impl ParallelSimulation {
     }
 }
 
-/// The record of a message from those of its sender's and its receiver's part. Both ends of a TCP connection have timers.
+/// The record of a message from those of its sender's and its receiver's part. Both ends of a TCP connection have
+/// timers.
 fn merged(sender: &FlowRecord, receiver: &FlowRecord, apart: bool) -> FlowRecord {
     FlowRecord {
         finished: receiver.finished,

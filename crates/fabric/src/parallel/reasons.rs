@@ -8,8 +8,8 @@ use crate::topology::Graph;
 use fanin_cc::PathInfo;
 use fanin_units::{Rate, Time};
 
-/// Why a network is not to be cut anywhere, or `None`. Gates of messages are not seen here: those of patterns are local to a
-/// host, those of htsim's triggers are not, and whoever has such triggers must not cut.
+/// Why a network is not to be cut anywhere, or `None`. Gates of messages are not seen here: those of patterns are local
+/// to a host, those of htsim's triggers are not, and whoever has such triggers must not cut.
 pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option<&'static str> {
     if config.graph.links.iter().any(|link| !link.outages.is_empty()) {
         return Some("a link failure changes the routes of all nodes at once");
@@ -59,7 +59,8 @@ fn acts_by_itself(traffic: &TrafficConfig) -> bool {
     scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
 
-/// How far parts may run ahead of each other: the delay of the shortest link between two of them. `None` where there is none.
+/// How far parts may run ahead of each other: the delay of the shortest link between two of them. `None` where there is
+/// none.
 pub fn lookahead(graph: &Graph, of: &[u16]) -> Option<Time> {
     let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
     between.map(|link| link.delay).min()

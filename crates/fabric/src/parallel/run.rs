@@ -7,8 +7,8 @@ use crate::sim::Simulation;
 use fanin_units::Time;
 
 impl ParallelSimulation {
-    /// Runs all events before `until`, at most about `budget` of them; a cut network stops where all threads meet. Returns
-    /// whether it got there.
+    /// Runs all events before `until`, at most about `budget` of them; a cut network stops where all threads meet.
+    /// Returns whether it got there.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
         if self.members.len() == 1 {
             return self.only_mut().run_until(until, budget);

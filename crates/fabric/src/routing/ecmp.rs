@@ -7,7 +7,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// What the search finds: the host is next to us.
 pub(super) const HERE: u32 = u32::MAX - 1;
 
-/// Equal-cost next hops: of `members`, the `n` from `start` on; to a host next to us, `each` for every host of its group, in order.
+/// Equal-cost next hops: of `members`, the `n` from `start` on; to a host next to us, `each` for every host of its
+/// group, in order.
 #[derive(Clone, Copy)]
 pub(super) struct EcmpGroup {
     pub start: u32,

@@ -23,14 +23,15 @@ struct Leaves {
     count: u32,
 }
 
-/// The search: breadth first. Hosts with a single link, which are nearly all, are no part of it: their switch knows the longest
-/// round-trip time of each kind of them.
+/// The search: breadth first. Hosts with a single link, which are nearly all, are no part of it: their switch knows the
+/// longest round-trip time of each kind of them.
 pub(super) struct Search<'a> {
     links: Links<'a>,
     access: &'a Access,
     hosts: u32,
     sizes: (u32, u32),
-    /// Largest base round-trip time of any host pair so far, and largest product of a host's rate and one of its own, in bytes.
+    /// Largest base round-trip time of any host pair so far, and largest product of a host's rate and one of its own,
+    /// in bytes.
     pub farthest: (Time, u64),
     /// Row of each node that has one.
     row_of: Vec<u32>,

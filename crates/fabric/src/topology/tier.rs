@@ -16,8 +16,9 @@ pub enum Way {
     Across,
 }
 
-/// Where in a network a direction of a link lies. Its name is that of its lower end: "tor-uplink" leads from a switch with
-/// hosts to one without, "tor-downlink" is the same link the other way, and "last-hop" is a host's link towards the host.
+/// Where in a network a direction of a link lies. Its name is that of its lower end: "tor-uplink" leads from a switch
+/// with hosts to one without, "tor-downlink" is the same link the other way, and "last-hop" is a host's link towards
+/// the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tier {
     /// Links from its lower end to the nearest host: 0 is a host, 1 a switch with hosts (ToR), 2 one above those (agg).
@@ -45,8 +46,8 @@ impl fmt::Display for Tier {
 }
 
 impl Graph {
-    /// Links from each node to the nearest host: 0 for hosts, 1 for switches with hosts, `u32::MAX` for a switch that no host
-    /// reaches.
+    /// Links from each node to the nearest host: 0 for hosts, 1 for switches with hosts, `u32::MAX` for a switch that
+    /// no host reaches.
     pub fn levels(&self) -> Vec<u32> {
         let adjacency = self.adjacency();
         let mut levels = vec![u32::MAX; self.names.len()];

@@ -21,22 +21,22 @@ pub fn hosts(hosts: u32, rate: Rate, delay: Time) -> NetworkConfig {
     NetworkConfig { packet: SIZES, ..network(graph) }
 }
 
-/// Delay of a host's link on the testbed, its NIC's and half of a switch's in it: 64 B there and an ACK back take 5.4 us in
-/// a rack (5.1).
+/// Delay of a host's link on the testbed, its NIC's and half of a switch's in it: 64 B there and an ACK back take 5.4
+/// us in a rack (5.1).
 pub const TESTBED_DELAY: Time = Time::from_ns(1329);
 /// The same of a link between switches: 8.5 us from rack to rack (5.1).
 pub const TESTBED_UP_DELAY: Time = Time::from_ns(770);
 
-/// One port of the testbed and those that send to it (5.1): 25 Gb/s, PFC, and DCQCN's marks, which the paper gives no place; its
-/// public simulator sets them as packets leave.
+/// One port of the testbed and those that send to it (5.1): 25 Gb/s, PFC, and DCQCN's marks, which the paper gives no
+/// place; its public simulator sets them as packets leave.
 pub fn rack(n: u32) -> NetworkConfig {
     let marks = Marking::Red { min: 100_000, max: 400_000, max_probability: 0.2, at: MarkAt::Dequeue };
     let config = hosts(n, gbps(25), TESTBED_DELAY);
     NetworkConfig { classes: vec![class(true, marks)], buffer: lossless(16_000_000, None), ..config }
 }
 
-/// The testbed (5.1): an aggregation switch, 36, and four ToRs, 32 to 35, at 100 Gb/s; hosts 0 to 15 have a link of 25 Gb/s
-/// to each of the first two ToRs, 16 to 31 to each of the others.
+/// The testbed (5.1): an aggregation switch, 36, and four ToRs, 32 to 35, at 100 Gb/s; hosts 0 to 15 have a link of 25
+/// Gb/s to each of the first two ToRs, 16 to 31 to each of the others.
 pub fn testbed_graph() -> topology::Graph {
     let to_host = |h: u32| [0, 1].map(|nic| (h, 32 + h / 16 * 2 + nic, gbps(25), TESTBED_DELAY));
     let up = (32..36).map(|tor| (tor, 36, gbps(100), TESTBED_UP_DELAY));

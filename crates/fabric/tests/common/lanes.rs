@@ -32,7 +32,8 @@ pub fn two_lanes(class: ClassConfig) -> Vec<ClassConfig> {
     vec![class.clone(), ClassConfig { name: "data.deflectable".into(), sibling_vl: Some(ESCAPE), ..class }]
 }
 
-/// Traffic of one of Dart's presets with some of its parameters changed, in two lanes where it has two. Row D17's timeout.
+/// Traffic of one of Dart's presets with some of its parameters changed, in two lanes where it has two. Row D17's
+/// timeout.
 pub fn dart(preset: &str, change: impl FnOnce(&mut Params)) -> TrafficConfig {
     let Some(Settings::Dart(id, mut params)) = Settings::preset(preset) else { panic!("{preset} is not Dart's") };
     change(&mut params);
@@ -107,9 +108,9 @@ pub struct Seen {
 }
 
 /// Holds of every traced packet, whatever is deflected and lost: it goes from its host to a switch, from switch to
-/// neighbouring switch and to no other host but its own (IV-A); tokens are spent one by one, never below zero, as many as it
-/// took deflections (IV-B); what came in the escape lane stays in it and is not deflected (IV-B); a message without tokens
-/// takes no deflection. While routes stay, each deflection costs two links at most.
+/// neighbouring switch and to no other host but its own (IV-A); tokens are spent one by one, never below zero, as many
+/// as it took deflections (IV-B); what came in the escape lane stays in it and is not deflected (IV-B); a message
+/// without tokens takes no deflection. While routes stay, each deflection costs two links at most.
 pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfig]) -> Seen {
     let (flows, graph) = (sim.flows(), &sim.config().graph);
     let peers: Vec<(NodeId, NodeId)> = sim.ports().map(|(_, from, to)| (from, to)).collect();
@@ -193,8 +194,8 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
     seen
 }
 
-/// Dart VI-A's typical mix on a network: endless flows, and incasts of messages of 2, 4 or 8 KB from `degree` hosts to one,
-/// such that the short ones offer `short` and the long ones at most `long` of `capacity`. Stops after `until`.
+/// Dart VI-A's typical mix on a network: endless flows, and incasts of messages of 2, 4 or 8 KB from `degree` hosts to
+/// one, such that the short ones offer `short` and the long ones at most `long` of `capacity`. Stops after `until`.
 pub fn typical_mix(seed: u64, hosts: u32, degree: u32, load: (Rate, Rate), line: Rate, until: Time) -> Vec<Message> {
     let streams = Streams::new(seed);
     let mut draws = streams.stream("typical mix", 0);

@@ -141,8 +141,9 @@ fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes:
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schemes {
     All,
-    /// Those that deflect nothing. What deflects reorders where messages share a connection, and a whole message that is
-    /// sent again over a small lossy buffer may lose the same packets each time; `dart_random.rs` has fabrics for it.
+    /// Those that deflect nothing. What deflects reorders where messages share a connection, and a whole message that
+    /// is sent again over a small lossy buffer may lose the same packets each time; `dart_random.rs` has fabrics for
+    /// it.
     WithoutDeflection,
 }
 
@@ -162,8 +163,9 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         any::<bool>(),
         prop::option::of(any_tcp()),
     )
-        // Over TCP telemetry does not come back, and Dart counts messages, so a spec refuses both. There both ends of a connection are opened at once, and what a
-        // pair of hosts shares would hear of the far one before the handshake does.
+        // Over TCP telemetry does not come back, and Dart counts messages, so a spec refuses both. There both ends of a
+        // connection are opened at once, and what a pair of hosts shares would hear of the far one before the handshake
+        // does.
         .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| {
             let telemetry = fanin_cc::Settings::preset(scheme).expect("a listed preset").header_overhead().telemetry;
             let tcp = tcp.filter(|_| !scheme.starts_with("dart") && !telemetry);
@@ -179,12 +181,12 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         })
 }
 
-/// The largest ACK chunk that no window of the scheme is too small for. A receiver that waits for more than may be in flight
-/// answers nothing until the timer has sent it all again, every round anew: a message of 900 packets then takes a minute
-/// and tests nothing but patience. TCP's windows are two packets at least but for the first one after a timer (RFC 5681
-/// section 3.1), and so are those of a bandwidth-delay product, as any way has two links of a packet's time each; one that is
-/// scaled down with a rate comes back with it, by DCQCN's own timers. HPCC's may be below one packet for long, and its manual
-/// asks for an ACK of each. Without a window any chunk fills.
+/// The largest ACK chunk that no window of the scheme is too small for. A receiver that waits for more than may be in
+/// flight answers nothing until the timer has sent it all again, every round anew: a message of 900 packets then takes
+/// a minute and tests nothing but patience. TCP's windows are two packets at least but for the first one after a timer
+/// (RFC 5681 section 3.1), and so are those of a bandwidth-delay product, as any way has two links of a packet's time
+/// each; one that is scaled down with a rate comes back with it, by DCQCN's own timers. HPCC's may be below one packet
+/// for long, and its manual asks for an ACK of each. Without a window any chunk fills.
 fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {
     let rate = Rate::from_gbps(10);
     let path = fanin_cc::PathInfo::new(rate, us(10), payload, payload + 40);
