@@ -40,6 +40,7 @@ mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
+pub mod switches;
 mod table;
 pub mod tap;
 pub mod topology;
@@ -58,3 +59,4 @@ pub use results::{
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;
+pub use switches::SwitchFabric;

@@ -12,6 +12,7 @@ use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
 use crate::port::{Port, PortIx};
 use crate::probes::Probes;
+use crate::results::{Ledger, Totals};
 use crate::routing::{Links, Routes};
 use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
 use fanin_engine::{EventQueue, Streams};
@@ -174,6 +175,17 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn is_host(&self, node: NodeId) -> bool {
         self.plan.config.graph.is_host(node)
+    }
+
+    /// Totals so far, but for those of hosts. Walks over all packets to fill in the ledger.
+    pub fn totals(&self) -> Totals {
+        let probes = &self.core.probes;
+        Totals {
+            packet_hops: self.egress.packet_hops(),
+            ledger: Ledger { in_flight: self.core.packets.live_bytes(), ..probes.totals.ledger },
+            circular_waits: probes.incidents().circular_waits,
+            ..probes.totals.clone()
+        }
     }
 
     /// The port of a number, where it is one of this partition.
