@@ -48,8 +48,8 @@ mod trace;
 mod world;
 
 pub use config::{
-    BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
-    Pfc, Release, TcpConfig, TrafficConfig,
+    BufferPolicy, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
+    PacketSizes, Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -8,7 +8,6 @@ use crate::packet::{Packet, PacketIx};
 use crate::path::{FlowPath, key};
 use crate::port::{NO_NIC, PortIx};
 use crate::results::{DropCause, Incidents, Totals};
-use crate::sim::event_spacing;
 use crate::switch::AtHost;
 use fanin_cc::{Header, Settings};
 use fanin_engine::{CalendarQueue, Event};
@@ -47,7 +46,7 @@ impl SwitchFabric {
         if config.graph.links.iter().any(|link| !link.outages.is_empty()) {
             return Err("links that go down change what senders do, and those are outside the simulation");
         }
-        let (spacing, horizon) = event_spacing(&config, 1);
+        let (spacing, horizon) = config.event_spacing(1);
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
         let layout = Layout::whole(&config.graph);
         let share = layout.share(&config.graph, 0);

@@ -21,13 +21,13 @@ use std::sync::Arc;
 pub(crate) struct World<Q> {
     pub net: Network<Q>,
     pub messages: Messages,
-    /// The ports of the path that was asked for last, kept so as not to allocate again.
-    walked: Vec<PortId>,
+    /// Memory for the ports of a path, kept so as not to allocate again.
+    scratch: Vec<PortId>,
 }
 
 impl<Q: EventQueue> World<Q> {
     pub fn new(net: Network<Q>, messages: Messages) -> Self {
-        Self { net, messages, walked: Vec::new() }
+        Self { net, messages, scratch: Vec::new() }
     }
 
     /// The hash key of a path.
@@ -58,12 +58,12 @@ impl<Q: EventQueue> World<Q> {
         self.net.core.probes.add_incast(message, incast);
     }
 
-    /// What a sender knows of the path that was walked last.
-    fn path_info(&self, overhead: HeaderOverhead) -> PathInfo {
+    /// What a sender knows of a path.
+    fn path_info(&self, walked: &[PortId], overhead: HeaderOverhead) -> PathInfo {
         let config = self.net.config();
         let wire = config.largest_packet(overhead.data);
         let ack = config.packet.ack as u32 + overhead.ack as u32;
-        let links = || self.walked.iter().map(|port| &config.graph.links[port.ix() / 2]);
+        let links = || walked.iter().map(|port| &config.graph.links[port.ix() / 2]);
         let rtt = links().map(|link| {
             let ps = ps_per_byte(link.rate);
             tx_time(ps, link.rate, wire) + tx_time(ps, link.rate, ack) + link.delay + link.delay
@@ -79,10 +79,10 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Completion time of a message alone on the path that was walked last, store-and-forward. It is the same under
+    /// Completion time of a message alone on a path, store-and-forward. It is the same under
     /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
-    fn ideal(&self, bytes: u64) -> Time {
-        if bytes >= ENDLESS || self.walked.is_empty() {
+    fn ideal(&self, walked: &[PortId], bytes: u64) -> Time {
+        if bytes >= ENDLESS || walked.is_empty() {
             return Time::NEVER;
         }
         let config = self.net.config();
@@ -94,7 +94,7 @@ impl<Q: EventQueue> World<Q> {
         // The k full packets go through like equal jobs: at each link the last of them is done after one of each
         // link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
-        for port in &self.walked {
+        for port in walked {
             let link = &config.graph.links[port.ix() / 2];
             let ps = ps_per_byte(link.rate);
             let packet = tx_time(ps, link.rate, full).as_ps();
@@ -265,23 +265,24 @@ impl<Q: EventQueue> Io for World<Q> {
 
     fn route(&mut self, query: &PathQuery<FlowPath>) -> Route<FlowPath> {
         let key = self.key(query);
-        let mut walked = core::mem::take(&mut self.walked);
+        let mut walked = core::mem::take(&mut self.scratch);
         walked.clear();
         let mut source_route = self.net.routes.source_route();
         let reaches = self.net.routes.walk(query.from, query.to, key, |port, number| {
             source_route.add(number);
             walked.push(port);
         });
-        self.walked = walked;
         let record = &self.messages.records()[query.message.ix()];
-        let own = self.walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
-        Route {
+        let own = walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
+        let route = Route {
             nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
-            info: self.path_info(self.messages.traffics()[record.traffic as usize].overhead),
-            ideal: self.ideal(record.bytes),
-            hops: self.walked.len() as u16,
-        }
+            info: self.path_info(&walked, self.messages.traffics()[record.traffic as usize].overhead),
+            ideal: self.ideal(&walked, record.bytes),
+            hops: walked.len() as u16,
+        };
+        self.scratch = walked;
+        route
     }
 
     fn path(&self, query: &PathQuery<FlowPath>) -> FlowPath {

@@ -116,7 +116,7 @@ fn an_incast_with_marks_and_drops_passes_as_in_a_whole_simulation() {
     let mut config = network(star(9, us(1)));
     let red = Marking::Red { min: 5_000, max: 60_000, max_probability: 0.1, at: MarkAt::Dequeue };
     config.classes = vec![class(false, red)];
-    config.buffer = BufferPolicy::PerPort { bytes: 120_000, pfc: Pfc { headroom: None, resume_gap: None } };
+    config.buffer = BufferPolicy::PerPort { bytes: 120_000, pfc: Pfc { headroom: None, xon_offset: None } };
     assert!(is_the_same(config, incast()).drops > 0);
 }
 
