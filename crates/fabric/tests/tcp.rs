@@ -18,7 +18,7 @@ const ONE_WAY_FULL: Time = Time::from_ps(2 * (5_000_000 + 1_200_000));
 
 /// A message in a chain.
 fn chained(message: Message, dependency: Dependency) -> Message {
-    Message { dependency: chain, ..message }
+    Message { dependency, ..message }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use fanin_fabric::*;
 use fanin_units::Time;
 
 fn chained(message: Message, dependency: Dependency) -> Message {
-    Message { dependency: chain, ..message }
+    Message { dependency, ..message }
 }
 
 fn waits(gate: u32) -> Dependency {
