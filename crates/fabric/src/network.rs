@@ -10,7 +10,7 @@ use crate::layout::{Layout, Share};
 use crate::links::LinkStates;
 use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
-use crate::port::{Port, PortIx};
+use crate::port::{Port, PortIx, ps_per_byte, tx_time};
 use crate::probes::Probes;
 use crate::results::{Ledger, Totals};
 use crate::routing::{Links, Routes};
@@ -34,19 +34,44 @@ pub(crate) struct FarEnd {
 
 const _: () = assert!(core::mem::size_of::<FarEnd>() == 16, "four of them in a cache line");
 
+/// The speed of a link.
+#[derive(Clone, Copy)]
+pub(crate) struct Speed {
+    pub rate: Rate,
+    pub delay: Time,
+    ps_per_byte: u32,
+}
+
+impl Speed {
+    /// How long a packet of `wire` bytes takes to leave.
+    #[inline(always)]
+    pub fn tx_time(&self, wire: u32) -> Time {
+        tx_time(self.ps_per_byte, self.rate, wire)
+    }
+}
+
 /// What all partitions of a network know.
 pub(crate) struct Plan {
     pub config: NetworkConfig,
     pub layout: Arc<Layout>,
     pub streams: Streams,
     /// By port, of the link behind it.
-    pub far_ends: Vec<FarEnd>,
+    pub far_ends: Arc<[FarEnd]>,
     pub routes: Arc<Routes>,
     /// Largest data packet on the wire.
     pub largest: u32,
+    /// By link: see [`ps_per_byte`].
+    ps_per_byte: Vec<u32>,
 }
 
 impl Plan {
+    /// The speed of the link behind a port.
+    #[inline(always)]
+    pub fn speed(&self, port: PortId) -> Speed {
+        let link = &self.config.graph.links[port.ix() / 2];
+        Speed { rate: link.rate, delay: link.delay, ps_per_byte: self.ps_per_byte[port.ix() / 2] }
+    }
+
     /// Of a network in these partitions, with these schemes.
     pub fn new(config: NetworkConfig, layout: Layout, schemes: &[Settings]) -> Self {
         let streams = Streams::new(config.seed);
@@ -62,7 +87,8 @@ impl Plan {
             FarEnd { node, home, first_port: routes.first_port(node), ingress }
         };
         let far_ends = (0..2 * config.graph.links.len() as u32).map(far_end).collect();
-        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, config }
+        let ps_per_byte = config.graph.links.iter().map(|link| ps_per_byte(link.rate)).collect();
+        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, ps_per_byte, config }
     }
 }
 
@@ -79,6 +105,10 @@ pub(crate) struct Switch {
 pub(crate) struct Network<Q> {
     pub core: Core<Q>,
     pub plan: Arc<Plan>,
+    /// Of the plan: the far ends of links by port, hosts are nodes below this number, when buffers are released.
+    pub far_ends: Arc<[FarEnd]>,
+    pub host_count: u32,
+    pub release: Release,
     /// Those of the plan, until links go down.
     pub routes: Arc<Routes>,
     /// Whether they are not those of the start any more: source routes say nothing then.
@@ -150,6 +180,9 @@ impl<Q: EventQueue> Network<Q> {
             egress: Egress::new(config, ports, streams),
             buffers,
             links,
+            far_ends: plan.far_ends.clone(),
+            host_count: config.graph.hosts,
+            release: config.release,
             routes: plan.routes.clone(),
             routes_changed: false,
             hosts: share.hosts.clone(),
@@ -196,7 +229,7 @@ impl<Q: EventQueue> Network<Q> {
     /// Notes which port a packet leaves the next node by, when it leaves this one by `out`.
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
-        let far_end = &self.plan.far_ends[self.egress.port(out).id.ix()];
+        let far_end = &self.far_ends[self.egress.port(out).id.ix()];
         let packet: &mut Packet = &mut self.core.packets[ix];
         let next = self.routes.routed(far_end.first_port, packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);

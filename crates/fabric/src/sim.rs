@@ -170,7 +170,7 @@ impl<Q: EventQueue> Simulation<Q> {
         {
             let class = packet.head.class as usize;
             if net.buffers.any_lossless()
-                && let Some(far_end) = net.plan.far_ends.get(number_of(source) as usize)
+                && let Some(far_end) = net.far_ends.get(number_of(source) as usize)
                 && let Some(held) = net.buffers.ingress(far_end.ingress, class)
             {
                 prefetch(held);

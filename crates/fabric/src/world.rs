@@ -2,15 +2,15 @@
 
 use crate::clock::{kind, source};
 use crate::messages::Messages;
-use crate::network::Network;
+use crate::network::{Network, Speed};
 use crate::packet::{Packet, PacketIx};
 use crate::partition::RemoteUpdate;
 use crate::path::{FlowPath, key};
-use crate::port::{PortIx, ps_per_byte, tx_time};
+use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
 use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
-    Beside, ENDLESS, Ends, HostFifo, Io, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
+    Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
 };
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::EventQueue;
@@ -63,12 +63,9 @@ impl<Q: EventQueue> World<Q> {
         let config = self.net.config();
         let wire = config.largest_packet(overhead.data);
         let ack = config.packet.ack as u32 + overhead.ack as u32;
-        let links = || walked.iter().map(|port| &config.graph.links[port.ix() / 2]);
-        let rtt = links().map(|link| {
-            let ps = ps_per_byte(link.rate);
-            tx_time(ps, link.rate, wire) + tx_time(ps, link.rate, ack) + link.delay + link.delay
-        });
-        let rate = |link: Option<&crate::topology::Link>| link.map_or(Rate::ZERO, |link| link.rate);
+        let links = || walked.iter().map(|port| self.net.plan.speed(*port));
+        let rtt = links().map(|link| link.tx_time(wire) + link.tx_time(ack) + link.delay + link.delay);
+        let rate = |link: Option<Speed>| link.map_or(Rate::ZERO, |link| link.rate);
         let (first, last) = (rate(links().next()), rate(links().next_back()));
         let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
@@ -95,15 +92,14 @@ impl<Q: EventQueue> World<Q> {
         // link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
         for port in walked {
-            let link = &config.graph.links[port.ix() / 2];
-            let ps = ps_per_byte(link.rate);
-            let packet = tx_time(ps, link.rate, full).as_ps();
+            let link = self.net.plan.speed(*port);
+            let packet = link.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
             // A huge message over a slow link may take longer than the clock can say.
             let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
             let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
-            done = done.max(full_done).saturating_add(tx_time(ps, link.rate, last).as_ps());
+            done = done.max(full_done).saturating_add(link.tx_time(last).as_ps());
             delays += link.delay.as_ps();
         }
         Time::from_ps(done.saturating_add(delays))
@@ -170,6 +166,11 @@ impl<Q: EventQueue> Io for World<Q> {
     #[inline(always)]
     fn scheme(&mut self, scheme: u16) -> &mut Instance {
         &mut self.net.schemes[scheme as usize]
+    }
+
+    #[inline(always)]
+    fn scheme_and_telemetry(&mut self, scheme: u16, packet: PacketIx) -> (&mut Instance, &Telemetry) {
+        (&mut self.net.schemes[scheme as usize], self.net.core.packets.telemetry(packet))
     }
 
     #[inline(always)]
@@ -263,7 +264,7 @@ impl<Q: EventQueue> Io for World<Q> {
         self.messages.note_stream_opener(message, first);
     }
 
-    fn route(&mut self, query: &PathQuery<FlowPath>) -> Route<FlowPath> {
+    fn route(&mut self, query: &PathQuery<FlowPath>, needs: Needs) -> Route<FlowPath> {
         let key = self.key(query);
         let mut walked = core::mem::take(&mut self.scratch);
         walked.clear();
@@ -277,8 +278,11 @@ impl<Q: EventQueue> Io for World<Q> {
         let route = Route {
             nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
-            info: self.path_info(&walked, self.messages.traffics()[record.traffic as usize].overhead),
-            ideal: self.ideal(&walked, record.bytes),
+            info: match needs {
+                Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
+                _ => self.path_info(&walked, self.messages.traffics()[record.traffic as usize].overhead),
+            },
+            ideal: if needs == Needs::Info { Time::NEVER } else { self.ideal(&walked, record.bytes) },
             hops: walked.len() as u16,
         };
         self.scratch = walked;

@@ -273,7 +273,7 @@ fn what_cannot_be_cut_says_why() {
         let links: Vec<_> = hosts.chain((0..5).map(|s| link(5 + s, 5 + (s + 1) % 5))).collect();
         case.config.graph = graph(5, 5, &links);
     };
-    assert!(reason(ring).unwrap().contains("circle"));
+    assert!(reason(ring).unwrap().contains("deadlock"));
 }
 
 #[test]

@@ -60,6 +60,17 @@ pub struct PathQuery<P> {
     pub same_as: Option<P>,
 }
 
+/// What a host needs to know of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// What a scheme's sender knows of it.
+    Info,
+    /// The ideal of a message on it.
+    Ideal,
+    /// Both.
+    Both,
+}
+
 /// A path and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<P> {
@@ -67,10 +78,10 @@ pub struct Route<P> {
     pub nic: Option<u32>,
     /// What its packets carry.
     pub path: P,
-    /// What a scheme's sender knows of it.
+    /// What a scheme's sender knows of it; without meaning where it was not needed.
     pub info: PathInfo,
     /// Completion time of the message alone on it, store-and-forward and without what schemes add to packets, or
-    /// [`Time::NEVER`] for a message without end.
+    /// [`Time::NEVER`] for a message without end and where it was not needed.
     pub ideal: Time,
     /// Links on it.
     pub hops: u16,
@@ -101,6 +112,9 @@ pub trait Io {
     fn counters(&mut self, traffic: u16) -> &mut TrafficCounters;
     /// The state of a scheme.
     fn scheme(&mut self, scheme: u16) -> &mut Instance;
+
+    /// The state of a scheme and what switches wrote into a packet, for a packet that has telemetry.
+    fn scheme_and_telemetry(&mut self, scheme: u16, packet: Self::Packet) -> (&mut Instance, &Telemetry);
 
     /// What is known of a message.
     fn record(&self, message: MessageId) -> &FlowRecord;
@@ -142,7 +156,7 @@ pub trait Io {
     fn note_stream_opener(&mut self, message: MessageId, first: MessageId);
 
     /// A path, its properties, and the ideal of a message on it.
-    fn route(&mut self, query: &PathQuery<Self::Path>) -> Route<Self::Path>;
+    fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
     /// The path alone.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// A path that is chosen hop by hop, for a single packet.
