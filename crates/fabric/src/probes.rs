@@ -39,7 +39,7 @@ struct Trace {
     /// Messages whose packets are written down hop by hop, in order.
     messages: Vec<MessageId>,
     /// Where traced messages stand in TCP streams, by the connection and the host that sends.
-    streams: BTreeMap<(MessageId, NodeId), Vec<Stretch>>,
+    streams: BTreeMap<(MessageId, NodeId), Vec<StreamRange>>,
     hops: Vec<Hop>,
     /// Hops above [`Hop::KEPT`].
     left_out: u64,
@@ -49,7 +49,7 @@ struct Trace {
 
 /// A message in a TCP stream.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct StreamRange {
     message: u32,
     from: u64,
     to: u64,
@@ -239,7 +239,7 @@ impl Probes {
     pub fn trace_stream(&mut self, flow: MessageId, host: NodeId, message: u32, (from, to): (u64, u64)) {
         let known = self.trace.streams.entry((flow, host)).or_default();
         if known.iter().all(|stretch| stretch.message != message) {
-            known.push(Stretch { message, from, to });
+            known.push(StreamRange { message, from, to });
         }
     }
 

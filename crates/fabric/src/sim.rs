@@ -109,7 +109,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Makes each departure an event of its own from now on, for who reads the network after every event. What happens
     /// stays the same.
-    pub fn be_prompt(&mut self) {
+    pub fn make_departures_eager(&mut self) {
         self.world.net.forbid_lazy();
     }
 

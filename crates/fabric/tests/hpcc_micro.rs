@@ -53,7 +53,7 @@ impl Alone {
     /// Event by event: packets sent, bytes in flight and the window after each.
     fn run(&mut self, until: Time, mut look: impl FnMut(Time, u64, u64, f64)) {
         let back = port(&self.sim, 2, 0);
-        self.sim.be_prompt();
+        self.sim.make_departures_eager();
         loop {
             let done = self.sim.run_until(until, 1);
             let now = self.sim.now();

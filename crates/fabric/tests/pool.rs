@@ -64,7 +64,7 @@ impl Switch {
     /// average over the last fifth of the time.
     fn watch(&self, busy: u32, until: Time) -> Vec<f64> {
         let mut sim = self.busy(busy);
-        sim.be_prompt();
+        sim.make_departures_eager();
         let hosts = self.hosts();
         let ports: Vec<PortId> = (0..busy).map(|to| port(&sim, hosts, to)).collect();
         let state = |sim: &Simulation| -> Vec<(u64, u64, u64)> {
