@@ -1,5 +1,4 @@
-//! What every part of a network works with: the clock, the packets, what is written down of them, and what leaves for
-//! other partitions.
+//! State used by all elements of a network: the clock, the packets, the probes, and the outbox to other partitions.
 
 use crate::clock::Clock;
 use crate::packet::{Packet, PacketIx, Slab};
@@ -18,7 +17,7 @@ pub(crate) struct Core<Q> {
     pub outbox: Outbox,
 }
 
-/// One fact of the model as the event hash adds it.
+/// One fact of the model as it enters the event hash.
 #[inline(always)]
 fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
     let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
@@ -41,21 +40,21 @@ impl<Q> Core<Q> {
         self.add_fact(node, ix, 1);
     }
 
-    /// A packet comes into being.
+    /// Creates a packet.
     #[inline(always)]
     pub fn new_packet(&mut self, packet: &Packet) -> PacketIx {
         self.probes.totals.ledger.sent += packet.head.wire as u64;
         self.packets.add(packet)
     }
 
-    /// A packet has reached its end.
+    /// A packet has reached its destination.
     #[inline(always)]
     pub fn consume(&mut self, ix: PacketIx) {
         self.probes.totals.ledger.delivered += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);
     }
 
-    /// A packet ends without having reached its end.
+    /// A packet is dropped.
     pub fn lose(&mut self, node: NodeId, ix: PacketIx, cause: DropCause) {
         self.add_fact(node, ix, 2);
         self.probes.totals.drops.count(cause);
@@ -63,7 +62,7 @@ impl<Q> Core<Q> {
         self.packets.remove(ix);
     }
 
-    /// Something worth a line of its own happened at a port.
+    /// Records an incident at a port.
     pub fn incident(&mut self, port: PortId, what: What) {
         self.probes.incident(self.clock.now(), port, what, self.clock.cause());
     }

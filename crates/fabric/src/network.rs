@@ -1,4 +1,4 @@
-//! Links, switches and the ports of hosts: everything that a packet passes from one host to another.
+//! Links, switches and the ports of hosts: the elements of a packet's path from one host to another.
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -18,14 +18,14 @@ use fanin_engine::{EventQueue, Streams};
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::sync::Arc;
 
-/// The far end of one direction of a link: what an arriving packet needs of it.
+/// The far end of one direction of a link: the fields that an arriving packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FarEnd {
     /// The node that receives.
     pub node: NodeId,
     /// Its row among the hosts or the switches of its partition.
     pub home: u32,
-    /// Where its ports begin among those of all nodes, as routes number them.
+    /// Index of its first port among those of all nodes, in the numbering of routes.
     pub first_port: u32,
     /// The port of the node at this link.
     pub ingress: PortIx,
@@ -33,12 +33,12 @@ pub(crate) struct FarEnd {
 
 const _: () = assert!(core::mem::size_of::<FarEnd>() == 16, "four of them in a cache line");
 
-/// What all partitions of a network know.
+/// State shared by all partitions of a network.
 pub(crate) struct Plan {
     pub config: NetworkConfig,
     pub layout: Arc<Layout>,
     pub streams: Streams,
-    /// By port, of the link behind it.
+    /// By port: the far end of its link.
     pub far_ends: Vec<FarEnd>,
     pub routes: Arc<Routes>,
     /// Largest data packet on the wire.
@@ -46,7 +46,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Of a network in these partitions, with these schemes.
+    /// The plan of a network in these partitions, with these schemes.
     pub fn new(config: NetworkConfig, layout: Layout, schemes: &[Settings]) -> Self {
         let streams = Streams::new(config.seed);
         let most = schemes.iter().map(|scheme| scheme.header_overhead().data).max().unwrap_or(0);
@@ -65,11 +65,11 @@ impl Plan {
     }
 }
 
-/// What a switch program needs to find its ports.
+/// A switch program's ports.
 pub(crate) struct Switch {
     pub node: NodeId,
     pub ports: Vec<PortIx>,
-    /// Of how many ingresses and classes it pauses the peer.
+    /// Number of pairs of ingress and class whose peer it pauses.
     pub pausing: u32,
     pub timer_event: Time,
 }
@@ -78,9 +78,9 @@ pub(crate) struct Switch {
 pub(crate) struct Network<Q> {
     pub core: Core<Q>,
     pub plan: Arc<Plan>,
-    /// Those of the plan, until links go down.
+    /// The routes of the plan, until links go down.
     pub routes: Arc<Routes>,
-    /// Whether they are not those of the start any more: source routes say nothing then.
+    /// Whether routes have changed since the start: source routes are invalid then.
     pub routes_changed: bool,
     pub egress: Egress,
     pub buffers: Buffers,
@@ -92,7 +92,7 @@ pub(crate) struct Network<Q> {
     pub port_number: Vec<u16>,
     /// The state of each scheme, at hosts too.
     pub schemes: Vec<Instance>,
-    /// Schemes whose switch program does something.
+    /// Schemes with a switch program.
     pub programs: Vec<u16>,
     /// Whether one of them watches all queues.
     pub programs_watch: bool,
@@ -181,7 +181,7 @@ impl<Q: EventQueue> Network<Q> {
         self.plan.layout.row(port)
     }
 
-    /// Notes which port a packet leaves the next node by, when it leaves this one by `out`.
+    /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
         let far_end = &self.plan.far_ends[self.egress.port(out).id.ix()];
@@ -191,7 +191,7 @@ impl<Q: EventQueue> Network<Q> {
     }
 }
 
-/// Packets that are on busy links at once, about.
+/// Approximate number of packets on busy links at the same time.
 fn on_links(ports: &[Port]) -> usize {
     let of = |port: &Port| (port.rate.bytes_in(port.delay) / 1024).min(64) + 2;
     ports.iter().map(of).sum::<u64>() as usize

@@ -1,4 +1,4 @@
-//! What surrounds the hosts of a partition: the network, and the messages that applications post.
+//! The surroundings of the hosts of a partition: the network, and the messages that applications post.
 
 use crate::clock::{kind, source};
 use crate::messages::Messages;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(crate) struct World<Q> {
     pub net: Network<Q>,
     pub messages: Messages,
-    /// The ports of the path that was asked for last, kept so as not to allocate again.
+    /// The ports of the last requested path, kept to avoid allocation.
     walked: Vec<PortId>,
 }
 
@@ -58,7 +58,7 @@ impl<Q: EventQueue> World<Q> {
         self.net.core.probes.add_incast(message, incast);
     }
 
-    /// What a sender knows of the path that was walked last.
+    /// The information for a sender on the path walked last.
     fn path_info(&self, overhead: HeaderOverhead) -> PathInfo {
         let config = self.net.config();
         let wire = config.largest_packet(overhead.data);
@@ -79,8 +79,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Completion time of a message alone on the path that was walked last, store-and-forward. It is the same under
-    /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
+    /// Completion time of a message alone on the path walked last, store-and-forward. It is the same under every
+    /// scheme: bytes that a scheme adds to packets are its cost and not part of the ideal.
     fn ideal(&self, bytes: u64) -> Time {
         if bytes >= ENDLESS || self.walked.is_empty() {
             return Time::NEVER;
@@ -91,8 +91,8 @@ impl<Q: EventQueue> World<Q> {
         let full = (payload + header) as u32;
         let before_last = (bytes - 1) / payload;
         let last = (bytes - before_last * payload + header) as u32;
-        // The k full packets go through like equal jobs: at each link the last of them is done after one of each
-        // link so far and k-1 more of the slowest; then the last packet follows.
+        // The k full packets form a pipeline: at each link, the last of them is done after one transmission time of
+        // each link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
         for port in &self.walked {
             let link = &config.graph.links[port.ix() / 2];
@@ -100,7 +100,7 @@ impl<Q: EventQueue> World<Q> {
             let packet = tx_time(ps, link.rate, full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
-            // A huge message over a slow link may take longer than the clock can say.
+            // A huge message over a slow link may take longer than the clock can represent.
             let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
             let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
             done = done.max(full_done).saturating_add(tx_time(ps, link.rate, last).as_ps());
@@ -109,7 +109,7 @@ impl<Q: EventQueue> World<Q> {
         Time::from_ps(done.saturating_add(delays))
     }
 
-    /// What a packet says beside its header goes beside the slab.
+    /// The contents of a packet besides its header are stored beside the slab.
     #[inline(always)]
     fn put_beside(&mut self, ix: PacketIx, beside: Beside<'_>) {
         match beside {

@@ -47,7 +47,7 @@ pub struct FlowRecord {
     pub attempts: u16,
     /// Data packets that arrived out of order: after a later one of the same attempt.
     pub reordered: u32,
-    /// Whether it is a request, so that its answer completes it for the application.
+    /// Whether it is a request: the application waits for its answer.
     pub request: bool,
 }
 
