@@ -12,7 +12,7 @@ use fanin_fabric::*;
 use fanin_units::{PortId, Time};
 use proptest::prelude::*;
 
-/// All that a run is known by.
+/// All results of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     totals: Totals,
@@ -86,7 +86,7 @@ fn cuttable() -> impl Strategy<Value = Case> {
     })
 }
 
-/// All that can be asked of a network's switches.
+/// All queries of a network's switches.
 fn seen(sim: &Simulation) -> (Totals, Vec<PortCounters>, Vec<ClassCounters>, Vec<u64>, Vec<BufferUse>) {
     let queued = sim.ports().map(|(port, ..)| sim.queued(port)).collect();
     (sim.totals(), sim.port_counters(), sim.class_counters(), queued, sim.buffer_use())

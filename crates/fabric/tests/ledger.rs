@@ -1,4 +1,4 @@
-//! No byte is made or lost unseen: bytes sent = delivered + dropped + in flight, whenever one looks.
+//! Conservation of bytes: bytes sent = delivered + dropped + in flight, at any time.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn check_counts(sim: &Simulation) {
         assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
         assert_eq!(flow.finished.is_some(), flow.delivered == flow.bytes, "{case}: {flow:?}");
         assert!(!flow.acked.is_some() || flow.finished < flow.acked, "{case}: {flow:?}");
-        // After an outage it may find a faster way than the one it was posted for.
+        // After an outage it may find a faster path than the one it was posted for.
         if flow.finished.is_some() && !outages {
             assert!(flow.finished - flow.start >= flow.ideal, "{case}: faster than alone: {flow:?}");
         }

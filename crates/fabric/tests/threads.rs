@@ -11,7 +11,7 @@ use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// All that a run is known by.
+/// All results of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     now: Time,
@@ -69,7 +69,7 @@ fn in_parts(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome
 fn any_cut(case: &Case, parts: u16, spread: u64) -> Vec<u16> {
     let nodes = case.config.graph.names.len() as u64;
     let mut of: Vec<u16> = (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(parts)) as u16).collect();
-    // Each part once at least, with numbers in a row.
+    // Each partition at least once, with consecutive numbers.
     let mut used: Vec<u16> = of.clone();
     used.sort_unstable();
     used.dedup();
@@ -233,9 +233,9 @@ fn samples_come_from_the_part_that_knows() {
     assert!(parts.is_over() == sim.is_over() && parts.open_messages() == sim.open_messages());
 }
 
-/// Links of up to nine picoseconds: windows that hold a whole step, less than one, or no whole number of them. Time has
-/// to go on in each; whether a step is too long does not show here, where a packet takes longer to send than the window
-/// is.
+/// Links of up to nine picoseconds: lookahead windows of one step, less than one, or no whole number of them. Time has
+/// to advance in each; a step that is too long cannot be detected here, because a packet takes longer to send than the
+/// window.
 #[test]
 fn windows_of_a_few_picoseconds_are_the_same() {
     for delay in 1..10 {

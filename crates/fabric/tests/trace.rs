@@ -1,4 +1,4 @@
-//! What keeps a traced message at its host: every picosecond until its last packet left has one cause, or was sending.
+//! Waits of a traced message at its host: every picosecond until its last packet left has one cause, or was sending.
 
 mod common;
 

@@ -120,7 +120,7 @@ pub struct Wire {
     /// Stop keeping `trace` and the logs.
     pub silent: bool,
     pub trace: Vec<Sent>,
-    /// What each end was told, with the time.
+    /// The effects at each end, with their times.
     pub acked: [Vec<(Time, Acked)>; 2],
     pub outcomes: [Vec<(Time, Segment, Outcome)>; 2],
     pub expired: [Vec<(Time, Expired)>; 2],
