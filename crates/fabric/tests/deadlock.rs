@@ -312,7 +312,7 @@ fn agrees(graph: &Graph) {
 }
 
 #[test]
-fn small_networks_agree_with_walking_every_way() {
+fn small_networks_agree_with_walking_every_path() {
     let failed = clos(2, 2, 1, 2, 2);
     let failed = without(&failed, &[link(&failed, "tor0", "agg0"), link(&failed, "tor1", "agg1")]);
     for graph in [failed, clos(2, 2, 2, 2, 4), leaf_spine(3, 2, 2), two_tors(), ring(5), star(3, us(1))] {
@@ -347,7 +347,7 @@ proptest! {
     #![proptest_config(cases(1))]
 
     #[test]
-    fn random_networks_agree_with_walking_every_way(graph in any_graph()) {
+    fn random_networks_agree_with_walking_every_path(graph in any_graph()) {
         agrees(&graph);
     }
 

@@ -173,7 +173,7 @@ fn spines_used(sim: &Simulation) -> usize {
 }
 
 #[test]
-fn a_connection_carries_messages_in_order_over_one_way() {
+fn a_connection_carries_messages_in_order_over_one_path() {
     let sim = over_unequal_spines(true, 30);
     assert_eq!(spines_used(&sim), 1);
     let flows = sim.flows();
@@ -185,7 +185,7 @@ fn a_connection_carries_messages_in_order_over_one_way() {
 }
 
 #[test]
-fn messages_of_their_own_take_ways_of_their_own() {
+fn messages_with_their_own_queue_pairs_take_different_paths() {
     let sim = over_unequal_spines(false, 30);
     assert_eq!(spines_used(&sim), 4);
     let flows = sim.flows();
@@ -239,7 +239,7 @@ fn two_spines(outages: &[(Time, Time)]) -> Graph {
 }
 
 #[test]
-fn traffic_moves_to_the_other_of_two_equal_ways() {
+fn traffic_moves_to_the_other_of_two_equal_paths() {
     let (down, up) = (us(200), us(600));
     // Small messages all the time, and one that is on its way when the link dies.
     let mut messages: Vec<Message> =
@@ -374,7 +374,7 @@ fn flows_move_to_the_other_nic_when_theirs_dies() {
 }
 
 #[test]
-fn endless_flows_leave_a_nic_whose_way_is_cut_further_on() {
+fn endless_flows_leave_a_nic_whose_path_is_cut_further_on() {
     // Host 1's link to switch 3 dies for ever, so that switch 3 leads nowhere for flows that never rest.
     let mut graph = two_nics();
     graph.links[2].outages = vec![(us(100), Time::NEVER)];
