@@ -114,7 +114,7 @@ impl Letters {
                     self.telemetry.push(*packets.telemetry(event.arg));
                 }
             }
-            // Pushed, it would be copied by way of the stack.
+            // `push` would copy it via the stack.
             self.packets.extend_from_slice(core::slice::from_ref(packet));
             packets.remove(event.arg);
         }

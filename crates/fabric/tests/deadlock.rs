@@ -163,7 +163,7 @@ fn misroutes_beside_the_destination_count_where_they_may_happen() {
 
 #[test]
 fn a_ring_waits_for_itself_with_shortest_paths_alone() {
-    // Three switches: nobody goes on from one link between switches to another.
+    // Three switches: no packet continues from one link between switches to another.
     assert_eq!(acyclic(&ring(3), AFTER), (6, 0));
     for switches in 4..9 {
         let graph = ring(switches);
@@ -438,7 +438,7 @@ fn a_ring_whose_accounts_never_fill_has_none() {
 
 #[test]
 fn a_circle_counts_while_no_resume_is_under_way_and_may_dissolve() {
-    // Far from each other, switches hear late that they may go on. Hosts start one microsecond apart.
+    // Far from each other, switches receive a RESUME late. Hosts start one microsecond apart.
     let run = |threshold: u64, packets: u64| {
         let mut messages = clockwise(5, packets * PAYLOAD);
         messages.iter_mut().for_each(|m| m.start = us(2 * m.src as u64 % 5));

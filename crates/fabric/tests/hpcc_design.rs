@@ -160,8 +160,8 @@ fn hpcc_a3_equilibrium() {
 // hpcc-single-vs-multi does not hold as it stands: after the ACK of the last packet of an incast's bursts its windows
 // are not what the link carries. A packet reports the queue that it leaves behind (Fig. 5), and behind the last packet
 // of a burst is only what windows let in after it. They grow while the queue shrinks, W = W_c eta/(1 + q/BDP), until
-// they are what is on its way and in the queue, and from then on keep the queue. So a round takes the root of what is
-// too much: of windows of S BDP remain (eta S payload/wire)^0.5.
+// they equal the bytes in flight and in the queue, and from then on keep the queue. So a round takes the root of what
+// is too much: of windows of S BDP remain (eta S payload/wire)^0.5.
 #[test]
 fn a_round_takes_the_root_of_an_incasts_excess() {
     let bdp = 4.0 * PER_US;
@@ -209,7 +209,7 @@ fn several_bottlenecks_take_at_most_two_rounds_more_than_there_are() {
         let messages = (0..n / 2).map(|i| endless(Time::ZERO, 2 * i, 2 * i + 1)).collect();
         let traffic = with("hpcc", |p| p.base_rtt = rtt);
         let mut sim = simulation(shared_buffer(graph(n, links + 1, &cables)), vec![traffic], messages);
-        // R/B of each link; each flow adds W_AI on top of eta. The first round trip is without any news, and counts.
+        // R/B of each link; each flow adds W_AI on top of eta. The first round trip is without feedback, and counts.
         let mut loads = |round| {
             run_to(&mut sim, rtt.saturating_mul(round));
             let load = |link| {

@@ -8,7 +8,7 @@ use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// Runs to `until` in uneven steps of time and of events, and looks at the ledger at each stop.
+/// Runs to `until` in uneven steps of time and of events, and checks the ledger at each stop.
 fn walk(sim: &mut Simulation, until: Time, steps: &[(u64, u64)]) {
     let mut hops = 0;
     for &(nanoseconds, events) in steps {

@@ -137,7 +137,7 @@ fn on_rccs_tree() {
 
 #[test]
 fn on_any_graph() {
-    // h0 and h1 are joined directly, h2 hangs on a chain of four different links, h3 has two NICs.
+    // h0 and h1 are joined directly, h2 is at the end of a chain of four different links, h3 has two NICs.
     let fast = gbps(100);
     let graph = graph(
         4,

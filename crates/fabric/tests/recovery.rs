@@ -1,4 +1,4 @@
-//! Go-back-N in a network, told as stories: what is lost, who notices, what is sent again; and links that die.
+//! Go-back-N in a network, step by step: losses, their detection, retransmissions; and link failures.
 
 mod common;
 
@@ -41,8 +41,8 @@ fn a_lost_packet_makes_a_nack_and_all_from_it_on_is_sent_again() {
     assert_eq!(sim.totals().drops, Drops { link_down: 1, ..Drops::default() });
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
     let flow = sim.flows()[0];
-    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is on its way. Packets 1
-    // to 9 follow from 6 us on.
+    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is in flight. Packets 1 to
+    // 9 follow from 6 us on.
     assert_eq!((flow.packets_sent, flow.packets_resent), (5 + 9, 4));
     assert_eq!(flow.packets_arrived, 13);
     assert_eq!(flow.finished, ns(6_000 + 8 * 1_200) + ps(DATA));
@@ -112,7 +112,7 @@ fn what_was_lost_with_its_link_is_not_lost_again_to_errors() {
 
 #[test]
 fn a_lost_ack_in_the_middle_costs_nothing() {
-    // The ACK of packet 0, on its way when packet 2 is half sent: packet 2 is lost as well.
+    // The ACK of packet 0, in flight when packet 2 is half sent: packet 2 is lost as well.
     let sim = story(pair(&[ns(2_800)]), traffic("none"), 10);
     assert_eq!(sim.totals().drops, Drops { link_down: 2, ..Drops::default() });
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
@@ -241,7 +241,7 @@ fn two_spines(outages: &[(Time, Time)]) -> Graph {
 #[test]
 fn traffic_moves_to_the_other_of_two_equal_paths() {
     let (down, up) = (us(200), us(600));
-    // Small messages all the time, and one that is on its way when the link dies.
+    // Small messages all the time, and one in flight when the link fails.
     let mut messages: Vec<Message> =
         (0..400).map(|i| message(us(2 * i), (i % 4) as u32, 4 + (i / 4 % 4) as u32, 1000)).collect();
     messages.extend((0..8).map(|i| message(us(190), i % 4, 4 + i / 4, 30 * PAYLOAD)));
@@ -257,7 +257,7 @@ fn traffic_moves_to_the_other_of_two_equal_paths() {
     assert!(counters(&sim, 8, 10).packets > before.0 + 20, "it comes back into use");
     assert!(sim.totals().drops.link_down > 0);
     assert_eq!(sim.totals().drops.total(), sim.totals().drops.link_down, "the other way is found at once");
-    // Messages that start while the link is down do not notice.
+    // Messages that start while the link is down are not affected.
     let lucky = sim.flows().into_iter().filter(|f| f.start > us(250) && f.finished < us(600) && f.bytes == 1000);
     assert_eq!(lucky.filter(|f| f.packets_resent > 0).count(), 0);
 }

@@ -163,7 +163,7 @@ fn the_last_segment_lost_with_another_is_rescued() {
 
 #[test]
 fn the_ack_of_the_first_repair_alone_rescues_nothing() {
-    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is on its way, is not
+    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is in flight, is not
     // doubled.
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.lose(|s| s.is(2000, 0) || s.is(3000, 0));

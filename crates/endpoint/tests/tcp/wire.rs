@@ -248,7 +248,7 @@ impl Wire {
         self.pump(end);
     }
 
-    /// The application takes bytes, and tells the peer if it should.
+    /// The application reads bytes, and sends a window update if necessary.
     pub fn read(&mut self, end: usize, bytes: u64) {
         if self.ends[end].read(bytes) {
             self.send_ack(end);

@@ -17,7 +17,8 @@ pub enum Way {
 }
 
 /// The tier of one direction of a link. Its name is that of its lower end: "tor-uplink" leads from a switch with hosts
-/// to one without, "tor-downlink" is the same link the other way, and "last-hop" is a host's link towards the host.
+/// to one without, "tor-downlink" is the same link in the other direction, and "last-hop" is a host's link towards the
+/// host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tier {
     /// Links from its lower end to the nearest host: 0 is a host, 1 a switch with hosts (ToR), 2 one above those (agg).
