@@ -183,7 +183,7 @@ pub struct Message {
     pub traffic: u16,
     /// Which incast or collective it belongs to, or `u32::MAX`.
     pub group: u32,
-    /// All senders of its incast, where the application knows them ahead.
+    /// All senders of its incast, where the application knows them in advance.
     pub senders: Option<Arc<[u32]>>,
     /// Its dependencies.
     pub chain: Chain,

@@ -437,7 +437,7 @@ fn a_ring_whose_accounts_never_fill_has_none() {
 }
 
 #[test]
-fn a_circle_counts_while_no_resume_is_under_way_and_may_dissolve() {
+fn a_cycle_counts_while_no_resume_is_in_flight_and_may_dissolve() {
     // Far from each other, switches receive a RESUME late. Hosts start one microsecond apart.
     let run = |threshold: u64, packets: u64| {
         let mut messages = clockwise(5, packets * PAYLOAD);
@@ -571,7 +571,7 @@ proptest! {
 
     /// A run without losses ends with all messages arrived, or in a cyclic buffer dependency.
     #[test]
-    fn who_is_stuck_at_the_end_waits_in_a_circle(
+    fn messages_stuck_at_the_end_wait_in_a_cycle(
         graph in meshed_ring(),
         pairs in vec((any::<u32>(), any::<u32>(), 0u64..20_000, 1u64..300_000), 10..40),
         threshold in 1u64..8_000,

@@ -298,7 +298,7 @@ fn a_link_that_dies_with_a_packet_on_it_gives_the_space_back() {
 }
 
 #[test]
-fn a_pause_or_a_resume_that_dies_with_its_link_stops_nobody_for_ever() {
+fn a_pause_or_resume_lost_with_its_link_stops_no_sender_for_ever() {
     // As above: the pause is in flight from 7 us on and the resume from 62.2 us on, for 1.05 us each.
     for outage in [(ns(7_500), ns(7_700)), (ns(62_500), ns(62_700))] {
         let mut config = network(behind_a_slow_link(gbps(1), us(1)));
@@ -337,7 +337,7 @@ fn links_that_lose_packets_spare_pauses() {
 }
 
 #[test]
-fn a_port_sends_one_thing_at_a_time_however_news_and_space_run_in_circles() {
+fn a_port_sends_one_packet_at_a_time_while_pauses_and_releases_recurse() {
     // Any packet held pauses its sender, and all ports send and receive: releasing buffer at one port lets another send
     // a pause frame, which releases buffer for the first.
     for release in [Release::Dequeue, Release::LastBit] {

@@ -302,7 +302,7 @@ fn hpcc_a4_linerate() {
 // smallest, at 1/70, by the first packets of the bursts, and at their end the root above. Peak and windows in bytes of
 // payload.
 #[test]
-fn sixty_four_bursts_drain_at_line_rate_and_pause_nobody() {
+fn sixty_four_bursts_drain_at_line_rate_without_pauses() {
     // Hosts 0 to 63 behind eight switches, 66 to 73, a flow of 95 % from host 64 behind switch 74; the root is 75.
     let leaf = |host: u32| 66 + host / 8;
     let (start, rtt, senders) = (us(1000), us(12), (0..64).map(|host| (host, leaf(host))).collect::<Vec<_>>());

@@ -67,7 +67,7 @@ fn a_second_nack_for_the_same_byte_waits_for_its_interval() {
 }
 
 #[test]
-fn nobody_misses_a_lost_last_packet_but_the_timer() {
+fn only_the_timer_detects_a_lost_last_packet() {
     // Packet 2 of three is lost; the ACK of packet 1 is back before it is due.
     let sim = story(pair(&[ns(3_000)]), traffic("none"), 3);
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (0, 1));
@@ -99,7 +99,7 @@ fn a_lost_last_ack_is_repeated_when_the_data_comes_again() {
 }
 
 #[test]
-fn what_was_lost_with_its_link_is_not_lost_again_to_errors() {
+fn packets_lost_with_their_link_are_not_counted_as_errors_too() {
     let mut graph = pair(&[ns(600)]);
     graph.links[0].error_rate = 1.0;
     let mut sim = simulation(network(graph), vec![traffic("none")], vec![message(Time::ZERO, 0, 1, PAYLOAD)]);
@@ -400,7 +400,7 @@ fn data_for_a_host_with_two_nics_takes_the_one_that_lives() {
 }
 
 #[test]
-fn an_outage_in_the_middle_of_a_message_hurts_nobody_else() {
+fn an_outage_in_the_middle_of_a_message_affects_no_other_flow() {
     // Fifty short outages of one link: everything arrives once, in order.
     let mut graph = star(4, us(1));
     graph.links[0].outages = (1..50).map(|i| (us(7 * i), us(7 * i) + ns(300))).collect();

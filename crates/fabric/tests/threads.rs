@@ -293,7 +293,7 @@ fn a_panic_of_any_partition_reaches_the_caller() {
 }
 
 #[test]
-fn messages_that_are_over_are_packed_in_every_partition() {
+fn finished_messages_are_packed_in_every_partition() {
     // Enough of them for several stretches, and stops between which they are packed.
     let graph = LeafSpine {
         leaves: 4,

@@ -128,7 +128,7 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     #[test]
-    fn nobody_runs_ahead_and_nobody_sleeps_for_ever() {
+    fn no_thread_runs_ahead_and_none_sleeps_for_ever() {
         for threads in [1, 2, 3, 8] {
             let barrier = Barrier::new(threads);
             let rounds: Vec<AtomicU32> = (0..threads).map(|_| AtomicU32::new(0)).collect();

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_meet_soon_even_where_a_window_holds_much() {
+    fn all_threads_meet_soon_even_in_dense_windows() {
         assert_eq!([0, 1, 62_500, 250_000, 600_000, 2_000_000, u64::MAX].map(stretch_of), [16, 16, 16, 4, 1, 1, 1]);
     }
 }
