@@ -22,12 +22,12 @@
 //! dependency graph has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape
 //! channels, and those of packets that leave an escape channel, cross others, and enter an escape channel again. Here
 //! no packet leaves lane 0 once in it, so there are none of the latter, and as the lanes share no channel, no channel
-//! is an escape for one destination and not for another. What remains are direct dependencies of all packets that may
-//! be in lane 0. With moves from lane 1 to lane 0 at any switch (`blocked = duato`) these are packets that entered at
-//! any switch for any host, all of them counted here already: the extended graph *is* the graph of [`prove`]. The set
-//! is connected, since every switch that has a path to a host has a shortest one.
+//! is an escape for one destination and not for another. There remain direct dependencies of all packets that may be in
+//! lane 0. With moves from lane 1 to lane 0 at any switch (`blocked = duato`) these are packets that entered at any
+//! switch for any host, all of them counted here already: the extended graph *is* the graph of [`prove`]. The set is
+//! connected, since every switch that has a path to a host has a shortest one.
 //!
-//! # What this does not prove
+//! # Limits of the proof
 //! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane
 //!   1 is *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
 //! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole,

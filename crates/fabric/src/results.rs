@@ -115,11 +115,11 @@ pub struct Incident {
     pub time: Time,
     /// The egress port: the one that a dropped packet came from or was to leave by, or the paused one.
     pub port: PortId,
-    /// What happened.
+    /// The kind of incident.
     pub what: What,
 }
 
-/// What an [`Incident`] is.
+/// The kind of an [`Incident`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A packet was dropped.

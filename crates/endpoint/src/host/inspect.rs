@@ -83,7 +83,7 @@ impl<P: Copy> SendQp<P> {
         (self.sent, self.resent, self.attempt.saturating_add(1))
     }
 
-    /// What carries its bytes.
+    /// Its transport.
     pub fn carrier(&self) -> &Carrier {
         &self.carrier
     }

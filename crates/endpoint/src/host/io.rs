@@ -69,8 +69,8 @@ pub struct Route<P> {
     pub path: P,
     /// The information given to a scheme's sender.
     pub info: PathInfo,
-    /// Completion time of the message alone on it, store-and-forward and without what schemes add to packets, or
-    /// [`Time::NEVER`] for a message without end.
+    /// Completion time of the message alone on it, store-and-forward and without the bytes that schemes add to packets,
+    /// or [`Time::NEVER`] for a message without end.
     pub ideal: Time,
     /// Links on it.
     pub hops: u16,

@@ -5,9 +5,9 @@
 //! timers, the link behind each NIC, paths, and the table of messages. The simulator is one implementation; a transport
 //! on a wire is another, and both use this code.
 //!
-//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (what goes back), `receive.rs` and
-//! `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs` (the
-//! entry points).
+//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`
+//! and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs`
+//! (the entry points).
 
 mod ack;
 mod config;

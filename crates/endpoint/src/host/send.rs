@@ -53,8 +53,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Serves a NIC: what is queued at its port first (pause frames, control, data behind the pacers), then senders.
-    /// Does nothing while its link is down.
+    /// Serves a NIC: first the queues of its port (pause frames, control, data behind the pacers), then senders. Does
+    /// nothing while its link is down.
     #[inline(never)]
     pub fn serve<I: Io<Path = P>>(&mut self, io: &mut I, nic: u32) {
         let (nic, port) = (nic as usize, self.nics[nic as usize].port);

@@ -201,7 +201,7 @@ impl SendHalf {
             self.edge = edge;
         }
 
-        // RFC 5681 section 2; by SACK, new information is what makes a duplicate (RFC 6675 section 2).
+        // RFC 5681 section 2; with SACK, an ACK with new SACK information is a duplicate (RFC 6675 section 2).
         effect.duplicate = !self.sack
             && segment.ack == self.una
             && self.una < self.nxt

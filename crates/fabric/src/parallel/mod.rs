@@ -8,7 +8,7 @@
 //! stream belongs to one node or port, and counters and hashes are sums; so a run gives the same result for any cut.
 //!
 //! A network with anything that acts on two partitions at once is not cut: see [`why_not_cut`]. The sender's decisions
-//! that a receiver needs travel ahead of the packets ([`crate::partition::RemoteUpdate`]). Every row of a table has one
+//! that a receiver needs travel ahead of the packets (`RemoteUpdate` in `partition.rs`). Every row of a table has one
 //! owner: the sender's half of a message, the receiver's half, a port, a host. `merge.rs` combines them for queries.
 
 mod barrier;

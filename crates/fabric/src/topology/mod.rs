@@ -2,7 +2,7 @@
 //!
 //! Each builder is a struct of parameters with `build`, in a file of its own: [`Star`], [`Dumbbell`], [`ParkingLot`],
 //! [`LeafSpine`] (RCC's tree), [`Clos`] (Dart's and HPCC's networks), [`FatTree`], and [`Explicit`] for any other
-//! graph. What `build` returns is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
+//! graph. The result of `build` is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
 //! require that its links name its own nodes.
 
 mod clos;

@@ -1,4 +1,4 @@
-//! Regular topologies and what can be asked of a graph; any other graph is in `explicit`.
+//! Regular topologies and queries of a graph; any other graph is in `explicit`.
 
 mod explicit;
 mod regular;
@@ -40,7 +40,7 @@ fn slow_distances(graph: &Graph) -> Vec<Vec<u32>> {
     all
 }
 
-/// What every network that a builder returns has to be.
+/// Checks the properties of every network that a builder returns.
 fn assert_sound(graph: &Graph) {
     let nodes = graph.names.len();
     assert!(graph.hosts >= 2 && graph.hosts as usize <= nodes);
