@@ -23,7 +23,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel \
-	docs speed scale budget profile
+	docs speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -124,6 +124,9 @@ speed: setup ## packet-hops per second of the cases on one core and two, on a qu
 
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
+
+scale-threads: setup ## memory of 65,536 hosts on 1 to 64 threads, into bench/results/threads.json
+	$(BIN)/python bench/scale.py --threads 1,2,4,16,64
 
 budget: setup ## instructions and cache misses of a packet-hop by stage, into docs/performance.md; BEFORE=COMMIT as well
 	$(BIN)/python -m bench budget --doc $(if $(BEFORE),--before $(BEFORE))

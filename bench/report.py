@@ -141,9 +141,18 @@ def scale_section(path: Path) -> str:
     return f"Measured on {measured['processor']}, {measured['cores']} cores, on one thread.\n\n{scale.table(rows)}"
 
 
+def threads_section(path: Path) -> str:
+    """Memory by number of threads as Markdown."""
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    rows = [scale.Measured(**row) for row in measured["sizes"]]
+    machine = f"{measured['processor']}, {measured['cores']} cores"
+    return f"Measured {measured['measured']} on {machine}.\n\n{scale.memory_table(rows)}"
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "speed": (SPEED, speed.section),
     "scale": ("scale.json", scale_section),
+    "threads": ("threads.json", threads_section),
     "budget": (BUDGET, budget.section),
     "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
 }

@@ -1,7 +1,8 @@
-"""Start, speed and memory by size of the network: `python bench/scale.py`, or `make scale`.
+"""Start, speed and memory by size of the network (`python bench/scale.py`, or `make scale`), and memory by number of
+threads (`python bench/scale.py --threads 1,2,4`, or `make scale-threads`).
 
-Each size is a run of `bench/scale.toml` in a process of its own, including its table of flows, so that the peak is that
-of a whole run. Prints a table and writes `bench/results/scale.json`.
+Each row is a run of `bench/scale.toml` in a process of its own, including its table of flows, so that the peak is that
+of a whole run. Prints a table and writes `bench/results/scale.json`, or `threads.json` there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 
 from fanin._bench_case import peak_rss_bytes
@@ -31,7 +33,7 @@ LIMIT_S = 3600.0
 
 @dataclass(frozen=True)
 class Measured:
-    """One size."""
+    """One size on one number of threads."""
 
     k: int
     """Ports per switch."""
@@ -57,6 +59,10 @@ class Measured:
     """Peak memory of the process, results included."""
     estimated_peak_bytes: float
     """The same by the estimate before a run."""
+    threads: int = 1
+    """Most threads of the run."""
+    ran_on: int = 1
+    """Threads at its end: one where windows have too few events for more."""
 
 
 def memory_bytes() -> int:
@@ -67,7 +73,7 @@ def memory_bytes() -> int:
     return int(status.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
-def run_one(k: int, window: str) -> Measured:
+def run_one(k: int, window: str, threads: int) -> Measured:
     """Runs one size in this process."""
     began = time.perf_counter()
     from fanin import _core
@@ -83,7 +89,9 @@ def run_one(k: int, window: str) -> Measured:
             started.append((time.perf_counter() - began - state.wall_s, memory_bytes()))
         return True
 
-    result = _core.run(spec, "scale.toml", "toml", str(HERE), changes, None, None, None, watch, LIMIT_BYTES, LIMIT_S)
+    result = _core.run(
+        spec, "scale.toml", "toml", str(HERE), changes, None, None, None, watch, LIMIT_BYTES, LIMIT_S, threads
+    )
     with tempfile.TemporaryDirectory() as folder:
         result.write(f"{folder}/run", False)
     peak = peak_rss_bytes()
@@ -106,12 +114,15 @@ def run_one(k: int, window: str) -> Measured:
         packet_hops_per_s=hops / run_s,
         peak_bytes=peak,
         estimated_peak_bytes=float(cost["memory_bytes"]),
+        threads=threads,
+        ran_on=int(manifest["threads"]),
     )
 
 
-def measure(k: int, window: str) -> Measured:
+def measure(k: int, window: str, threads: int = 1) -> Measured:
     """Runs one size in a process of its own."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", str(k), "--window", window]
+    script = str(Path(__file__).resolve())
+    command = [sys.executable, script, "--one", str(k), "--window", window, "--threads", str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"k = {k}: {done.stderr.strip() or f'ended with {done.returncode}'}")
@@ -137,27 +148,47 @@ def table(rows: list[Measured]) -> str:
     return "\n".join(lines)
 
 
+def memory_table(rows: list[Measured]) -> str:
+    """Memory by number of threads as a Markdown table; the first row of each size is the one to compare with."""
+    lines = ["| hosts | threads | of these at work | peak MB | times the first |", "|" + " ---: |" * 5]
+    for row in rows:
+        first = next(other for other in rows if other.k == row.k)
+        times = row.peak_bytes / first.peak_bytes
+        lines.append(f"| {row.hosts:,} | {row.threads} | {row.ran_on} | {row.peak_bytes / 1e6:,.0f} | {times:.2f} |")
+    return "\n".join(lines)
+
+
+def numbers(text: str) -> list[int]:
+    """Numbers with commas between them."""
+    return [int(number) for number in text.split(",")]
+
+
 def main() -> None:
     """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--k", type=int, nargs="+", default=list(WINDOWS), help="ports per switch (default: %(default)s)"
-    )
+    parser.add_argument("--k", type=int, nargs="+", help=f"ports per switch (default: {[*WINDOWS]}; by threads: 64)")
     parser.add_argument("--window", help="simulated time (default: by size, some ten million packet-hops)")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "scale.json", help="default: %(default)s")
+    parser.add_argument("--threads", type=numbers, metavar="N,N,...", help="memory by these numbers of threads")
+    parser.add_argument("--out", type=Path, help="default: scale.json or threads.json in bench/results")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one is not None:
-        print(json.dumps(asdict(run_one(options.one, options.window))))
+        print(json.dumps(asdict(run_one(options.one, options.window, *options.threads))))
         return
-    rows = []
-    for k in options.k:
-        rows.append(measure(k, options.window or WINDOWS.get(k, "50 us")))
-        print(table(rows[-1:]) if k == options.k[0] else table(rows[-1:]).splitlines()[-1], flush=True)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    record = {"processor": processor(), "cores": os.cpu_count(), "sizes": [asdict(row) for row in rows]}
-    options.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    print(f"written to {options.out}")
+    by_threads = options.threads is not None
+    render = memory_table if by_threads else table
+    rows: list[Measured] = []
+    for k in options.k or ([64] if by_threads else WINDOWS):
+        for threads in options.threads or [1]:
+            rows.append(measure(k, options.window or WINDOWS.get(k, "50 us"), threads))
+            lines = render(rows).splitlines()
+            print("\n".join(lines if len(rows) == 1 else lines[-1:]), flush=True)
+    out: Path = options.out or HERE / "results" / ("threads.json" if by_threads else "scale.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"measured": date.today().isoformat(), "processor": processor(), "cores": os.cpu_count()}
+    record = {**machine, "sizes": [asdict(row) for row in rows]}
+    out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {out}")
 
 
 def processor() -> str:

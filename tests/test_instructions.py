@@ -181,7 +181,7 @@ def test_every_stage_has_its_sources() -> None:
     assert callgrind.stage_of("engine", "calendar") == "event queue"
     assert callgrind.stage_of("engine", "random") is None
     assert callgrind.stage_of("units", "quantity") is None
-    assert callgrind.stage_of("fabric", "tcp") == callgrind.stage_of("endpoint", "rc") == "endpoint"
+    assert callgrind.stage_of("fabric", "world") == callgrind.stage_of("endpoint", "rc") == "endpoint"
     assert callgrind.stage_of("fabric", "switch") == "switch pipeline"
     assert callgrind.stage_of("fabric", "tap") == "record"
     assert callgrind.stage_of("cc", "schemes") == "scheme"

@@ -97,3 +97,12 @@ def test_schemes_are_named_in_their_own_room_alone() -> None:
         if hit := re.search(scheme if room in shared else f"{scheme}|{named_after}", code):
             found.append(f"{path.relative_to(ROOT)}: {hit[0]}")
     assert not found, found
+
+
+def test_the_reading_order_can_be_read_in_an_afternoon() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 80, "one page"
+    files = re.findall(r"`([\w/]+\.rs)`", text[text.index("## Reading order") :])
+    assert len(files) >= 8
+    lines = sum((ROOT / "crates" / file).read_text(encoding="utf-8").count("\n") for file in files)
+    assert lines <= 1800, f"{lines} lines"

@@ -41,3 +41,12 @@ def test_8192_hosts_start_without_memory_for_each_pair(tmp_path: Path) -> None:
     # 42 MB.
     assert row["bytes_per_host"] < 6_000
     assert row["peak_bytes"] < 150e6
+
+
+def test_threads_share_the_network_between_them(tmp_path: Path) -> None:
+    one, four = measured(tmp_path / "threads.json", "--k", "32", "--window", "20 us", "--threads", "1,4")
+    assert (one["threads"], four["threads"]) == (1, 4)
+    assert (one["ran_on"], four["ran_on"]) == (1, 4)
+    assert one["packet_hops"] == four["packet_hops"] > 0
+    # The network of 8,192 hosts takes some 50 MB: three copies of it would more than double the peak.
+    assert four["peak_bytes"] < 1.4 * one["peak_bytes"]

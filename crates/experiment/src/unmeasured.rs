@@ -37,7 +37,7 @@ fn foreseen(checked: &CheckedSpec) -> Option<String> {
     let mut before = Before::default();
     let messages = checked.messages(Vec::new()).ok()?;
     for (number, message) in messages.enumerate() {
-        let waits = message.chain.after.is_some();
+        let waits = message.dependency.after.is_some();
         // The time of its post is not known yet.
         if waits || message.start >= from && message.bytes < Message::ENDLESS || number >= MOST_LOOKED_AT {
             return None;

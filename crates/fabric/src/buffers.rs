@@ -185,7 +185,7 @@ impl Buffers {
             Limit::Port { bytes, .. } => bytes.saturating_sub(held.reserved),
             Limit::Pool { pool, alpha } => self.pool(held.switch, pool).pause_threshold(alpha),
         };
-        if !held.may_resume(threshold, self.plan.resume_gap) {
+        if !held.may_resume(threshold, self.plan.xon_offset) {
             return None;
         }
         self.held(ingress, class).paused = false;

@@ -33,6 +33,18 @@ impl NetworkConfig {
         self.packet.payload as u32 + self.packet.header as u32 + overhead as u32
     }
 
+    /// The time between neighbouring events of each of so many partitions when the network is busy, and how far ahead most of
+    /// them lie.
+    pub(crate) fn event_spacing(&self, partitions: usize) -> (Time, Time) {
+        let wire = u64::from(self.largest_packet(0));
+        let links = &self.graph.links;
+        let fastest = links.iter().map(|l| l.rate.tx_time(wire)).min().unwrap_or(Time::from_us(1));
+        let farthest = links.iter().map(|l| l.rate.tx_time(wire).saturating_add(l.delay)).max();
+        let of_each = fastest.as_ps().saturating_mul(partitions as u64);
+        let spacing = Time::from_ps(of_each / (2 * links.len().max(1) as u64));
+        (spacing, farthest.unwrap_or(Time::from_us(10)))
+    }
+
     /// The data classes of a kind: bit c for class c.
     pub(crate) fn classes_with(&self, is: impl Fn(&ClassConfig) -> bool) -> u8 {
         self.classes.iter().enumerate().filter(|(_, class)| is(class)).fold(0, |mask, (i, _)| mask | 2 << i)
@@ -132,9 +144,8 @@ pub enum BufferPolicy {
 pub struct Pfc {
     /// Headroom: bytes reserved for packets still in flight after a PAUSE; `None` computes it per link.
     pub headroom: Option<u64>,
-    /// XON offset: RESUME when the ingress holds this many bytes less than the PAUSE threshold; `None` is two full
-    /// packets.
-    pub resume_gap: Option<u64>,
+    /// RESUME when the ingress holds this much less than the PAUSE threshold; `None` is two full packets.
+    pub xon_offset: Option<u64>,
 }
 
 /// When buffer space is released.
@@ -146,25 +157,25 @@ pub enum Release {
     LastBit,
 }
 
-/// The dependencies of a message. Gates are numbered within a traffic. All messages of a gate have the same `start`. A
-/// gate is local to one host if messages that count by arrival go to that host, and messages that count by their last
-/// ACK, or wait for the gate, leave from it. Other gates (htsim's triggers may be such) act without delay too, so a
-/// network with them must not be cut between their hosts.
+/// The messages that a message waits for, and those that wait for it, by triggers. Triggers are numbered within a traffic.
+/// All messages of a trigger have the same `start`. Where a trigger is local to one host, the messages that count by
+/// arriving go to it, those that count by their last ACK leave from it, and so do all that wait. A trigger that is not
+/// (htsim's need not be) fires at once all the same, and a network with such triggers is not to be cut between their hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Chain {
-    /// It is posted only when this gate opens: when all messages that count towards it have done so.
+pub struct Dependency {
+    /// It is posted only when this trigger fires: when everything that counts towards it has happened.
     pub after: Option<u32>,
-    /// The gate releases one message for each that counts, in the order of their numbers, instead of all after the
-    /// last. The same for all messages that wait for it.
+    /// The trigger posts one message for each that counts, in the order of their numbers, instead of all after the last.
+    /// The same for all messages that wait for it.
     pub in_turn: bool,
-    /// Delay after the gate opens; without a gate, after `start`.
+    /// How long after that; without a trigger, how long after its start.
     pub delay: Time,
-    /// Whether it is sent back on the connection of the message that opened its gate, unless an earlier answer has
+    /// Whether it goes back on the connection of the message that fired its trigger, where an earlier answer has not
     /// closed that.
     pub answers: bool,
-    /// The gate that its arrival counts towards.
+    /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
-    /// The gate that its last ACK counts towards: when its sender knows that it has arrived completely.
+    /// The trigger that its last ACK counts towards: when its sender knows that all of it arrived.
     pub counts_acked: Option<u32>,
 }
 
@@ -185,8 +196,8 @@ pub struct Message {
     pub group: u32,
     /// All senders of its incast, where the application knows them in advance.
     pub senders: Option<Arc<[u32]>>,
-    /// Its dependencies.
-    pub chain: Chain,
+    /// The messages that it waits for, and those that wait for it.
+    pub dependency: Dependency,
 }
 
 impl Message {

@@ -17,7 +17,7 @@ pub(crate) struct Core<Q> {
     pub outbox: Outbox,
 }
 
-/// One fact of the model as it enters the event hash.
+/// One fact of the model as the event hash adds it: addition commutes, so the order of unrelated facts does not matter.
 #[inline(always)]
 fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
     let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
@@ -26,18 +26,14 @@ fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
 }
 
 impl<Q> Core<Q> {
-    /// Adds one fact of the model to the event hash: addition commutes, so the order of unrelated facts does not
-    /// matter.
-    #[inline(always)]
-    fn add_fact(&mut self, node: NodeId, ix: PacketIx, action: u64) {
-        let hash = &mut self.probes.totals.event_hash;
-        *hash = hash.wrapping_add(fact(self.clock.now(), node, &self.packets[ix].head, action));
-    }
-
     /// A packet arrived at a node.
     #[inline(always)]
-    pub fn arrived(&mut self, node: NodeId, ix: PacketIx) {
-        self.add_fact(node, ix, 1);
+    pub fn arrive(&mut self, node: NodeId, ix: PacketIx) -> &mut Packet {
+        let packet = &mut self.packets[ix];
+        packet.head.hops = packet.head.hops.saturating_add(1);
+        let hash = &mut self.probes.totals.event_hash;
+        *hash = hash.wrapping_add(fact(self.clock.now(), node, &packet.head, 1));
+        packet
     }
 
     /// Creates a packet.
@@ -56,7 +52,8 @@ impl<Q> Core<Q> {
 
     /// A packet is dropped.
     pub fn lose(&mut self, node: NodeId, ix: PacketIx, cause: DropCause) {
-        self.add_fact(node, ix, 2);
+        let hash = &mut self.probes.totals.event_hash;
+        *hash = hash.wrapping_add(fact(self.clock.now(), node, &self.packets[ix].head, 2));
         self.probes.totals.drops.count(cause);
         self.probes.totals.ledger.dropped += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);

@@ -87,7 +87,12 @@ impl Egress {
         &self.ports
     }
 
-    /// Number of classes, control included.
+    /// Packets sent over one link each, so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.ports.iter().map(|port| port.packets).sum()
+    }
+
+    /// How many classes there are, control included.
     #[inline(always)]
     pub fn classes(&self) -> usize {
         self.classes

@@ -40,6 +40,7 @@ mod routing;
 pub mod shared_buffer;
 pub mod sim;
 mod switch;
+pub mod switches;
 mod table;
 pub mod tap;
 pub mod topology;
@@ -47,8 +48,8 @@ mod trace;
 mod world;
 
 pub use config::{
-    BufferPolicy, Chain, ClassConfig, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig, PacketSizes,
-    Pfc, Release, TcpConfig, TrafficConfig,
+    BufferPolicy, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
+    PacketSizes, Pfc, Release, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;
@@ -58,3 +59,4 @@ pub use results::{
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;
+pub use switches::SwitchFabric;

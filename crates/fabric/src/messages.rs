@@ -1,6 +1,6 @@
 //! The messages of a partition: their records, their dependencies, and the totals of their traffics.
 
-use crate::config::{Chain, Message, TrafficConfig};
+use crate::config::{Dependency, Message, TrafficConfig};
 use crate::message::{MessageState, NONE};
 use crate::results::{FlowRecord, TrafficCounters};
 use crate::table::{Table, Unpacked};
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// patterns, all of a trigger is local to one host: the messages that count towards it arrive at the host from which
 /// the waiting ones leave.
 #[derive(Default)]
-struct Dependency {
-    /// Messages that have yet to count.
+struct Trigger {
+    /// What has yet to happen.
     missing: u32,
     /// Whether each counting message releases one, instead of the last one releasing all.
     in_turn: bool,
@@ -50,8 +50,8 @@ pub(crate) struct Messages {
     /// The first message of each connection, where traffics use connections.
     connections: BTreeMap<(u16, u32, u32), u32>,
     /// By traffic and number, until they are used up.
-    dependencies: BTreeMap<(u16, u32), Dependency>,
-    /// Those whose waiting answers are sent by remote hosts.
+    triggers: BTreeMap<(u16, u32), Trigger>,
+    /// Those that answers wait for which leave from hosts elsewhere.
     answered_elsewhere: BTreeSet<(u16, u32)>,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
@@ -93,7 +93,7 @@ impl Messages {
             states: Table::default(),
             unpacked: Unpacked::default(),
             connections: BTreeMap::new(),
-            dependencies: BTreeMap::new(),
+            triggers: BTreeMap::new(),
             answered_elsewhere: BTreeSet::new(),
             acked_now: Vec::new(),
             triggered: VecDeque::new(),
@@ -167,7 +167,7 @@ impl Messages {
             followed.message = Some(number);
             followed.trace
         });
-        let chain = message.chain;
+        let dependency = message.dependency;
         if !sends && !receives {
             self.records.skip();
             self.states.skip();
@@ -176,31 +176,31 @@ impl Messages {
             self.states.push(MessageState {
                 ends: Ends::default(),
                 name,
-                counts: chain.counts.unwrap_or(NONE),
-                counts_acked: chain.counts_acked.unwrap_or(NONE),
+                counts: dependency.counts.unwrap_or(NONE),
+                counts_acked: dependency.counts_acked.unwrap_or(NONE),
                 answers: NONE,
-                waited: chain.after.is_some(),
+                waited: dependency.after.is_some(),
                 senders: message.senders,
             });
         }
-        self.depend(number, traffic, &chain, sends, receives);
+        self.depend(number, traffic, &dependency, sends, receives);
         (number, followed)
     }
 
-    /// Notes a message's dependency and the triggers that it counts towards, each in the partition where it happens.
-    fn depend(&mut self, message: u32, traffic: u16, chain: &Chain, sends: bool, receives: bool) {
-        for (trigger, here) in [(chain.counts, receives), (chain.counts_acked, sends)] {
+    /// Notes what a message waits for and what it counts towards, each where it happens.
+    fn depend(&mut self, message: u32, traffic: u16, dependency: &Dependency, sends: bool, receives: bool) {
+        for (trigger, here) in [(dependency.counts, receives), (dependency.counts_acked, sends)] {
             if let Some(trigger) = trigger.filter(|_| here) {
-                self.dependencies.entry((traffic, trigger)).or_default().missing += 1;
+                self.triggers.entry((traffic, trigger)).or_default().missing += 1;
             }
         }
-        if let Some(trigger) = chain.after {
+        if let Some(trigger) = dependency.after {
             if sends {
-                let waiting = Waiting { message, delay: chain.delay, answers: chain.answers };
-                let dependency = self.dependencies.entry((traffic, trigger)).or_default();
-                dependency.in_turn = chain.in_turn;
-                dependency.waiting.push_back(waiting);
-            } else if chain.answers {
+                let waiting = Waiting { message, delay: dependency.delay, answers: dependency.answers };
+                let trigger = self.triggers.entry((traffic, trigger)).or_default();
+                trigger.in_turn = dependency.in_turn;
+                trigger.waiting.push_back(waiting);
+            } else if dependency.answers {
                 self.answered_elsewhere.insert((traffic, trigger));
             }
         }
@@ -229,7 +229,7 @@ impl Messages {
         }
         let at = (self.records[message.ix()].traffic, trigger);
         self.answered_elsewhere.contains(&at)
-            || self.dependencies.get(&at).is_some_and(|of| of.waiting.iter().any(|w| w.answers))
+            || self.triggers.get(&at).is_some_and(|of| of.waiting.iter().any(|w| w.answers))
     }
 
     /// A message has arrived completely: its trigger may fire.
@@ -272,15 +272,15 @@ impl Messages {
             return;
         }
         let at = (self.records[message.ix()].traffic, trigger);
-        let Some(dependency) = self.dependencies.get_mut(&at) else { return };
-        dependency.missing -= 1;
-        let through: Vec<Waiting> = match (dependency.in_turn, dependency.missing) {
-            (true, _) => dependency.waiting.pop_front().into_iter().collect(),
-            (false, 0) => core::mem::take(&mut dependency.waiting).into(),
+        let Some(trigger) = self.triggers.get_mut(&at) else { return };
+        trigger.missing -= 1;
+        let through: Vec<Waiting> = match (trigger.in_turn, trigger.missing) {
+            (true, _) => trigger.waiting.pop_front().into_iter().collect(),
+            (false, 0) => core::mem::take(&mut trigger.waiting).into(),
             (false, _) => return,
         };
-        if dependency.missing == 0 {
-            self.dependencies.remove(&at);
+        if trigger.missing == 0 {
+            self.triggers.remove(&at);
         }
         for waiting in through {
             if self.only_answers && !waiting.answers {

@@ -10,8 +10,9 @@ use crate::layout::{Layout, Share};
 use crate::links::LinkStates;
 use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
-use crate::port::{Port, PortIx};
+use crate::port::{Port, PortIx, ps_per_byte, tx_time};
 use crate::probes::Probes;
+use crate::results::{Ledger, Totals};
 use crate::routing::{Links, Routes};
 use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
 use fanin_engine::{EventQueue, Streams};
@@ -33,20 +34,45 @@ pub(crate) struct FarEnd {
 
 const _: () = assert!(core::mem::size_of::<FarEnd>() == 16, "four of them in a cache line");
 
-/// State shared by all partitions of a network.
+/// The speed of a link.
+#[derive(Clone, Copy)]
+pub(crate) struct Speed {
+    pub rate: Rate,
+    pub delay: Time,
+    ps_per_byte: u32,
+}
+
+impl Speed {
+    /// How long a packet of `wire` bytes takes to leave.
+    #[inline(always)]
+    pub fn tx_time(&self, wire: u32) -> Time {
+        tx_time(self.ps_per_byte, self.rate, wire)
+    }
+}
+
+/// What all partitions of a network know.
 pub(crate) struct Plan {
     pub config: NetworkConfig,
     pub layout: Arc<Layout>,
     pub streams: Streams,
-    /// By port: the far end of its link.
-    pub far_ends: Vec<FarEnd>,
+    /// By port, of the link behind it.
+    pub far_ends: Arc<[FarEnd]>,
     pub routes: Arc<Routes>,
     /// Largest data packet on the wire.
     pub largest: u32,
+    /// By link: see [`ps_per_byte`].
+    ps_per_byte: Vec<u32>,
 }
 
 impl Plan {
-    /// The plan of a network in these partitions, with these schemes.
+    /// The speed of the link behind a port.
+    #[inline(always)]
+    pub fn speed(&self, port: PortId) -> Speed {
+        let link = &self.config.graph.links[port.ix() / 2];
+        Speed { rate: link.rate, delay: link.delay, ps_per_byte: self.ps_per_byte[port.ix() / 2] }
+    }
+
+    /// Of a network in these partitions, with these schemes.
     pub fn new(config: NetworkConfig, layout: Layout, schemes: &[Settings]) -> Self {
         let streams = Streams::new(config.seed);
         let most = schemes.iter().map(|scheme| scheme.header_overhead().data).max().unwrap_or(0);
@@ -61,7 +87,8 @@ impl Plan {
             FarEnd { node, home, first_port: routes.first_port(node), ingress }
         };
         let far_ends = (0..2 * config.graph.links.len() as u32).map(far_end).collect();
-        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, config }
+        let ps_per_byte = config.graph.links.iter().map(|link| ps_per_byte(link.rate)).collect();
+        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, ps_per_byte, config }
     }
 }
 
@@ -78,7 +105,11 @@ pub(crate) struct Switch {
 pub(crate) struct Network<Q> {
     pub core: Core<Q>,
     pub plan: Arc<Plan>,
-    /// The routes of the plan, until links go down.
+    /// Of the plan: the far ends of links by port, hosts are nodes below this number, when buffers are released.
+    pub far_ends: Arc<[FarEnd]>,
+    pub host_count: u32,
+    pub release: Release,
+    /// Those of the plan, until links go down.
     pub routes: Arc<Routes>,
     /// Whether routes have changed since the start: source routes are invalid then.
     pub routes_changed: bool,
@@ -149,6 +180,9 @@ impl<Q: EventQueue> Network<Q> {
             egress: Egress::new(config, ports, streams),
             buffers,
             links,
+            far_ends: plan.far_ends.clone(),
+            host_count: config.graph.hosts,
+            release: config.release,
             routes: plan.routes.clone(),
             routes_changed: false,
             hosts: share.hosts.clone(),
@@ -176,6 +210,17 @@ impl<Q: EventQueue> Network<Q> {
         self.plan.config.graph.is_host(node)
     }
 
+    /// Totals so far, but for those of hosts. Walks over all packets to fill in the ledger.
+    pub fn totals(&self) -> Totals {
+        let probes = &self.core.probes;
+        Totals {
+            packet_hops: self.egress.packet_hops(),
+            ledger: Ledger { in_flight: self.core.packets.live_bytes(), ..probes.totals.ledger },
+            circular_waits: probes.incidents().circular_waits,
+            ..probes.totals.clone()
+        }
+    }
+
     /// The port of a number, where it is one of this partition.
     pub fn row(&self, port: PortId) -> PortIx {
         self.plan.layout.row(port)
@@ -184,7 +229,7 @@ impl<Q: EventQueue> Network<Q> {
     /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
-        let far_end = &self.plan.far_ends[self.egress.port(out).id.ix()];
+        let far_end = &self.far_ends[self.egress.port(out).id.ix()];
         let packet: &mut Packet = &mut self.core.packets[ix];
         let next = self.routes.routed(far_end.first_port, packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);

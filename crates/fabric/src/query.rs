@@ -18,24 +18,21 @@ use std::ops::IndexMut;
 impl<Q: EventQueue> Simulation<Q> {
     /// Totals so far. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
-        let (core, hosts) = (&self.world.net.core, self.hosts.totals());
+        let hosts = self.hosts.totals();
         Totals {
-            packet_hops: self.packet_hops(),
-            ledger: crate::results::Ledger { in_flight: core.packets.live_bytes(), ..core.probes.totals.ledger },
-            circular_waits: core.probes.incidents().circular_waits,
             timeouts: hosts.timeouts,
             nacks: hosts.nacks,
             cnps: hosts.cnps,
             reordered: hosts.reordered,
             reorder_distance: hosts.reorder_distance,
             detour_bytes: hosts.detour_bytes,
-            ..core.probes.totals.clone()
+            ..self.world.net.totals()
         }
     }
 
     /// Packets sent over one link each, so far.
     pub fn packet_hops(&self) -> u64 {
-        self.world.net.egress.ports().iter().map(|p| p.packets).sum()
+        self.world.net.egress.packet_hops()
     }
 
     /// Totals of each traffic. Traffics with the same scheme and parameters share its actions.

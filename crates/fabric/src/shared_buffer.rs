@@ -30,8 +30,8 @@ pub struct Plan {
     pub limits: Vec<Limit>,
     /// Bytes of each pool of a switch, headroom included, and the lossless classes that use it (bit c: class c).
     pub pools: Vec<(u64, u8)>,
-    /// XON offset: RESUME when an ingress holds this many bytes less than at its PAUSE.
-    pub resume_gap: u64,
+    /// RESUME when an ingress holds this much less than at its PAUSE.
+    pub xon_offset: u64,
 }
 
 impl Plan {
@@ -42,10 +42,10 @@ impl Plan {
             BufferPolicy::PerPort { bytes, pfc } | BufferPolicy::Pooled { bytes, pfc, .. } => (bytes, pfc),
             BufferPolicy::Unlimited => {
                 let limits = vec![Limit::None; classes.len() + 1];
-                return Self { limits, pools: Vec::new(), resume_gap: two_packets };
+                return Self { limits, pools: Vec::new(), xon_offset: two_packets };
             }
         };
-        let resume_gap = pfc.resume_gap.unwrap_or(two_packets);
+        let xon_offset = pfc.xon_offset.unwrap_or(two_packets);
         let own = |share: f64| (bytes as f64 * share) as u64;
         let taken: u64 = classes.iter().filter_map(|c| c.share).map(own).sum();
         let left = bytes.saturating_sub(taken);
@@ -81,7 +81,7 @@ impl Plan {
         if matches!(buffer, BufferPolicy::PerPort { .. }) {
             pools.clear();
         }
-        Self { limits, pools, resume_gap }
+        Self { limits, pools, xon_offset }
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         Plan::new(&buffer, &classes, &PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 })
     }
 
-    const PFC: Pfc = Pfc { headroom: None, resume_gap: None };
+    const PFC: Pfc = Pfc { headroom: None, xon_offset: None };
     const PORT: BufferPolicy = BufferPolicy::PerPort { bytes: 100_000, pfc: PFC };
     const POOL: BufferPolicy = BufferPolicy::Pooled { bytes: 100_000, alpha: 0.5, pfc_alpha: 0.25, pfc: PFC };
 
@@ -147,7 +147,7 @@ mod tests {
         let lossy = Limit::Port { bytes: 100_000, classes: 0b1010 };
         let lossless = |classes| Limit::Port { bytes: 50_000, classes };
         assert_eq!(ports.limits, [Limit::None, lossy, lossless(0b100), lossy, lossless(0b1_0000)]);
-        assert_eq!((ports.pools.len(), ports.resume_gap), (0, 3000));
+        assert_eq!((ports.pools.len(), ports.xon_offset), (0, 3000));
         let pool = plan(POOL, &both);
         let [lossy, lossless] = [0.5, 0.25].map(|alpha| Limit::Pool { pool: 0, alpha });
         assert_eq!(pool.limits, [Limit::None, lossy, lossless, lossy, lossless]);

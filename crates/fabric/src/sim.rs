@@ -56,23 +56,12 @@ pub struct Simulation<Q: EventQueue = CalendarQueue> {
 impl Simulation<CalendarQueue> {
     /// A network at time zero. Messages come in the order of their start.
     pub fn new(config: NetworkConfig, traffics: Vec<TrafficConfig>, messages: MessageIter) -> Self {
-        let (spacing, horizon) = event_spacing(&config, 1);
+        let (spacing, horizon) = config.event_spacing(1);
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
         let mut sim = Self::with_queue(config, traffics, messages, queue);
         sim.world.net.allow_lazy();
         sim
     }
-}
-
-/// For a busy network in `partitions` partitions: the time between consecutive events of one, and how far ahead most
-/// events are scheduled.
-pub(crate) fn event_spacing(config: &NetworkConfig, partitions: usize) -> (Time, Time) {
-    let wire = config.packet.payload as u64 + config.packet.header as u64;
-    let links = &config.graph.links;
-    let fastest = links.iter().map(|l| l.rate.tx_time(wire)).min().unwrap_or(Time::from_us(1));
-    let farthest = links.iter().map(|l| l.rate.tx_time(wire).saturating_add(l.delay)).max();
-    let of_each = fastest.as_ps().saturating_mul(partitions as u64);
-    (Time::from_ps(of_each / (2 * links.len().max(1) as u64)), farthest.unwrap_or(Time::from_us(10)))
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -181,7 +170,7 @@ impl<Q: EventQueue> Simulation<Q> {
         {
             let class = packet.head.class as usize;
             if net.buffers.any_lossless()
-                && let Some(far_end) = net.plan.far_ends.get(number_of(source) as usize)
+                && let Some(far_end) = net.far_ends.get(number_of(source) as usize)
                 && let Some(held) = net.buffers.ingress(far_end.ingress, class)
             {
                 prefetch(held);
@@ -222,13 +211,13 @@ impl<Q: EventQueue> Simulation<Q> {
         while let Some(message) = self.loader.messages.next_if(|m| m.start < to) {
             let outbox = &self.world.net.core.outbox;
             let (sends, receives) = (outbox.is_here(NodeId(message.src)), outbox.is_here(NodeId(message.dst)));
-            let (start, chain) = (message.start, message.chain);
+            let (start, dependency) = (message.start, message.dependency);
             let (number, traced) = self.world.messages.load(message, sends, receives);
             if traced {
                 self.trace(number);
             }
-            if chain.after.is_none() && sends {
-                let at = start.saturating_add(chain.delay);
+            if dependency.after.is_none() && sends {
+                let at = start.saturating_add(dependency.delay);
                 self.world.net.core.clock.schedule(at, source(kind::START, number), START_POSTED);
             }
         }
@@ -326,7 +315,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.loader.messages = (Box::new(std::iter::empty()) as MessageIter).peekable();
     }
 
-    /// From now on no dependent message is posted, except answers to requests already posted.
+    /// From now on triggers post only answers to what has been asked.
     pub fn stop_posting(&mut self) {
         self.stop_messages();
         self.world.messages.answer_only();

@@ -3,11 +3,11 @@
 use crate::buffers::{Admission, Request};
 use crate::config::Release;
 use crate::network::{FarEnd, Network};
-use crate::packet::PacketIx;
+use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::port::PortIx;
 use crate::results::{DropCause, What};
-use fanin_cc::Kind;
+use fanin_cc::{Header, Kind};
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
@@ -23,34 +23,33 @@ impl<Q: EventQueue> Network<Q> {
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
     pub fn arrive(&mut self, link: PortId, ix: PacketIx) -> Option<AtHost> {
-        let FarEnd { node, home, ingress, .. } = self.plan.far_ends[link.ix()];
-        let packet = &mut self.core.packets[ix];
-        packet.head.hops = packet.head.hops.saturating_add(1);
+        let FarEnd { node, home, ingress, .. } = self.far_ends[link.ix()];
         if self.links.can_fail()
             && let Some(cause) = self.links.loses(link, &self.core.packets[ix])
         {
             self.drop_arriving(node, ingress, ix, cause);
             return None;
         }
-        self.core.arrived(node, ix);
-        let packet = &self.core.packets[ix];
-        if packet.head.kind == Kind::Pause {
+        let packet = self.core.arrive(node, ix);
+        let Packet { head: Header { kind, dst, class, wire, hops, .. }, path, next_hop, .. } = *packet;
+        if kind == Kind::Pause {
             return self.pause_arrives(ingress, ix);
         }
-        if self.is_host(node) {
+        if node.0 < self.host_count {
             return Some(AtHost::Packet(home, ix));
         }
-        let out = if self.routes_changed || packet.path.source_route == FlowPath::NO_ROUTE {
-            match self.routes.next_hop(node, packet.head.dst, packet.path.key) {
+        let out = if self.routes_changed || path.source_route == FlowPath::NO_ROUTE {
+            match self.routes.next_hop(node, dst, path.key) {
                 PortId::NONE => PortIx::NONE,
                 port => self.plan.layout.row(port),
             }
         } else {
-            let out = packet.next_hop.port();
-            self.set_next_hop(ix, out);
+            let out = next_hop.port();
+            let next = &self.far_ends[self.egress.port(out).id.ix()];
+            packet.next_hop.set_port(self.routes.routed(next.first_port, path.source_route, hops));
             out
         };
-        self.receive(node, home, ingress, ix, out);
+        self.receive(node, home, ingress, ix, (class, wire), out);
         None
     }
 
@@ -65,11 +64,17 @@ impl<Q: EventQueue> Network<Q> {
 
     /// A packet arrived at a switch by `ingress`; its next hop is `out`.
     #[inline(always)]
-    fn receive(&mut self, node: NodeId, switch: u32, ingress: PortIx, ix: PacketIx, mut out: PortIx) {
-        let head = &self.core.packets[ix].head;
-        // Its buffer counts for the class by which its ingress link is paused, regardless of the lane it leaves in.
-        let (ingress_class, wire) = (head.class, head.wire);
-        let mut class = ingress_class;
+    fn receive(
+        &mut self,
+        node: NodeId,
+        switch: u32,
+        ingress: PortIx,
+        ix: PacketIx,
+        (mut class, wire): (u8, u16),
+        mut out: PortIx,
+    ) {
+        // The buffer it holds here is that of the class that the link behind it is paused by, whatever lane it leaves in.
+        let ingress_class = class;
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);
             self.drop_arriving(node, ingress, ix, DropCause::NoRoute);
@@ -202,8 +207,8 @@ impl<Q: EventQueue> Network<Q> {
             self.on_dequeue(out, next.ix());
         }
         self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
-        // Only now that the port is busy: releasing buffer may make the port itself send a pause frame.
-        match self.plan.config.release {
+        // Only now that the port is busy: what this frees may make the port itself announce something.
+        match self.release {
             Release::Dequeue => self.release_buffer(&next),
             // The packet holds its buffer until its last bit has left, and the port has to be served then.
             Release::LastBit if next.class() != 0 => {

@@ -2,15 +2,15 @@
 
 use crate::clock::{kind, source};
 use crate::messages::Messages;
-use crate::network::Network;
+use crate::network::{Network, Speed};
 use crate::packet::{Packet, PacketIx};
 use crate::partition::RemoteUpdate;
 use crate::path::{FlowPath, key};
-use crate::port::{PortIx, ps_per_byte, tx_time};
+use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
 use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
-    Beside, ENDLESS, Ends, HostFifo, Io, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
+    Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
 };
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::EventQueue;
@@ -21,13 +21,13 @@ use std::sync::Arc;
 pub(crate) struct World<Q> {
     pub net: Network<Q>,
     pub messages: Messages,
-    /// The ports of the last requested path, kept to avoid allocation.
-    walked: Vec<PortId>,
+    /// Memory for the ports of a path, kept so as not to allocate again.
+    scratch: Vec<PortId>,
 }
 
 impl<Q: EventQueue> World<Q> {
     pub fn new(net: Network<Q>, messages: Messages) -> Self {
-        Self { net, messages, walked: Vec::new() }
+        Self { net, messages, scratch: Vec::new() }
     }
 
     /// The hash key of a path.
@@ -58,17 +58,14 @@ impl<Q: EventQueue> World<Q> {
         self.net.core.probes.add_incast(message, incast);
     }
 
-    /// The information for a sender on the path walked last.
-    fn path_info(&self, overhead: HeaderOverhead) -> PathInfo {
+    /// What a sender knows of a path.
+    fn path_info(&self, walked: &[PortId], overhead: HeaderOverhead) -> PathInfo {
         let config = self.net.config();
         let wire = config.largest_packet(overhead.data);
         let ack = config.packet.ack as u32 + overhead.ack as u32;
-        let links = || self.walked.iter().map(|port| &config.graph.links[port.ix() / 2]);
-        let rtt = links().map(|link| {
-            let ps = ps_per_byte(link.rate);
-            tx_time(ps, link.rate, wire) + tx_time(ps, link.rate, ack) + link.delay + link.delay
-        });
-        let rate = |link: Option<&crate::topology::Link>| link.map_or(Rate::ZERO, |link| link.rate);
+        let links = || walked.iter().map(|port| self.net.plan.speed(*port));
+        let rtt = links().map(|link| link.tx_time(wire) + link.tx_time(ack) + link.delay + link.delay);
+        let rate = |link: Option<Speed>| link.map_or(Rate::ZERO, |link| link.rate);
         let (first, last) = (rate(links().next()), rate(links().next_back()));
         let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
@@ -79,10 +76,10 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Completion time of a message alone on the path walked last, store-and-forward. It is the same under every
-    /// scheme: bytes that a scheme adds to packets are its cost and not part of the ideal.
-    fn ideal(&self, bytes: u64) -> Time {
-        if bytes >= ENDLESS || self.walked.is_empty() {
+    /// Completion time of a message alone on a path, store-and-forward. It is the same under
+    /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
+    fn ideal(&self, walked: &[PortId], bytes: u64) -> Time {
+        if bytes >= ENDLESS || walked.is_empty() {
             return Time::NEVER;
         }
         let config = self.net.config();
@@ -94,16 +91,15 @@ impl<Q: EventQueue> World<Q> {
         // The k full packets form a pipeline: at each link, the last of them is done after one transmission time of
         // each link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
-        for port in &self.walked {
-            let link = &config.graph.links[port.ix() / 2];
-            let ps = ps_per_byte(link.rate);
-            let packet = tx_time(ps, link.rate, full).as_ps();
+        for port in walked {
+            let link = self.net.plan.speed(*port);
+            let packet = link.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
             // A huge message over a slow link may take longer than the clock can represent.
             let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
             let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
-            done = done.max(full_done).saturating_add(tx_time(ps, link.rate, last).as_ps());
+            done = done.max(full_done).saturating_add(link.tx_time(last).as_ps());
             delays += link.delay.as_ps();
         }
         Time::from_ps(done.saturating_add(delays))
@@ -170,6 +166,11 @@ impl<Q: EventQueue> Io for World<Q> {
     #[inline(always)]
     fn scheme(&mut self, scheme: u16) -> &mut Instance {
         &mut self.net.schemes[scheme as usize]
+    }
+
+    #[inline(always)]
+    fn scheme_and_telemetry(&mut self, scheme: u16, packet: PacketIx) -> (&mut Instance, &Telemetry) {
+        (&mut self.net.schemes[scheme as usize], self.net.core.packets.telemetry(packet))
     }
 
     #[inline(always)]
@@ -263,25 +264,29 @@ impl<Q: EventQueue> Io for World<Q> {
         self.messages.note_stream_opener(message, first);
     }
 
-    fn route(&mut self, query: &PathQuery<FlowPath>) -> Route<FlowPath> {
+    fn route(&mut self, query: &PathQuery<FlowPath>, needs: Needs) -> Route<FlowPath> {
         let key = self.key(query);
-        let mut walked = core::mem::take(&mut self.walked);
+        let mut walked = core::mem::take(&mut self.scratch);
         walked.clear();
         let mut source_route = self.net.routes.source_route();
         let reaches = self.net.routes.walk(query.from, query.to, key, |port, number| {
             source_route.add(number);
             walked.push(port);
         });
-        self.walked = walked;
         let record = &self.messages.records()[query.message.ix()];
-        let own = self.walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
-        Route {
+        let own = walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
+        let route = Route {
             nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
-            info: self.path_info(self.messages.traffics()[record.traffic as usize].overhead),
-            ideal: self.ideal(record.bytes),
-            hops: self.walked.len() as u16,
-        }
+            info: match needs {
+                Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
+                _ => self.path_info(&walked, self.messages.traffics()[record.traffic as usize].overhead),
+            },
+            ideal: if needs == Needs::Info { Time::NEVER } else { self.ideal(&walked, record.bytes) },
+            hops: walked.len() as u16,
+        };
+        self.scratch = walked;
+        route
     }
 
     fn path(&self, query: &PathQuery<FlowPath>) -> FlowPath {

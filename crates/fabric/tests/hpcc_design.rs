@@ -18,7 +18,7 @@ const PER_US: f64 = 12_500.0;
 
 /// PFC with 32 MB in a switch: an ingress is paused above 11 % of what is free (5.1).
 fn shared_buffer(graph: topology::Graph) -> NetworkConfig {
-    let pfc = Pfc { headroom: None, resume_gap: None };
+    let pfc = Pfc { headroom: None, xon_offset: None };
     let buffer = BufferPolicy::Pooled { bytes: 32_000_000, alpha: 1.0, pfc_alpha: 0.11, pfc };
     NetworkConfig { packet: SIZES, classes: vec![class(true, Marking::Off)], buffer, ..network(graph) }
 }

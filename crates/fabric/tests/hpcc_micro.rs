@@ -277,7 +277,7 @@ fn hpcc_fig9gh_fairness() {
 fn an_incast_over_small_lossy_buffers_gets_through_by_go_back_n() {
     for preset in ["hpcc", "hpcc-per-ack", "hpcc-per-rtt", "hpcc-rxrate"] {
         let mut config = hosts(17, gbps(100), us(1));
-        config.buffer = BufferPolicy::PerPort { bytes: 60_000, pfc: Pfc { headroom: None, resume_gap: None } };
+        config.buffer = BufferPolicy::PerPort { bytes: 60_000, pfc: Pfc { headroom: None, xon_offset: None } };
         let mut traffic = with(preset, |_| ());
         traffic.endpoint = EndpointConfig { timeout: us(200), nack_interval: us(10), ..traffic.endpoint };
         let messages = (1..17).map(|h| message(Time::ZERO, h, 0, 300_000)).collect();

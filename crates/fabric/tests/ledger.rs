@@ -141,7 +141,7 @@ fn a_pool_is_never_more_than_full() {
     for seed in 0..20 {
         let mut config = network(star(6, us(1)));
         config.seed = seed;
-        let pfc = Pfc { headroom: None, resume_gap: None };
+        let pfc = Pfc { headroom: None, xon_offset: None };
         config.buffer = BufferPolicy::Pooled { bytes: 50_000, alpha: 1000.0, pfc_alpha: 1.0, pfc };
         let messages =
             (0..4).flat_map(|h| [4, 5].map(|dst| message(ns(100 * h as u64), h, dst, 60 * PAYLOAD))).collect();

@@ -7,7 +7,7 @@ use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{PortId, Rate, Time};
 
-const PFC: Pfc = Pfc { headroom: None, resume_gap: None };
+const PFC: Pfc = Pfc { headroom: None, xon_offset: None };
 
 /// A switch of DCTCP's Table 1: hosts on its ports, the faster ones last.
 struct Switch {

@@ -16,9 +16,9 @@ const ONE_WAY_ACK: Time = Time::from_ps(2 * (5_000_000 + 51_200));
 const OPENED: Time = Time::from_ps(4 * (5_000_000 + 51_200) + 51_200);
 const ONE_WAY_FULL: Time = Time::from_ps(2 * (5_000_000 + 1_200_000));
 
-/// A message with dependencies.
-fn chained(message: Message, chain: Chain) -> Message {
-    Message { chain, ..message }
+/// A message in a chain.
+fn chained(message: Message, dependency: Dependency) -> Message {
+    Message { dependency, ..message }
 }
 
 #[test]
@@ -63,9 +63,11 @@ fn queries(rounds: u32) -> Vec<Message> {
         for server in [1, 2] {
             // Gates: per round one for both answers, and one for each request.
             let (gate, asked) = (3 * round, 3 * round + server);
-            let request = Chain { after: (round > 0).then(|| gate - 3), counts: Some(asked), ..Chain::default() };
+            let request =
+                Dependency { after: (round > 0).then(|| gate - 3), counts: Some(asked), ..Dependency::default() };
             let delay = us(7);
-            let answer = Chain { after: Some(asked), delay, answers: true, counts: Some(gate), ..Chain::default() };
+            let answer =
+                Dependency { after: Some(asked), delay, answers: true, counts: Some(gate), ..Dependency::default() };
             messages.push(chained(Message { group: round, ..message(us(10), 0, server, 100) }, request));
             messages.push(chained(Message { group: round, ..message(us(10), server, 0, PAYLOAD) }, answer));
         }
@@ -190,7 +192,7 @@ fn tcp_and_rdma_share_a_port_in_classes_of_their_own() {
         bytes: 2_000_000,
         alpha: 1.0,
         pfc_alpha: 0.5,
-        pfc: Pfc { headroom: None, resume_gap: None },
+        pfc: Pfc { headroom: None, xon_offset: None },
     };
     let config = NetworkConfig { classes, buffer, ..tcp_star(5) };
     let traffics = vec![over_tcp("newreno"), TrafficConfig { class: 2, ..traffic("none") }];
@@ -268,9 +270,9 @@ fn a_request_may_have_several_answers() {
         for apart in [us(0), us(2), us(30), Time::from_ms(3)] {
             let mut traffic = over_tcp("newreno");
             traffic.tcp.as_mut().unwrap().persistent = persistent;
-            let answer = |delay| Chain { after: Some(0), delay, answers: true, ..Chain::default() };
+            let answer = |delay| Dependency { after: Some(0), delay, answers: true, ..Dependency::default() };
             let messages = vec![
-                chained(message(us(0), 0, 1, 100), Chain { counts: Some(0), ..Chain::default() }),
+                chained(message(us(0), 0, 1, 100), Dependency { counts: Some(0), ..Dependency::default() }),
                 chained(message(us(0), 1, 0, PAYLOAD), answer(us(0))),
                 chained(message(us(0), 1, 0, PAYLOAD), answer(apart)),
             ];

@@ -132,11 +132,16 @@ fn queries(traffic: TrafficConfig) -> Case {
             let answered = gate;
             gate += 1;
             for server in (0..16).filter(|server| server % 4 == (client + round) % 4 && *server != client) {
-                let asks =
-                    Chain { after: before, delay: ns(u64::from(server)), counts: Some(gate), ..Chain::default() };
-                messages.push(Message { chain: asks, ..message(Time::ZERO, client, server, 300) });
-                let chain = Chain { after: Some(gate), answers: true, counts: Some(answered), ..Chain::default() };
-                messages.push(Message { chain, ..message(Time::ZERO, server, client, 9 * PAYLOAD) });
+                let asks = Dependency {
+                    after: before,
+                    delay: ns(u64::from(server)),
+                    counts: Some(gate),
+                    ..Dependency::default()
+                };
+                messages.push(Message { dependency: asks, ..message(Time::ZERO, client, server, 300) });
+                let chain =
+                    Dependency { after: Some(gate), answers: true, counts: Some(answered), ..Dependency::default() };
+                messages.push(Message { dependency: chain, ..message(Time::ZERO, server, client, 9 * PAYLOAD) });
                 gate += 1;
             }
             before = Some(answered);
@@ -278,7 +283,7 @@ fn networks_that_cannot_be_cut_have_a_reason() {
         let links: Vec<_> = hosts.chain((0..5).map(|s| link(5 + s, 5 + (s + 1) % 5))).collect();
         case.config.graph = graph(5, 5, &links);
     };
-    assert!(reason(ring).unwrap().contains("circle"));
+    assert!(reason(ring).unwrap().contains("deadlock"));
 }
 
 #[test]

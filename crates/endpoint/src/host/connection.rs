@@ -2,7 +2,7 @@
 
 use super::state::Opening;
 use super::{
-    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, PathQuery, REMOTE, RecvQp, Route, TcpConfig, TcpEnd,
+    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Route, TcpConfig, TcpEnd,
 };
 use crate::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use alloc::boxed::Box;
@@ -73,7 +73,7 @@ impl<P: Copy> Hosts<P> {
             per_pair: config.persistent,
             same_as: None,
         };
-        let (there, back) = (io.route(&query(false)), io.route(&query(true)));
+        let (there, back) = (io.route(&query(false), Needs::Info), io.route(&query(true), Needs::Info));
         if there.hops == 0 || back.hops == 0 {
             return None;
         }
@@ -125,14 +125,15 @@ impl<P: Copy> Hosts<P> {
         let record = *io.record(message);
         let sender = &self.senders[ends.send as usize];
         let (path, first) = (sender.path, sender.id);
-        let route = io.route(&PathQuery {
+        let query = PathQuery {
             message,
             from: NodeId(record.src),
             to: NodeId(record.dst),
             back: false,
             per_pair: false,
             same_as: Some(path),
-        });
+        };
+        let route = io.route(&query, Needs::Ideal);
         let row = io.record_mut(message);
         (row.ideal, row.hops) = (route.ideal, route.hops);
         *io.ends_mut(message) = ends;

@@ -60,17 +60,28 @@ pub struct PathQuery<P> {
     pub same_as: Option<P>,
 }
 
-/// A path and its properties.
+/// What a host needs to know of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// What a scheme's sender knows of it.
+    Info,
+    /// The ideal of a message on it.
+    Ideal,
+    /// Both.
+    Both,
+}
+
+/// A path and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<P> {
     /// The NIC it leaves its host by; `None` where no path is known now.
     pub nic: Option<u32>,
     /// The route that its packets carry.
     pub path: P,
-    /// The information given to a scheme's sender.
+    /// What a scheme's sender knows of it; without meaning where it was not needed.
     pub info: PathInfo,
-    /// Completion time of the message alone on it, store-and-forward and without the bytes that schemes add to packets,
-    /// or [`Time::NEVER`] for a message without end.
+    /// Completion time of the message alone on it, store-and-forward and without what schemes add to packets, or
+    /// [`Time::NEVER`] for a message without end and where it was not needed.
     pub ideal: Time,
     /// Links on it.
     pub hops: u16,
@@ -102,7 +113,10 @@ pub trait Io {
     /// The state of a scheme.
     fn scheme(&mut self, scheme: u16) -> &mut Instance;
 
-    /// The record of a message.
+    /// The state of a scheme and what switches wrote into a packet, for a packet that has telemetry.
+    fn scheme_and_telemetry(&mut self, scheme: u16, packet: Self::Packet) -> (&mut Instance, &Telemetry);
+
+    /// What is known of a message.
     fn record(&self, message: MessageId) -> &FlowRecord;
     /// As above, for writing.
     fn record_mut(&mut self, message: MessageId) -> &mut FlowRecord;
@@ -141,9 +155,9 @@ pub trait Io {
     /// Stores that message, for an answer on the same connection.
     fn note_stream_opener(&mut self, message: MessageId, first: MessageId);
 
-    /// A path, its properties, and the ideal completion time of a message on it.
-    fn route(&mut self, query: &PathQuery<Self::Path>) -> Route<Self::Path>;
-    /// The path without its properties.
+    /// A path, its properties, and the ideal of a message on it.
+    fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
+    /// The path alone.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// A path that is chosen hop by hop, for a single packet.
     fn path_by_hash(&self, query: &PathQuery<Self::Path>) -> Self::Path;

@@ -26,7 +26,7 @@ mod state;
 mod stream;
 
 pub use config::{ENDLESS, EndpointConfig, HostFifo, PacketSizes, TcpConfig, Traffic, TrafficConfig};
-pub use io::{Beside, Io, PathQuery, Route, Timer};
+pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};
 pub use receive::announced_incast;

@@ -1,7 +1,7 @@
 //! Starting messages: each gets a queue pair or a connection of its own, or the open one between its hosts.
 
 use super::state::Opening;
-use super::{Carrier, Hosts, Io, NO_SLOT, PathQuery};
+use super::{Carrier, Hosts, Io, NO_SLOT, Needs, PathQuery};
 use crate::rc;
 use fanin_units::{MessageId, NodeId};
 
@@ -34,7 +34,7 @@ impl<P: Copy> Hosts<P> {
             sender.rdma_mut().post(message, bytes);
             query.same_as = Some(sender.path);
             self.set_out(io, slot);
-            let route = io.route(&query);
+            let route = io.route(&query, Needs::Ideal);
             let row = io.record_mut(message);
             (row.ideal, row.hops) = (route.ideal, route.hops);
             io.announce_message(message, Some(first));
@@ -44,7 +44,7 @@ impl<P: Copy> Hosts<P> {
         if connection {
             io.open_connection(message);
         }
-        let route = io.route(&query);
+        let route = io.route(&query, Needs::Both);
         let Some(nic) = route.nic else {
             // No link is up, and no timer runs for data never sent: it waits for the next link that comes up.
             self.stranded.push(message.0);

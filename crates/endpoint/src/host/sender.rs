@@ -128,23 +128,24 @@ impl<P: Copy> Hosts<P> {
                 }
                 let half = self.senders[slot as usize].rdma();
                 let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
-                let telemetry = head.has(flags::INT).then(|| *io.telemetry(packet));
-                let mut control = io.scheme(scheme).on_ack(
-                    cc,
-                    now,
-                    &Ack {
-                        newly_acked,
-                        acked_to,
-                        seq: head.seq,
-                        sent_to,
-                        in_flight,
-                        ecn_echo: head.has(flags::ECHO),
-                        rtt: now.saturating_sub(head.sent_at),
-                        cc_feedback: head.cc_feedback,
-                        telemetry: telemetry.as_ref(),
-                        ..Ack::default()
-                    },
-                );
+                let mut ack = Ack {
+                    newly_acked,
+                    acked_to,
+                    seq: head.seq,
+                    sent_to,
+                    in_flight,
+                    ecn_echo: head.has(flags::ECHO),
+                    rtt: now.saturating_sub(head.sent_at),
+                    cc_feedback: head.cc_feedback,
+                    ..Ack::default()
+                };
+                let mut control = if head.has(flags::INT) {
+                    let (scheme, telemetry) = io.scheme_and_telemetry(scheme, packet);
+                    ack.telemetry = Some(telemetry);
+                    scheme.on_ack(cc, now, &ack)
+                } else {
+                    io.scheme(scheme).on_ack(cc, now, &ack)
+                };
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
                     let loss = loss_of(self.senders[slot as usize].rdma());
                     if self.go_back(io, slot) {

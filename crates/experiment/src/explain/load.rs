@@ -251,29 +251,29 @@ impl Fluid<'_, '_> {
             self.found.endless.push(Endless { traffic, src: message.src, dst: message.dst, start });
             return;
         }
-        let chain = &message.chain;
+        let dependency = &message.dependency;
         let start = message.start.as_secs_f64();
-        let opens = match chain.after {
+        let opens = match dependency.after {
             None => start,
             // In a list, the message that activates it may come later; anywhere else it comes before, and has not
             // finished.
             Some(gate) => self.gates[at].at(gate).unwrap_or(if self.listed[at] { start } else { f64::INFINITY }),
         };
-        let ready = opens + chain.delay.as_secs_f64();
+        let ready = opens + dependency.delay.as_secs_f64();
         let bytes = message.bytes as f64;
-        let (data, small) = packets(config, payload, bytes, chain.answers);
+        let (data, small) = packets(config, payload, bytes, dependency.answers);
         let wire = bytes + data * header;
         let route = self.table.between(message.src, message.dst);
         let rtt = route.rtt.1.as_secs_f64();
         let latency = rtt / 2.0
             + config.tcp.as_ref().map_or(0.0, |tcp| {
-                let opening = if tcp.persistent || chain.answers { 0.0 } else { rtt };
+                let opening = if tcp.persistent || dependency.answers { 0.0 } else { rtt };
                 let rounds = (data / FIRST_WINDOW + 1.0).log2();
                 opening + rounds * rtt + config.overhead.as_secs_f64()
             });
         let slower = wire * 8.0 / out_bps.min(in_bps);
         // Messages of a closed loop are in the order of their clients and not of time, so they share no link here.
-        let waits = chain.after.is_some() || chain.counts.is_some() || chain.counts_acked.is_some();
+        let waits = dependency.after.is_some() || dependency.counts.is_some() || dependency.counts_acked.is_some();
         let (begins, ends) = if waits {
             (ready, ready + slower + latency)
         } else {
@@ -287,10 +287,10 @@ impl Fluid<'_, '_> {
         offer.messages += 1;
         offer.bytes += bytes;
         // Messages that wait for others are not posted after the window; answers are.
-        if ready >= if chain.answers { self.span.last } else { self.span.window_end } {
+        if ready >= if dependency.answers { self.span.last } else { self.span.window_end } {
             return;
         }
-        for gate in [chain.counts, chain.counts_acked].into_iter().flatten() {
+        for gate in [dependency.counts, dependency.counts_acked].into_iter().flatten() {
             self.gates[at].count(gate, ends);
         }
         let share = if ends <= self.span.last {

@@ -208,7 +208,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
                 needed_bytes,
                 enough: headroom_bytes >= needed_bytes,
                 xoff_bytes,
-                xon_bytes: xoff_bytes.saturating_sub(plan.resume_gap),
+                xon_bytes: xoff_bytes.saturating_sub(plan.xon_offset),
             }
         })
         .collect()

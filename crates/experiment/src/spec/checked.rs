@@ -124,7 +124,7 @@ impl CheckedSpec {
             traffic: flow.traffic,
             group: flow.group,
             senders: flow.senders,
-            chain: fanin_fabric::Chain {
+            dependency: fanin_fabric::Dependency {
                 after: flow.dependency.after,
                 in_turn: flow.dependency.in_turn,
                 delay: flow.dependency.delay,

@@ -484,7 +484,7 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
             Headroom::Computed(_) => None,
             Headroom::Bytes(bytes) => Some(bytes.get()),
         },
-        resume_gap: xon_offset.map(Bytes::get),
+        xon_offset: xon_offset.map(Bytes::get),
     };
     let policy = match buffer {
         Buffer::PerPort(PerPort { per_port, headroom, xon_offset, .. }) => {

@@ -7,7 +7,7 @@ use crate::config::{NetworkConfig, TrafficConfig};
 use crate::layout::Layout;
 use crate::messages::traffics;
 use crate::network::Plan;
-use crate::sim::{MessageIter, Simulation, event_spacing};
+use crate::sim::{MessageIter, Simulation};
 use fanin_engine::CalendarQueue;
 use fanin_units::{NodeId, Time};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl ParallelSimulation {
         let (traffics, schemes) = traffics(&configs);
         let layout = Layout::new(&config.graph, of.to_vec());
         let partitions = layout.partitions();
-        let (spacing, horizon) = event_spacing(&config, partitions);
+        let (spacing, horizon) = config.event_spacing(partitions);
         let plan = Arc::new(Plan::new(config, layout, &schemes));
         let members = Reader::all(messages, partitions).into_iter().enumerate().map(|(number, reader)| {
             let share = plan.layout.share(&plan.config.graph, number as u16);

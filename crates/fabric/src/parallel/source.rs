@@ -70,7 +70,7 @@ impl Iterator for Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Chain;
+    use crate::config::Dependency;
     use fanin_units::Time;
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
                 traffic: 0,
                 group: 0,
                 senders: None,
-                chain: Chain::default(),
+                dependency: Dependency::default(),
             };
             let mut readers = Reader::all(Box::new((0..count).map(message)), 3);
             let source = readers[0].source.clone();

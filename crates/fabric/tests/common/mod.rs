@@ -91,7 +91,7 @@ pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
 
 /// Lossless ports of this many bytes.
 pub fn lossless(bytes: u64, headroom: Option<u64>) -> BufferPolicy {
-    BufferPolicy::PerPort { bytes, pfc: Pfc { headroom, resume_gap: None } }
+    BufferPolicy::PerPort { bytes, pfc: Pfc { headroom, xon_offset: None } }
 }
 
 /// A traffic in class 1 that may be marked; timeouts after 1 ms.
@@ -138,7 +138,7 @@ pub fn over_tcp(scheme: &str) -> TrafficConfig {
 }
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
-    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, senders: None, chain: Chain::default() }
+    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, senders: None, dependency: Dependency::default() }
 }
 
 /// A simulation of traffic of scheme `none`.

@@ -101,7 +101,7 @@ fn any_classes() -> impl Strategy<Value = Vec<ClassConfig>> {
 }
 
 fn buffers() -> impl Strategy<Value = BufferPolicy> {
-    let pfc = Pfc { headroom: None, resume_gap: None };
+    let pfc = Pfc { headroom: None, xon_offset: None };
     prop_oneof![
         Just(BufferPolicy::Unlimited),
         (5_000u64..300_000).prop_map(move |bytes| BufferPolicy::PerPort { bytes, pfc }),
@@ -229,7 +229,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         traffic,
         senders: None,
         group: u32::MAX,
-        chain: Chain::default(),
+        dependency: Dependency::default(),
     })
 }
 
@@ -311,10 +311,10 @@ pub fn congested() -> impl Strategy<Value = Case> {
     let network = (any::<u64>(), graphs(), packets(), prop::sample::select(vec![Release::Dequeue, Release::LastBit]));
     let buffer = (any::<bool>(), 0u64..20_000, 0.05..2.0f64, prop::option::of(0u64..10_000));
     (network, schemes, messages, buffer).prop_map(|(network, schemes, messages, buffer)| {
-        let ((seed, graph, packet, release), (pooled, extra, pfc_alpha, resume_gap)) = (network, buffer);
+        let ((seed, graph, packet, release), (pooled, extra, pfc_alpha, xon_offset)) = (network, buffer);
         let hosts = graph.hosts;
         let classes: Vec<ClassConfig> = schemes.iter().map(|_| class(true, Marking::Off)).collect();
-        let pfc = Pfc { headroom: None, resume_gap };
+        let pfc = Pfc { headroom: None, xon_offset };
         let buffer = if pooled {
             let pool = BufferPolicy::Pooled { bytes: extra, alpha: 1.0, pfc_alpha, pfc };
             with_room(pool, &graph, &packet, &classes)

@@ -5,7 +5,7 @@ use crate::built::{Sampled, Series};
 use document::{Buffer, Size, Topology, Transport};
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
-use fanin_fabric::{BufferPolicy, Chain, HostFifo, MarkAt, Marking, TcpConfig};
+use fanin_fabric::{BufferPolicy, Dependency, HostFifo, MarkAt, Marking, TcpConfig};
 use fanin_record::{Part, Watched};
 use fanin_units::{Bytes, PortId, Rate};
 
@@ -303,13 +303,13 @@ fn queries_wait_for_each_other() {
     let asked: Vec<Message> = spec.build().messages.filter(|m| m.traffic == 3).collect();
     assert_eq!(asked.len(), 40);
     assert!(asked.iter().all(|m| m.start == Time::ZERO && m.group < 10));
-    let chain = |after, answers, counts| Chain { after, answers, counts, ..Chain::default() };
+    let chain = |after, answers, counts| Dependency { after, answers, counts, ..Dependency::default() };
     // Two servers in the order of their list, half a megabyte each; gates 0 and 1 are the requests', 2 is the round's.
-    let shown: Vec<(u32, u32, u64, Chain)> = asked[..6]
+    let shown: Vec<(u32, u32, u64, Dependency)> = asked[..6]
         .iter()
         .map(|m| {
-            assert!(!m.chain.answers || (1..=2).contains(&(m.chain.delay.as_ps() / 1_000_000)), "{m:?}");
-            (m.src, m.dst, m.bytes, Chain { delay: Time::ZERO, ..m.chain })
+            assert!(!m.dependency.answers || (1..=2).contains(&(m.dependency.delay.as_ps() / 1_000_000)), "{m:?}");
+            (m.src, m.dst, m.bytes, Dependency { delay: Time::ZERO, ..m.dependency })
         })
         .collect();
     let expected = [

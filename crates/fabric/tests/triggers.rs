@@ -6,12 +6,12 @@ use common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
 
-fn chained(message: Message, chain: Chain) -> Message {
-    Message { chain, ..message }
+fn chained(message: Message, dependency: Dependency) -> Message {
+    Message { dependency, ..message }
 }
 
-fn waits(gate: u32) -> Chain {
-    Chain { after: Some(gate), ..Chain::default() }
+fn waits(gate: u32) -> Dependency {
+    Dependency { after: Some(gate), ..Dependency::default() }
 }
 
 /// Under RDMA at line rate, and over TCP.
@@ -27,7 +27,7 @@ fn both(messages: &[Message]) -> [Vec<FlowRecord>; 2] {
 
 #[test]
 fn a_last_ack_opens_a_gate_and_an_arrival_another() {
-    let first = Chain { counts: Some(0), counts_acked: Some(1), ..Chain::default() };
+    let first = Dependency { counts: Some(0), counts_acked: Some(1), ..Dependency::default() };
     let messages = [
         chained(message(us(3), 0, 1, 5 * PAYLOAD), first),
         chained(message(us(3), 1, 2, 100), waits(0)),
@@ -41,13 +41,13 @@ fn a_last_ack_opens_a_gate_and_an_arrival_another() {
 
 #[test]
 fn a_gate_may_count_arrivals_and_acks_together() {
-    let arrives = Chain { counts: Some(0), ..Chain::default() };
-    let acked = Chain { counts_acked: Some(0), ..Chain::default() };
+    let arrives = Dependency { counts: Some(0), ..Dependency::default() };
+    let acked = Dependency { counts_acked: Some(0), ..Dependency::default() };
     let messages = [
         chained(message(us(0), 0, 1, 3 * PAYLOAD), arrives),
         chained(message(us(0), 2, 3, 9 * PAYLOAD), acked),
         chained(message(us(0), 4, 5, 100), waits(0)),
-        chained(message(us(0), 6, 7, 100), Chain { delay: us(2), ..waits(0) }),
+        chained(message(us(0), 6, 7, 100), Dependency { delay: us(2), ..waits(0) }),
     ];
     for flows in both(&messages) {
         assert!(flows[1].acked > flows[0].finished);
@@ -57,8 +57,8 @@ fn a_gate_may_count_arrivals_and_acks_together() {
 
 #[test]
 fn a_gate_in_turn_lets_one_through_for_each_that_counts() {
-    let counts = Chain { counts: Some(0), ..Chain::default() };
-    let waits = Chain { in_turn: true, ..waits(0) };
+    let counts = Dependency { counts: Some(0), ..Dependency::default() };
+    let waits = Dependency { in_turn: true, ..waits(0) };
     // The second to be posted is the first to arrive.
     let mut messages = vec![
         chained(message(us(0), 0, 1, 50 * PAYLOAD), counts),
@@ -79,8 +79,8 @@ fn a_gate_in_turn_lets_one_through_for_each_that_counts() {
 
 #[test]
 fn what_no_turn_reaches_is_never_posted() {
-    let counts = Chain { counts: Some(0), ..Chain::default() };
-    let waits = Chain { in_turn: true, ..waits(0) };
+    let counts = Dependency { counts: Some(0), ..Dependency::default() };
+    let waits = Dependency { in_turn: true, ..waits(0) };
     let messages = vec![
         chained(message(us(0), 0, 1, 10), counts),
         chained(message(us(0), 1, 2, 10), waits),
