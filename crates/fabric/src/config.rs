@@ -33,8 +33,8 @@ impl NetworkConfig {
         self.packet.payload as u32 + self.packet.header as u32 + overhead as u32
     }
 
-    /// The time between neighbouring events of each of so many partitions when the network is busy, and how far ahead most of
-    /// them lie.
+    /// For a busy network in `partitions` partitions: the time between consecutive events of one, and how far ahead
+    /// most events are scheduled.
     pub(crate) fn event_spacing(&self, partitions: usize) -> (Time, Time) {
         let wire = u64::from(self.largest_packet(0));
         let links = &self.graph.links;
@@ -144,7 +144,8 @@ pub enum BufferPolicy {
 pub struct Pfc {
     /// Headroom: bytes reserved for packets still in flight after a PAUSE; `None` computes it per link.
     pub headroom: Option<u64>,
-    /// RESUME when the ingress holds this much less than the PAUSE threshold; `None` is two full packets.
+    /// XON offset: RESUME when the ingress holds this many bytes less than the PAUSE threshold; `None` is two full
+    /// packets.
     pub xon_offset: Option<u64>,
 }
 
@@ -157,10 +158,11 @@ pub enum Release {
     LastBit,
 }
 
-/// The messages that a message waits for, and those that wait for it, by triggers. Triggers are numbered within a traffic.
-/// All messages of a trigger have the same `start`. Where a trigger is local to one host, the messages that count by
-/// arriving go to it, those that count by their last ACK leave from it, and so do all that wait. A trigger that is not
-/// (htsim's need not be) fires at once all the same, and a network with such triggers is not to be cut between their hosts.
+/// The messages that a message waits for, and those that wait for it, by triggers. Triggers are numbered within a
+/// traffic. All messages of a trigger have the same `start`. Where a trigger is local to one host, the messages that
+/// count by arriving go to it, those that count by their last ACK leave from it, and so do all that wait. A trigger
+/// that is not (htsim's need not be) fires at once all the same, and a network with such triggers must not be cut
+/// between their hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dependency {
     /// It is posted only when this trigger fires: when everything that counts towards it has happened.
@@ -168,14 +170,14 @@ pub struct Dependency {
     /// The trigger posts one message for each that counts, in the order of their numbers, instead of all after the last.
     /// The same for all messages that wait for it.
     pub in_turn: bool,
-    /// How long after that; without a trigger, how long after its start.
+    /// Delay after the trigger fires; without a trigger, after `start`.
     pub delay: Time,
-    /// Whether it goes back on the connection of the message that fired its trigger, where an earlier answer has not
+    /// Whether it is sent back on the connection of the message that fired its trigger, unless an earlier answer has
     /// closed that.
     pub answers: bool,
     /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
-    /// The trigger that its last ACK counts towards: when its sender knows that all of it arrived.
+    /// The trigger that its last ACK counts towards: when its sender knows that it has arrived completely.
     pub counts_acked: Option<u32>,
 }
 

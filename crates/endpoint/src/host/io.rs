@@ -60,28 +60,28 @@ pub struct PathQuery<P> {
     pub same_as: Option<P>,
 }
 
-/// What a host needs to know of a path.
+/// The properties of a path that a host requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// What a scheme's sender knows of it.
+    /// The information for a scheme's sender.
     Info,
-    /// The ideal of a message on it.
+    /// The ideal completion time of a message on it.
     Ideal,
     /// Both.
     Both,
 }
 
-/// A path and what is known of it.
+/// A path and its properties.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<P> {
     /// The NIC it leaves its host by; `None` where no path is known now.
     pub nic: Option<u32>,
     /// The route that its packets carry.
     pub path: P,
-    /// What a scheme's sender knows of it; without meaning where it was not needed.
+    /// The information for a scheme's sender; unspecified unless requested.
     pub info: PathInfo,
-    /// Completion time of the message alone on it, store-and-forward and without what schemes add to packets, or
-    /// [`Time::NEVER`] for a message without end and where it was not needed.
+    /// Completion time of the message alone on it, store-and-forward and without the bytes that schemes add to packets,
+    /// or [`Time::NEVER`] for an endless message or unless requested.
     pub ideal: Time,
     /// Links on it.
     pub hops: u16,
@@ -113,10 +113,10 @@ pub trait Io {
     /// The state of a scheme.
     fn scheme(&mut self, scheme: u16) -> &mut Instance;
 
-    /// The state of a scheme and what switches wrote into a packet, for a packet that has telemetry.
+    /// The state of a scheme and the telemetry of a packet that has it.
     fn scheme_and_telemetry(&mut self, scheme: u16, packet: Self::Packet) -> (&mut Instance, &Telemetry);
 
-    /// What is known of a message.
+    /// The record of a message.
     fn record(&self, message: MessageId) -> &FlowRecord;
     /// As above, for writing.
     fn record_mut(&mut self, message: MessageId) -> &mut FlowRecord;
@@ -155,9 +155,9 @@ pub trait Io {
     /// Stores that message, for an answer on the same connection.
     fn note_stream_opener(&mut self, message: MessageId, first: MessageId);
 
-    /// A path, its properties, and the ideal of a message on it.
+    /// A path with the requested properties.
     fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
-    /// The path alone.
+    /// The path without its properties.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// A path that is chosen hop by hop, for a single packet.
     fn path_by_hash(&self, query: &PathQuery<Self::Path>) -> Self::Path;
