@@ -1,8 +1,8 @@
 //! Reliable endpoints, pure: no clock, no sockets, no simulator.
 //!
 //! [`rc`] is an RDMA-like reliable connection: messages with start and end marks, go-back-N with NACK, retransmission
-//! timeout. The endpoint decides WHAT to send; how much is the congestion control's answer in [`fanin_cc::Control`],
-//! which [`Pacer`] turns into a yes or no and a time.
+//! timeout. The endpoint decides which bytes to send; the congestion control decides how much and how fast
+//! ([`fanin_cc::Control`]), and [`Pacer`] applies that to each packet.
 #![no_std]
 #![forbid(unsafe_code)]
 

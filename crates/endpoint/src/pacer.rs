@@ -3,7 +3,7 @@
 use fanin_cc::Control;
 use fanin_units::{Rate, Time};
 
-/// Window and pacing of one flow. A packet that leaves pushes the next one back by its own time at the flow's rate.
+/// Window and pacing of one flow. Each packet delays the next one by its own transmission time at the flow's rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     window: u64,
@@ -27,8 +27,8 @@ impl Pacer {
         }
     }
 
-    /// Takes a new answer of the congestion control. If it asks for that, the packet that already waits is moved to
-    /// the time which the new rate gives; otherwise only later packets are.
+    /// Applies a new decision of the congestion control. If it asks for rescheduling, the time of the waiting packet
+    /// follows the new rate; otherwise only those of later packets do.
     #[inline]
     pub fn set(&mut self, control: &Control) {
         self.window = control.window;
@@ -42,7 +42,7 @@ impl Pacer {
         }
     }
 
-    /// A packet of `wire` bytes leaves now.
+    /// A packet of `wire` bytes is sent now.
     #[inline]
     pub fn sent(&mut self, now: Time, wire: u32, line: Rate, line_time: Time) {
         self.last_sent = now;
@@ -51,7 +51,7 @@ impl Pacer {
         self.next_at = now.saturating_add(gap);
     }
 
-    /// Whether the window lets another packet go with so many bytes in flight.
+    /// Whether the window allows another packet with this many bytes in flight.
     #[inline(always)]
     pub fn open(&self, in_flight: u64) -> bool {
         in_flight < self.window && self.rate != Rate::ZERO

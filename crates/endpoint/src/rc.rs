@@ -1,12 +1,12 @@
 //! An RDMA-like reliable connection: go-back-N with NACK (RoCE), message start and end marks.
 //!
-//! A channel has one sequence space in payload bytes, from 0. By default each message is a channel of its own, so that
-//! two messages of a sender may take different paths; a connection carries many messages one after another.
+//! A queue pair has one sequence space in payload bytes, from 0. By default each message has a queue pair of its own,
+//! so that two messages of a sender may take different paths; a connection carries many messages one after another.
 
 use alloc::vec::Vec;
 use fanin_units::{MessageId, Time};
 
-/// The next packet's share of the channel.
+/// The bytes of the stream that the next packet carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
     /// Offset of its first byte.
@@ -23,7 +23,7 @@ pub struct Segment {
     pub retransmitted: bool,
 }
 
-/// The sending half of a channel.
+/// The sending half of a queue pair.
 #[derive(Clone, Debug, Default)]
 pub struct SendHalf {
     acked: u64,
@@ -32,9 +32,9 @@ pub struct SendHalf {
     highest: u64,
     /// The message that `next` lies in.
     current: Message,
-    /// Where the first message ends that is not acknowledged whole, 0 where there is none.
+    /// End of the first message that is not completely acknowledged, 0 where there is none.
     first_end: u64,
-    /// All messages not yet acknowledged, in order; the allocation is kept when the half is used again.
+    /// All messages not yet acknowledged, in order; the allocation is kept when the half is reused.
     messages: Vec<Message>,
 }
 
@@ -46,7 +46,7 @@ struct Message {
 }
 
 impl SendHalf {
-    /// Makes it a fresh channel.
+    /// Resets it to a new queue pair.
     pub fn reset(&mut self) {
         let mut messages = core::mem::take(&mut self.messages);
         messages.clear();
@@ -66,13 +66,13 @@ impl SendHalf {
         self.messages.push(message);
     }
 
-    /// Whether something waits to be sent.
+    /// Whether there is data to send.
     #[inline(always)]
     pub fn has_data(&self) -> bool {
         self.next < self.posted
     }
 
-    /// Whether all that was posted is acknowledged.
+    /// Whether all posted messages are acknowledged.
     #[inline(always)]
     pub fn done(&self) -> bool {
         self.acked == self.posted
@@ -124,8 +124,8 @@ impl SendHalf {
         }
     }
 
-    /// A cumulative acknowledgement: returns the bytes newly acknowledged and calls `finished` for each message that
-    /// is now acknowledged whole. An acknowledgement of what was never sent is ignored.
+    /// A cumulative acknowledgement: returns the bytes newly acknowledged and calls `finished` for each message that is
+    /// now completely acknowledged. An acknowledgement of bytes never sent is ignored.
     #[inline]
     pub fn on_ack(&mut self, to: u64, mut finished: impl FnMut(MessageId)) -> u64 {
         if to <= self.acked || to > self.highest {
@@ -134,7 +134,7 @@ impl SendHalf {
         let newly = to - self.acked;
         self.acked = to;
         if self.next < to {
-            // It had gone back, and the receiver turned out to have more.
+            // The receiver has more than the offset that the sender had gone back to.
             self.next = to;
             self.find_current();
         }
@@ -154,7 +154,7 @@ impl SendHalf {
         self.current.id
     }
 
-    /// Whether a message waits behind the one that the next packet belongs to.
+    /// Whether a message follows the one that the next packet belongs to.
     pub fn comes_later(&self, id: MessageId) -> bool {
         self.messages.iter().any(|m| m.id == id && m.start > self.next)
     }
@@ -165,24 +165,25 @@ impl SendHalf {
         self.next == self.current.start
     }
 
-    /// The message that holds the byte at `offset` and is not acknowledged whole, and the offset of its first byte.
+    /// The message that holds the byte at `offset` and is not completely acknowledged, and the offset of its first
+    /// byte.
     pub fn message_at(&self, offset: u64) -> Option<(MessageId, u64)> {
         let at = self.messages.partition_point(|m| m.end <= offset);
         self.messages.get(at).filter(|m| m.start <= offset).map(|m| (m.id, m.start))
     }
 
-    /// The message that is being sent starts over, whatever of it has arrived (Dart IV-C).
+    /// Restarts the message that is being sent, even if part of it has arrived (Dart IV-C).
     pub fn restart(&mut self) {
         self.next = self.current.start;
     }
 
-    /// The messages of which something was sent and that are not acknowledged whole.
+    /// The messages that have been sent in part or whole and are not completely acknowledged.
     pub fn under_way(&self) -> impl Iterator<Item = MessageId> + '_ {
         self.messages.iter().filter(|m| m.start < self.highest).map(|m| m.id)
     }
 
-    /// A NACK after its acknowledgement was taken, or a timeout: sends again from the first byte not acknowledged.
-    /// Returns whether there was anything to send again.
+    /// On a NACK, after its acknowledgement was processed, or on a timeout: retransmits from the first unacknowledged
+    /// byte. Returns whether there was anything to retransmit.
     pub fn go_back(&mut self) -> bool {
         if self.next <= self.acked {
             return false;
@@ -193,7 +194,7 @@ impl SendHalf {
     }
 }
 
-/// How a receiver acknowledges.
+/// The acknowledgement policy of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReceiveRules {
     /// Payload bytes per ACK; 0 or 1 acknowledges every packet.
@@ -202,24 +203,24 @@ pub struct ReceiveRules {
     pub nack_interval: Time,
 }
 
-/// What a data packet means to the receiver.
+/// The receiver's result for a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// The next one expected.
+    /// The expected next packet.
     InOrder {
         /// Whether an ACK is due now.
         ack_due: bool,
     },
-    /// Had arrived before: acknowledged again, because its ACK may be lost.
+    /// A duplicate: acknowledged again, because its ACK may be lost.
     Duplicate,
-    /// Something before it is missing: dropped.
+    /// An earlier byte is missing: dropped.
     Gap {
         /// Whether a NACK is due now.
         nack_due: bool,
     },
 }
 
-/// The receiving half of a channel.
+/// The receiving half of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveHalf {
     expected: u64,
@@ -241,13 +242,13 @@ impl ReceiveHalf {
         self.expected
     }
 
-    /// Payload bytes that arrived in order and that no ACK covers yet.
+    /// Payload bytes received in order and not yet acknowledged.
     #[inline(always)]
     pub fn unacked(&self) -> u32 {
         self.unacked
     }
 
-    /// An ACK went out for all but the last packet, of `len` bytes.
+    /// An ACK was sent for all but the last packet, of `len` bytes.
     #[inline(always)]
     pub fn acked_all_but(&mut self, len: u32) {
         self.unacked = len;

@@ -13,7 +13,7 @@ fn cases() -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-fn channel(bytes: u64) -> (SendHalf, ReceiveHalf) {
+fn queue_pair(bytes: u64) -> (SendHalf, ReceiveHalf) {
     let mut sender = SendHalf::default();
     sender.post(MessageId(7), bytes);
     (sender, ReceiveHalf::default())
@@ -25,7 +25,7 @@ fn arrives(receiver: &mut ReceiveHalf, packet: &Segment) -> Arrival {
 
 #[test]
 fn a_message_has_one_start_one_end_and_all_its_bytes() {
-    let (mut sender, mut receiver) = channel(2500);
+    let (mut sender, mut receiver) = queue_pair(2500);
     let packets: Vec<Segment> = std::iter::from_fn(|| sender.has_data().then(|| sender.take(1000))).collect();
     let shape: Vec<_> = packets.iter().map(|p| (p.offset, p.len, p.start, p.end, p.retransmitted)).collect();
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_message_has_one_start_one_end_and_all_its_bytes() {
 
 #[test]
 fn a_gap_is_refused_once_and_everything_from_it_is_sent_again() {
-    let (mut sender, mut receiver) = channel(4000);
+    let (mut sender, mut receiver) = queue_pair(4000);
     let packets: Vec<Segment> = (0..4).map(|_| sender.take(1000)).collect();
     assert_eq!(arrives(&mut receiver, &packets[0]), Arrival::InOrder { ack_due: true });
     // The second is lost: the third asks for it, the fourth does not ask again.
@@ -57,7 +57,7 @@ fn a_gap_is_refused_once_and_everything_from_it_is_sent_again() {
 
 #[test]
 fn a_nack_is_repeated_after_its_interval() {
-    let (_, mut receiver) = channel(4000);
+    let (_, mut receiver) = queue_pair(4000);
     let rules = ReceiveRules { ack_chunk: 1, nack_interval: Time::from_us(500) };
     let gap = |receiver: &mut ReceiveHalf, us| receiver.on_data(Time::from_us(us), 1000, 1000, false, &rules);
     assert_eq!(gap(&mut receiver, 10), Arrival::Gap { nack_due: true });
@@ -67,7 +67,7 @@ fn a_nack_is_repeated_after_its_interval() {
 
 #[test]
 fn a_duplicate_is_acknowledged_because_its_ack_may_be_lost() {
-    let (mut sender, mut receiver) = channel(1000);
+    let (mut sender, mut receiver) = queue_pair(1000);
     let packet = sender.take(1000);
     arrives(&mut receiver, &packet);
     assert_eq!(arrives(&mut receiver, &packet), Arrival::Duplicate);
@@ -76,7 +76,7 @@ fn a_duplicate_is_acknowledged_because_its_ack_may_be_lost() {
 
 #[test]
 fn an_ack_per_chunk_still_answers_the_last_packet() {
-    let (mut sender, mut receiver) = channel(3500);
+    let (mut sender, mut receiver) = queue_pair(3500);
     let rules = ReceiveRules { ack_chunk: 2000, nack_interval: Time::ZERO };
     let due: Vec<bool> = (0..4)
         .map(|_| {
@@ -89,7 +89,7 @@ fn an_ack_per_chunk_still_answers_the_last_packet() {
 
 #[test]
 fn acks_of_what_was_never_sent_and_old_ones_do_nothing() {
-    let (mut sender, _) = channel(4000);
+    let (mut sender, _) = queue_pair(4000);
     sender.take(1000);
     assert_eq!(sender.on_ack(2000, |_| ()), 0);
     assert_eq!(sender.on_ack(1000, |_| ()), 1000);
@@ -99,7 +99,7 @@ fn acks_of_what_was_never_sent_and_old_ones_do_nothing() {
 
 #[test]
 fn a_late_ack_after_going_back_moves_on() {
-    let (mut sender, _) = channel(3000);
+    let (mut sender, _) = queue_pair(3000);
     for _ in 0..3 {
         sender.take(1000);
     }

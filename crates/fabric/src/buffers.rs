@@ -1,5 +1,4 @@
-//! The buffers of switches: who may still enter, what each ingress holds, when it pauses its peer and when that may go
-//! on.
+//! The buffers of switches: admission, the bytes held by each ingress, and when an ingress pauses and resumes its peer.
 
 use crate::config::{BufferPolicy, NetworkConfig, Release};
 use crate::egress::Egress;
@@ -11,9 +10,9 @@ use crate::shared_buffer::{Limit, Plan, Pool};
 
 /// The accounts of all switches of a partition.
 pub(crate) struct Buffers {
-    /// Who limits each class.
+    /// The limit of each class.
     plan: Plan,
-    /// The pools of each switch, as many as the plan has.
+    /// The pools of each switch, as many as in the plan.
     pools: Vec<Pool>,
     /// Bytes held per ingress port and class.
     ingress: Vec<Ingress>,
@@ -22,16 +21,16 @@ pub(crate) struct Buffers {
     lossless: u8,
     /// Largest data packet on the wire.
     largest: u32,
-    /// What the packet on each port's wire holds of its switch, with release at the last bit; else empty.
+    /// The buffer held by the packet on each port's wire, with release at the last bit; else empty.
     leaving: Vec<Option<Queued>>,
 }
 
-/// A packet that asks for room.
+/// A packet to be admitted.
 pub(crate) struct Request {
     /// The switch, by its row.
     pub switch: u32,
     pub ingress: PortIx,
-    /// The class that it came in, whose buffer it holds whatever lane it leaves in.
+    /// The class it arrived in, whose buffer it holds regardless of the lane it leaves in.
     pub class: usize,
     pub wire: u64,
     pub out: PortIx,
@@ -39,15 +38,15 @@ pub(crate) struct Request {
     pub leaves_in: usize,
 }
 
-/// What becomes of it.
+/// The result of admission.
 pub(crate) enum Admission {
-    /// It has room.
+    /// Admitted.
     Admitted,
-    /// It has room, and its ingress is to pause the peer.
+    /// Admitted, and its ingress must pause the peer.
     AdmittedPausing,
-    /// It has none.
+    /// Rejected.
     Dropped(DropCause),
-    /// That depends on departures that have not been worked out: flush the switch, then ask again.
+    /// Undecided until lazy departures are flushed: flush the switch, then repeat.
     Inexact,
 }
 
@@ -88,7 +87,7 @@ impl Buffers {
         self.lossless != 0
     }
 
-    /// What an ingress holds of a class.
+    /// The bytes that an ingress holds of a class.
     #[inline(always)]
     pub fn ingress(&self, ingress: PortIx, class: usize) -> Option<&Ingress> {
         self.ingress.get(ingress.ix() * self.classes + class)
@@ -104,8 +103,8 @@ impl Buffers {
         &mut self.pools[switch as usize * self.plan.pools.len() + pool]
     }
 
-    /// Whether a data packet finds room; counts it in. While departures are lazy the accounts may show too much, so
-    /// where that could decide anything, the answer is [`Admission::Inexact`] unless they are `exact`.
+    /// Decides the admission of a data packet and counts it if admitted. While departures are lazy the accounts may be
+    /// too high, so where that could change the decision, the result is [`Admission::Inexact`] unless they are `exact`.
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
@@ -135,7 +134,7 @@ impl Buffers {
             Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
             Limit::Pool { pool, alpha } => self.pool(switch, pool).pause_threshold(alpha),
         };
-        // The headroom also covers the part of the packet that crossed the threshold which lies above it.
+        // The headroom also covers the part of the packet crossing the threshold that lies above it.
         let allowance = reserved.saturating_sub(self.largest as u64 - 1);
         let held = self.held(ingress, class);
         if !exact && !held.paused && held.shared + wire >= pauses_at {
@@ -154,7 +153,7 @@ impl Buffers {
         }
     }
 
-    /// A packet has left: its buffer is free. Returns the ingress whose peer may go on because of that, with its class.
+    /// A packet has left: releases its buffer. Returns the ingress whose peer may resume, with its class.
     #[inline(always)]
     pub fn release(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
         if packet.ingress() == u32::MAX || packet.class() == 0 {
@@ -199,7 +198,7 @@ impl Buffers {
         (1..self.classes).filter(pauses).fold(0, |mask, class| mask | 1 << class)
     }
 
-    /// A link went down: what paused its peer pauses nobody any more. Returns of how many classes that was so.
+    /// A link went down: clears the pauses of its peer. Returns the number of classes that were paused.
     pub fn forget_pauses(&mut self, ingress: PortIx) -> u32 {
         let paused = self.pausing(ingress).count_ones();
         for class in 1..self.classes {
@@ -218,13 +217,13 @@ impl Buffers {
         self.leaving.get(out.ix()).is_some_and(Option::is_some)
     }
 
-    /// The packet that held a buffer until its last bit had left, which is now.
+    /// The packet whose last bit has left now, and which held its buffer until then.
     pub fn take_left(&mut self, out: PortIx) -> Option<Queued> {
         self.leaving.get_mut(out.ix()).and_then(Option::take)
     }
 
-    /// What each account says and what it should say: every pool, then every ingress and class. Walks over all packets
-    /// that wait.
+    /// The value of each account and its expected value: every pool, then every ingress and class. Walks over all
+    /// queued packets.
     pub fn check(&self, egress: &Egress) -> Vec<BufferUse> {
         let each = self.plan.pools.len();
         let mut pools: Vec<BufferUse> =
@@ -250,7 +249,7 @@ impl Buffers {
                 }
             }
         }
-        // Of what an ingress holds, the pool counts all but the headroom.
+        // The pool counts all bytes of an ingress except the headroom.
         for (i, held) in self.ingress.iter().enumerate() {
             let port = egress.port(PortIx((i / self.classes) as u32));
             if let Limit::Pool { pool, .. } = self.plan.limits[i % self.classes]

@@ -1,9 +1,9 @@
-//! The time, and the events that are to come.
+//! The time and the pending events.
 
 use fanin_engine::{Event, EventQueue, Order};
 use fanin_units::Time;
 
-/// What an event is about: the upper three bits of its source.
+/// The kind of an event: the upper three bits of its source.
 pub(crate) mod kind {
     pub const ARRIVE: u32 = 0;
     pub const PORT: u32 = 1;
@@ -15,10 +15,10 @@ pub(crate) mod kind {
     pub const SWITCH: u32 = 7;
 }
 const KIND_SHIFT: u32 = 29;
-/// Which one: the other bits. They number ports, hosts, switches and messages of the whole network, so that the order
-/// of events does not depend on how it is cut.
+/// The number of an event: the other bits. They number ports, hosts, switches and messages of the whole network, so
+/// that the order of events does not depend on how it is cut.
 const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
-/// Of a sender's number, that of its message: the bit above says which end of a connection.
+/// Bits of a sender's number that hold its message; the bit above selects the end of a connection.
 pub(crate) const MESSAGE: u32 = NUMBER >> 1;
 
 /// The source of an event.
@@ -27,22 +27,22 @@ pub(crate) const fn source(kind: u32, number: u32) -> u32 {
     kind << KIND_SHIFT | number
 }
 
-/// What an event is about.
+/// The kind of an event.
 #[inline(always)]
 pub(crate) const fn kind_of(source: u32) -> u32 {
     source >> KIND_SHIFT
 }
 
-/// Which one.
+/// The number of an event.
 #[inline(always)]
 pub(crate) const fn number_of(source: u32) -> u32 {
     source & NUMBER
 }
 
-/// The time and the events to come. Time never goes back.
+/// The time and the pending events. Time never goes back.
 pub(crate) struct Clock<Q> {
     now: Time,
-    /// The source of the event that runs.
+    /// The source of the current event.
     cause: u32,
     queue: Q,
     order: Order,
@@ -67,7 +67,7 @@ impl<Q> Clock<Q> {
 }
 
 impl<Q: EventQueue> Clock<Q> {
-    /// The next event before a time. It runs from now on.
+    /// Takes the next event before a time, which becomes the current one.
     #[inline(always)]
     pub fn next(&mut self, before: Time) -> Option<Event> {
         let event = self.queue.pop_before(before)?;
@@ -75,49 +75,48 @@ impl<Q: EventQueue> Clock<Q> {
         Some(event)
     }
 
-    /// A guess at the event that comes after `n` others.
+    /// A guess at the event after the next `n`.
     #[inline(always)]
     pub fn ahead(&self, n: usize) -> Option<&Event> {
         self.queue.ahead(n)
     }
 
-    /// Lets the time pass up to an instant before which nothing happens any more.
+    /// Advances the time to an instant before which no event is pending.
     pub fn advance_to(&mut self, time: Time) {
         self.now = self.now.max(time);
     }
 
-    /// Something is to happen. A source has at most one event at an instant.
+    /// Schedules an event. A source has at most one event at an instant.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, source: u32, arg: u32) {
         debug_assert!(at >= self.now, "an event in the past");
         self.queue.push(Event { at, source, arg });
     }
 
-    /// Takes an event over as it is: one from another partition, or of a departure that is worked out later than it was
-    /// due.
+    /// Inserts an event unchanged: from another partition, or of a lazy departure.
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         self.queue.push(event);
     }
 
-    /// Whether an event of this instant and source would come before the one that runs.
+    /// Whether an event of this instant and source precedes the current one.
     #[inline(always)]
     pub fn comes_first(&self, source: u32) -> bool {
         let event = |source| Event { at: self.now, source, arg: 0 };
         self.order.before(&event(source), &event(self.cause))
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn first_at(&self) -> Time {
         self.queue.first_at()
     }
 
-    /// How many events wait.
+    /// Number of pending events.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether none waits.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

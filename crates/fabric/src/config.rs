@@ -19,22 +19,22 @@ pub struct NetworkConfig {
     pub classes: Vec<ClassConfig>,
     /// How switches buffer.
     pub buffer: BufferPolicy,
-    /// When buffer space is given back.
+    /// When buffer space is released.
     pub release: Release,
-    /// How long after a link went down its ends know, drop what waits for it and find new routes.
+    /// Time from a link failure until its ends detect it, drop the packets queued for it and compute new routes.
     pub detection: Time,
     /// The queue between a host's pacers and its link; `None` is a NIC that pulls from its flows.
     pub host_fifo: Option<HostFifo>,
 }
 
 impl NetworkConfig {
-    /// Largest data packet on the wire, where schemes add at most so many bytes to it.
+    /// Largest data packet on the wire, where schemes add at most `overhead` bytes to it.
     pub(crate) fn largest_packet(&self, overhead: u16) -> u32 {
         self.packet.payload as u32 + self.packet.header as u32 + overhead as u32
     }
 
-    /// The time between neighbouring events of each of so many partitions when the network is busy, and how far ahead most of
-    /// them lie.
+    /// For a busy network in `partitions` partitions: the time between consecutive events of one, and how far ahead
+    /// most events are scheduled.
     pub(crate) fn event_spacing(&self, partitions: usize) -> (Time, Time) {
         let wire = u64::from(self.largest_packet(0));
         let links = &self.graph.links;
@@ -60,14 +60,13 @@ pub struct ClassConfig {
     pub lossless: bool,
     /// How its queues mark.
     pub marking: Marking,
-    /// How they mark on ports of these rates instead, each rate once.
+    /// Markings that replace it on ports of these rates, each rate once.
     pub marking_by_rate: Vec<(Rate, Marking)>,
-    /// The part of the switch buffer that is its own, above 0 and at most 1. Classes without a part use what is left
-    /// together.
+    /// Its reserved fraction of the switch buffer, above 0 and at most 1. Classes without one share the rest.
     pub share: Option<f64>,
-    /// Its own factor for the dynamic threshold of a pool; `None` is that of the buffer.
+    /// Its own factor for the dynamic threshold of a pool; `None` uses that of the buffer.
     pub alpha: Option<f64>,
-    /// It is virtual lane 1 of this class, which is its lane 0: the two are marked by what both hold.
+    /// It is virtual lane 1 of this class, which is its lane 0: marks depend on the sum of both queues.
     pub sibling_vl: Option<u8>,
     /// Whether it is served before classes that are not.
     pub urgent: bool,
@@ -82,7 +81,7 @@ pub enum Marking {
     Step {
         /// Threshold in bytes; a queue of exactly this size is not marked.
         above: u64,
-        /// When the queue is looked at.
+        /// When the queue is measured.
         at: MarkAt,
     },
     /// With a probability that rises from 0 at `min` to `max_probability` at `max`, and 1 above.
@@ -93,21 +92,21 @@ pub enum Marking {
         max: u64,
         /// Probability at `max`.
         max_probability: f64,
-        /// When the queue is looked at.
+        /// When the queue is measured.
         at: MarkAt,
     },
-    /// With a probability that depends on an average of the queue. Looks when the packet joins.
+    /// With a probability that depends on an average of the queue, updated at enqueue.
     RedAverage(red::Config),
-    /// With a probability that a controller moves so that the queue stays at its target. Looks when the packet joins.
+    /// With a probability set by a controller that holds the queue at its target, updated at enqueue.
     Pi(pi::Config),
 }
 
-/// When a queue is looked at for marking.
+/// When a queue is measured for marking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkAt {
-    /// When the packet joins; the queue does not count it yet.
+    /// At enqueue, before the packet counts.
     Enqueue,
-    /// When the packet leaves; the queue does not count it any more.
+    /// At dequeue, when the packet no longer counts.
     Dequeue,
 }
 
@@ -115,8 +114,8 @@ pub enum MarkAt {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BufferPolicy {
     /// Each egress port has its own bytes for lossy classes (tail drop). Lossless classes: each ingress port and
-    /// lossless class has an equal share of these bytes, PAUSE at share minus headroom. A class with a share of its own
-    /// has that part of the bytes to itself, at each port; the others do the same with what is left.
+    /// lossless class has an equal share of these bytes, PAUSE at share minus headroom. A class with a reserved share
+    /// has that fraction of the bytes at each port; the other classes divide the rest.
     PerPort {
         /// Bytes per port.
         bytes: u64,
@@ -125,7 +124,7 @@ pub enum BufferPolicy {
     },
     /// All ports share one pool. Lossy classes: an egress queue may grow to `alpha` times the free pool. Lossless
     /// classes: an ingress is paused above `pfc_alpha` times the free shared pool (pool less all headroom). A class
-    /// with a share of its own has a pool of its own, from which its headroom comes too; the others share what is left.
+    /// with a reserved share has a pool of its own, which includes its headroom; the others share the rest.
     Pooled {
         /// Bytes per switch.
         bytes: u64,
@@ -143,25 +142,27 @@ pub enum BufferPolicy {
 /// Priority flow control, per ingress port and lossless class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// Bytes kept free for what is still under way after a PAUSE; `None` computes them per link.
+    /// Headroom: bytes reserved for packets still in flight after a PAUSE; `None` computes it per link.
     pub headroom: Option<u64>,
-    /// RESUME when the ingress holds this much less than the PAUSE threshold; `None` is two full packets.
+    /// XON offset: RESUME when the ingress holds this many bytes less than the PAUSE threshold; `None` is two full
+    /// packets.
     pub xon_offset: Option<u64>,
 }
 
-/// When buffer space is given back.
+/// When buffer space is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// When the packet starts to leave.
+    /// When transmission of the packet starts.
     Dequeue,
-    /// When its last bit has left.
+    /// When its last bit has been sent.
     LastBit,
 }
 
-/// The messages that a message waits for, and those that wait for it, by triggers. Triggers are numbered within a traffic.
-/// All messages of a trigger have the same `start`. Where a trigger is local to one host, the messages that count by
-/// arriving go to it, those that count by their last ACK leave from it, and so do all that wait. A trigger that is not
-/// (htsim's need not be) fires at once all the same, and a network with such triggers is not to be cut between their hosts.
+/// The messages that a message waits for, and those that wait for it, by triggers. Triggers are numbered within a
+/// traffic. All messages of a trigger have the same `start`. Where a trigger is local to one host, the messages that
+/// count by arriving go to it, those that count by their last ACK leave from it, and so do all that wait. A trigger
+/// that is not (htsim's need not be) fires at once all the same, and a network with such triggers must not be cut
+/// between their hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dependency {
     /// It is posted only when this trigger fires: when everything that counts towards it has happened.
@@ -169,14 +170,14 @@ pub struct Dependency {
     /// The trigger posts one message for each that counts, in the order of their numbers, instead of all after the last.
     /// The same for all messages that wait for it.
     pub in_turn: bool,
-    /// How long after that; without a trigger, how long after its start.
+    /// Delay after the trigger fires; without a trigger, after `start`.
     pub delay: Time,
-    /// Whether it goes back on the connection of the message that fired its trigger, where an earlier answer has not
+    /// Whether it is sent back on the connection of the message that fired its trigger, unless an earlier answer has
     /// closed that.
     pub answers: bool,
     /// The trigger that its arrival counts towards.
     pub counts: Option<u32>,
-    /// The trigger that its last ACK counts towards: when its sender knows that all of it arrived.
+    /// The trigger that its last ACK counts towards: when its sender knows that it has arrived completely.
     pub counts_acked: Option<u32>,
 }
 
@@ -195,7 +196,7 @@ pub struct Message {
     pub traffic: u16,
     /// Which incast or collective it belongs to, or `u32::MAX`.
     pub group: u32,
-    /// All senders of its incast, where the application knows them ahead.
+    /// All senders of its incast, where the application knows them in advance.
     pub senders: Option<Arc<[u32]>>,
     /// The messages that it waits for, and those that wait for it.
     pub dependency: Dependency,

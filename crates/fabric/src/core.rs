@@ -1,5 +1,4 @@
-//! What every part of a network works with: the clock, the packets, what is written down of them, and what leaves for
-//! other partitions.
+//! State used by all elements of a network: the clock, the packets, the probes, and the outbox to other partitions.
 
 use crate::clock::Clock;
 use crate::packet::{Packet, PacketIx, Slab};
@@ -37,21 +36,21 @@ impl<Q> Core<Q> {
         packet
     }
 
-    /// A packet comes into being.
+    /// Creates a packet.
     #[inline(always)]
     pub fn new_packet(&mut self, packet: &Packet) -> PacketIx {
         self.probes.totals.ledger.sent += packet.head.wire as u64;
         self.packets.add(packet)
     }
 
-    /// A packet has reached its end.
+    /// A packet has reached its destination.
     #[inline(always)]
     pub fn consume(&mut self, ix: PacketIx) {
         self.probes.totals.ledger.delivered += self.packets[ix].head.wire as u64;
         self.packets.remove(ix);
     }
 
-    /// A packet ends without having reached its end.
+    /// A packet is dropped.
     pub fn lose(&mut self, node: NodeId, ix: PacketIx, cause: DropCause) {
         let hash = &mut self.probes.totals.event_hash;
         *hash = hash.wrapping_add(fact(self.clock.now(), node, &self.packets[ix].head, 2));
@@ -60,7 +59,7 @@ impl<Q> Core<Q> {
         self.packets.remove(ix);
     }
 
-    /// Something worth a line of its own happened at a port.
+    /// Records an incident at a port.
     pub fn incident(&mut self, port: PortId, what: What) {
         self.probes.incident(self.clock.now(), port, what, self.clock.cause());
     }

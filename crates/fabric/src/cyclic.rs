@@ -1,14 +1,15 @@
-//! Cyclic buffer dependencies under PFC, seen at run time: what [`crate::deadlock`] proves impossible for one lane of a
-//! network, and what can happen everywhere else.
+//! Cyclic buffer dependencies under PFC, detected at run time: [`crate::deadlock`] proves them impossible for one lane
+//! of a network; elsewhere they can occur.
 //!
-//! A queue (the packets of one class at one port of a switch) that is paused waits for the account of the ingress
-//! behind its link. That account is held by packets in the queues of the switch there; of those queues, the paused ones
-//! wait in turn. Queues that wait for each other in a cycle are a cyclic buffer dependency. It may still dissolve, when
-//! packets of the same accounts leave by queues that are not paused; with nothing left to happen it is a deadlock.
+//! A queue (the packets of one class at one port of a switch) that is paused waits for the account of the ingress at
+//! the other end of its link. That account is held by packets in the queues of the switch there; of those queues, the
+//! paused ones wait in turn. Queues that wait for each other in a cycle are a cyclic buffer dependency. It may still
+//! dissolve, when packets of the same accounts leave by queues that are not paused; with no event left it is a
+//! deadlock.
 //!
 //! The search starts where a PAUSE arrives for packets that wait, and sees the whole network at that moment: a PAUSE
-//! that the ingress has taken back already, whose RESUME is under way, is nothing to wait for. A cycle that is closed
-//! by a packet that joins a paused queue is not counted, but stands in [`crate::Simulation::circular_wait`].
+//! already revoked by the ingress, whose RESUME is in flight, is no dependency. A cycle closed by a packet that joins a
+//! paused queue is not counted, but is returned by [`crate::Simulation::circular_wait`].
 
 use crate::buffers::Buffers;
 use crate::egress::Egress;
@@ -18,7 +19,7 @@ use fanin_units::PortId;
 /// Packets that one search reads; with more, it gives up and counts nothing.
 const MOST_READ: usize = 1 << 14;
 
-/// What a search keeps from the one before, so as not to allocate again. Queues are numbered by port and class.
+/// Memory of searches, kept to avoid allocation. Queues are numbered by port and class.
 #[derive(Default)]
 pub(crate) struct CycleSearch {
     /// Queues whose dependencies are still to be followed.
@@ -29,7 +30,7 @@ pub(crate) struct CycleSearch {
 }
 
 impl CycleSearch {
-    /// Whether a queue waits for itself. `next` gives the ports of the switch that a port leads to.
+    /// Whether a queue is on a cycle. `next` gives the ports of the switch that a port leads to.
     pub fn closes<'a>(
         &mut self,
         egress: &Egress,
@@ -64,8 +65,8 @@ impl CycleSearch {
     }
 }
 
-/// Calls `visit` for each queue that a queue waits for and that waits itself, until that says false. Takes the packets
-/// that it reads from `left`; false when that is spent.
+/// Calls `visit` for each blocked queue that a queue waits for, until it returns false. Subtracts the packets read from
+/// `left`; false when that is spent.
 fn behind<'a>(
     egress: &Egress,
     buffers: &Buffers,
@@ -115,7 +116,7 @@ pub(crate) fn find<'a>(
         if egress.stuck(PortIx((start / classes) as u32)) & 1 << (start % classes) == 0 {
             continue;
         }
-        // The path here, each queue with those behind it that are still to be visited. Places count from 1.
+        // The current path, each queue with its dependencies still to be visited. Places count from 1.
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut enter = Some(start);
         loop {

@@ -1,47 +1,49 @@
-//! Whether a lossless lane can wait for itself: the channel dependency graph of the escape lane.
+//! Deadlock freedom of a lossless lane: the channel dependency graph of the escape lane.
 //!
 //! A channel is one direction of a link in one lane. Packets that crossed channel a→b hold buffer of b in that lane's
-//! account, wait in b's egress queues, and so wait for the channels b→c behind those. Where these dependencies close no
-//! cycle, the channels can be numbered so that everyone waits for higher numbers only. The highest ones lead to
-//! switches from which their packets go to hosts, and hosts always take what arrives. So every lane without a cycle
-//! drains, however small the buffers are (Dally and Seitz 1987, for packets instead of flits).
+//! account, wait in b's egress queues, and so wait for the next channels b→c. Without a cycle of such dependencies, the
+//! channels can be numbered so that each waits for higher numbers only. The highest ones lead to switches from which
+//! their packets go to hosts, and hosts always accept packets. So every lane without a cycle drains, however small the
+//! buffers are (Dally and Seitz 1987, for packets instead of flits).
 //!
 //! # The escape lane
-//! Dart's lane 0 is never deflected: whoever is in it follows shortest paths to its end (Dart IV-B). All shortest paths
-//! count here, not only those that the hash of a flow picks. A message that enters lane 0 may come from anywhere: hosts
-//! inject long messages into it, and a deflected short one can enter at any switch, with any destination. So for each
-//! destination the ways from *all* switches count, also from those that no shortest path between two hosts crosses.
+//! Packets in Dart's lane 0 are never deflected: they follow shortest paths to their destination (Dart IV-B). All
+//! shortest paths count here, not only those selected by the hash of a flow. A message that enters lane 0 may come from
+//! anywhere: hosts inject long messages into it, and a deflected short one can enter at any switch, with any
+//! destination. So for each destination the paths from *all* switches count, also from switches on no shortest path
+//! between two hosts.
 //!
-//! Channels from and to hosts are left out: nothing comes before the first and nothing after the second, so neither is
-//! on a cycle.
+//! Channels from and to hosts are left out: the former depend on no channel before them and the latter on none after,
+//! so neither is on a cycle.
 //!
 //! # Lane 1, and the extended graph
-//! Messages in lane 1 go anywhere, and its own graph has cycles in most networks. Duato's theory allows that if from
-//! every place a blocked packet can take a channel of a connected set of escape channels whose *extended* dependency
-//! graph has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape channels, and
-//! those of packets that leave an escape channel, cross others, and enter an escape channel again. Here nobody leaves
-//! lane 0 once in it, so there are none of the latter, and as the lanes share no channel, no channel is an escape for
-//! one destination and not for another. What remains are direct dependencies of all packets that may be in lane 0. With
-//! moves from lane 1 to lane 0 at any switch (`blocked = duato`) these are packets that entered at any switch for any
-//! host, which are the ones counted here anyway: the extended graph *is* the graph of [`prove`]. The set is connected,
-//! since every switch that has a way to a host has a shortest one.
+//! Messages in lane 1 may take any path, and its own graph has cycles in most networks. Duato's theory allows that if
+//! from every place a blocked packet can take a channel of a connected set of escape channels whose *extended*
+//! dependency graph has no cycle (Duato 1993, theorem 1). That graph has the direct dependencies between escape
+//! channels, and those of packets that leave an escape channel, cross others, and enter an escape channel again. Here
+//! no packet leaves lane 0 once in it, so there are none of the latter, and as the lanes share no channel, no channel
+//! is an escape for one destination and not for another. There remain direct dependencies of all packets that may be in
+//! lane 0. With moves from lane 1 to lane 0 at any switch (`blocked = duato`) these are packets that entered at any
+//! switch for any host, all of them counted here already: the extended graph *is* the graph of [`prove`]. The set is
+//! connected, since every switch that has a path to a host has a shortest one.
 //!
-//! # What this does not prove
+//! # Limits of the proof
 //! * With `blocked = stay` (row D14) a packet in lane 1 has no escape before its tokens are spent. Lane 0 drains; lane
 //!   1 is *not* proven to, and with buffers of a few packets it does not (`crates/fabric/tests/deadlock.rs`).
 //! * With `blocked = duato` the theory asks for an escape as long as a packet waits. A message that moves as a whole,
 //!   from its start packet on, has one only at the moment when that packet arrives, and only where the table has room.
-//!   What waits in a queue of lane 1 before the pause comes, and packets whose start has gone ahead in lane 1, wait on.
-//!   The acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they happen.
-//! * With one lane for all there is no escape lane.
+//!   Packets queued in lane 1 before the pause arrives, and packets whose start packet has already left in lane 1, keep
+//!   waiting. The acyclic graph is needed for a proof there, but it is *not* enough: such deadlocks are rarer, and they
+//!   happen.
+//! * With a single lane there is no escape lane.
 //! * A packet that changes lanes at a switch must hold buffer there in the account of the lane in which it *arrived*,
-//!   or a→b in lane 0 waits for packets that came by misroute and the graph is that of [`Entry::OnLastMisroute`]. The
-//!   fabric counts them so (`came_in` of a queued packet).
+//!   or a→b in lane 0 waits for packets that arrived by a misroute and the graph is that of [`Entry::OnLastMisroute`].
+//!   The fabric accounts for them so (`ingress_class` of a queued packet).
 //! * Links that go down change the shortest paths: prove the graph without them. A Clos without one link holds, without
 //!   two it may not.
 //!
-//! What is not proven here is watched at run time: [`crate::Totals::circular_waits`] counts, and
-//! [`crate::Simulation::circular_wait`] says what stands.
+//! Cycles that are not excluded here are detected at run time: [`crate::Totals::circular_waits`] counts them, and
+//! [`crate::Simulation::circular_wait`] lists the queues of one.
 
 use crate::topology::{Adjacency, Graph};
 pub use fanin_cc::EscapeEntry as Entry;
@@ -49,29 +51,29 @@ use fanin_units::{NodeId, PortId};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
-/// Whether the lane can wait for itself.
+/// Whether the lane's dependency graph has a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It cannot.
+    /// It has none.
     Acyclic {
         /// Channels between switches that the lane uses.
         channels: u64,
-        /// Pairs of them of which the first may wait for the second.
+        /// Dependencies: pairs of channels of which the first may wait for the second.
         dependencies: u64,
     },
-    /// It can: each of these ports may wait for the next one, and the last one for the first. No cycle through the
+    /// It has one: each of these ports may wait for the next one, and the last one for the first. No cycle through the
     /// first is shorter.
     Cyclic(Vec<PortId>),
 }
 
-/// What [`prove`] found. Its text is one line.
+/// The result of [`prove`]. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The rule by which messages enter the lane.
     pub entry: Entry,
-    /// Whether it can wait for itself.
+    /// Whether its dependency graph has a cycle.
     pub verdict: Verdict,
-    /// Names of the nodes around the cycle: those that the ports belong to.
+    /// Names of the nodes around the cycle: the owners of the ports.
     pub around: Vec<String>,
 }
 
@@ -103,8 +105,8 @@ impl fmt::Display for Report {
     }
 }
 
-/// Whether the escape lane of a network can wait for itself, all links being up. Takes one search per group of hosts
-/// with the same neighbours.
+/// Whether the escape lane of a network, with all links up, has a cycle of dependencies. Takes one search per group of
+/// hosts with the same neighbours.
 pub fn prove(graph: &Graph, entry: Entry) -> Report {
     let adjacency = graph.adjacency();
     let mut lane = Lane::new(graph, &adjacency);
@@ -125,7 +127,7 @@ pub fn prove(graph: &Graph, entry: Entry) -> Report {
     Report { entry, verdict, around }
 }
 
-/// Edges that the search for the shortest cycle looks at before it takes any.
+/// Edges after which the search for the shortest cycle settles for any cycle.
 const PATIENCE: u64 = 1 << 22;
 
 /// Channels of a lane between switches and their dependencies.
@@ -134,12 +136,12 @@ struct Lane {
     /// Egress ports to switches, per switch a range.
     out: Vec<PortId>,
     out_of: Vec<(u32, u32)>,
-    /// The sender of each port, and the receiver.
+    /// The sending and the receiving node of each port.
     node: Vec<NodeId>,
     peer: Vec<NodeId>,
     /// Whether the lane uses a port.
     used: Vec<bool>,
-    /// For each port between switches a row of bits: for which of the ports out of its far end it may wait.
+    /// For each port between switches, a row of bits: the ports out of its receiving node that it may wait for.
     rows: Vec<u64>,
     row_of: Vec<(usize, usize)>,
 }
@@ -180,9 +182,9 @@ impl Lane {
         &self.out[first as usize..end as usize]
     }
 
-    /// Adds what packets to one group of hosts do, given the distance of every node from these.
+    /// Adds the dependencies of packets to one group of hosts, given the distance of every node from these.
     fn add(&mut self, distance: &[u32], entry: Entry) {
-        // Who is this near to the destination may misroute.
+        // Nodes up to this distance from the destination may misroute.
         let misroutes_from = match entry {
             Entry::AfterLastMisroute => u32::MAX,
             Entry::OnLastMisroute { last_hop: false } => 2,
@@ -231,7 +233,7 @@ impl Lane {
     }
 
     fn verdict(&self) -> Verdict {
-        // Takes away ports that nobody waits for until none is left, or each of those left has somebody before it.
+        // Removes ports that no port waits for until none is left, or each remaining port has a predecessor.
         let mut waiting = vec![0u32; self.used.len()];
         let mut dependencies = 0;
         for port in &self.out {
@@ -259,7 +261,7 @@ impl Lane {
         Verdict::Cyclic(self.shortest(&left))
     }
 
-    /// A short cycle among ports of which each has one before it: the shortest, if that is found in time.
+    /// A short cycle among ports of which each has a predecessor: the shortest, if that is found within the bound.
     fn shortest(&self, left: &[PortId]) -> Vec<PortId> {
         let ports = self.used.len();
         let mut search = Search { before: vec![PortId::NONE; ports], depth: vec![0; ports], ..Search::default() };
@@ -276,13 +278,13 @@ impl Lane {
             for port in left {
                 self.behind(*port).for_each(|next| search.before[next.ix()] = *port);
             }
-            // Going back from any of them comes around at last.
+            // Following predecessors from any of them ends in a cycle.
             let at = left.iter().fold(left[0], |at, _| search.before[at.ix()]);
-            self.around(at, left.len(), &mut search).expect("a way around was just walked")
+            self.around(at, left.len(), &mut search).expect("a cycle has just been followed")
         })
     }
 
-    /// A shortest cycle through a port, of at most so many ports.
+    /// A shortest cycle through a port, of at most `most` ports.
     fn around(&self, start: PortId, most: usize, search: &mut Search) -> Option<Vec<PortId>> {
         for port in search.touched.drain(..) {
             search.depth[port.ix()] = 0;
@@ -314,14 +316,14 @@ impl Lane {
     }
 }
 
-/// What the searches for cycles share.
+/// State shared by the searches for cycles.
 #[derive(Default)]
 struct Search {
-    /// The port before each one on the way from the start.
+    /// The predecessor of each port on the path from the start.
     before: Vec<PortId>,
-    /// Ports on that way, or 0 where the search has not come.
+    /// Ports on that path, or 0 where the search has not visited.
     depth: Vec<usize>,
     touched: Vec<PortId>,
-    /// Edges looked at.
+    /// Edges visited.
     seen: u64,
 }

@@ -1,4 +1,4 @@
-//! What a port sends next: a pause frame, then what waits in its queues.
+//! The next departure of a port: a pause frame, else a queued packet.
 
 use crate::network::Network;
 use crate::packet::Packet;
@@ -10,7 +10,7 @@ use fanin_engine::EventQueue;
 use fanin_units::Time;
 
 impl<Q: EventQueue> Network<Q> {
-    /// The packet that a port sends, which is free at this time.
+    /// Sends the next packet of a port that is free at this time.
     #[inline(always)]
     pub fn next_to_send(&mut self, now: Time, out: PortIx) -> Option<Queued> {
         if self.egress.port(out).pfc_pending != 0 {
@@ -19,7 +19,7 @@ impl<Q: EventQueue> Network<Q> {
         self.egress.next(&mut self.core, now, out)
     }
 
-    /// Sends a packet that waits in the queues of a host's port, if one may leave. Returns whether it did.
+    /// Sends a queued packet of a host's port, if it may send one. Returns whether it did.
     #[inline(always)]
     pub fn send_queued(&mut self, out: PortIx) -> bool {
         let now = self.core.clock.now();

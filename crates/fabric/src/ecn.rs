@@ -1,5 +1,5 @@
-//! Congestion marks by queue length: step and RED/WRED, at enqueue or at dequeue, and the memory of queues whose marks
-//! depend on more than what they hold now.
+//! Congestion marks by queue length: step and RED/WRED, at enqueue or at dequeue, and the state of queues whose marks
+//! depend on more than their current length.
 
 use crate::config::{ClassConfig, MarkAt, Marking, NetworkConfig};
 use crate::port::{Port, PortIx};
@@ -7,24 +7,24 @@ use fanin_cc::aqm::{Aqm, Pi, Red};
 use fanin_engine::{Stream, Streams};
 use fanin_units::{Rate, Time};
 
-/// How the queues of a network mark, what they draw from and what they remember.
+/// How the queues of a network mark, their random streams and their state.
 pub(crate) struct Marks {
     /// With control, which is never marked.
     classes: usize,
     /// By the row of the port and the class.
     markings: Vec<Marking>,
-    /// Bit c: some queue of class c looks at packets that join, or that leave, to mark them.
+    /// Bit c: some queue of class c marks packets at enqueue, or at dequeue.
     pub joining: u8,
     pub leaving: u8,
     /// By port.
     draws: Vec<Stream>,
-    /// What queues remember, `classes` per port; empty where none marks by more than what it holds.
+    /// State of the queues, `classes` per port; empty where every marking depends on the queue length alone.
     memory: Vec<Aqm>,
 }
 
 impl Marks {
-    /// Those of a network. Tells each port its row: that of all, one for each rate that has markings of its own, and
-    /// that of NICs.
+    /// The markings of a network. Assigns each port its row: the default one, one for each rate with markings of its
+    /// own, or the row of NICs.
     pub fn new(config: &NetworkConfig, ports: &mut [Port], streams: &Streams) -> Self {
         let by_rate = config.classes.iter().flat_map(|class| class.marking_by_rate.iter().map(|(rate, _)| *rate));
         let mut rates: Vec<Rate> = by_rate.collect();
@@ -64,8 +64,8 @@ impl Marks {
         }
     }
 
-    /// Whether a packet of `wire` bytes is marked that joins or leaves the queue of a data class at a port, of which
-    /// `queue` bytes are there, itself not counted.
+    /// Whether a packet of `wire` bytes is marked as it joins or leaves the queue of a data class at a port that holds
+    /// `queue` bytes without it.
     #[inline(always)]
     pub fn marks(
         &mut self,
@@ -77,7 +77,7 @@ impl Marks {
     ) -> bool {
         let draws = &mut self.draws;
         match &self.markings[port.marking as usize * (self.classes - 1) + class - 1] {
-            // An average and a controller see every packet, also those that cannot be marked.
+            // An average and a controller are updated by every packet, also by one that cannot be marked.
             Marking::RedAverage(_) | Marking::Pi(_) => {
                 at == MarkAt::Enqueue
                     && self.memory[out.ix() * self.classes + class]
@@ -87,25 +87,24 @@ impl Marks {
         }
     }
 
-    /// Whether some queue remembers more than what it holds.
+    /// Whether some queue has state beyond its length.
     #[inline(always)]
     pub fn remember(&self) -> bool {
         !self.memory.is_empty()
     }
 
-    /// What a queue remembers, where some do.
+    /// The state of a queue, where some have one.
     pub fn memory(&self, port: PortIx, class: usize) -> Option<&Aqm> {
         self.memory.get(port.ix() * self.classes + class)
     }
 
-    /// The same to change it.
+    /// See [`Self::memory`].
     pub fn memory_mut(&mut self, port: PortIx, class: usize) -> &mut Aqm {
         &mut self.memory[port.ix() * self.classes + class]
     }
 }
 
-/// The classes, as bits from 1, of which some queue looks at packets at this moment. There are rows of `classes`
-/// markings.
+/// The classes, as bits from 1, of which some queue marks packets at this moment. There are rows of `classes` markings.
 fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
     let at = |marking: &Marking| match marking {
         Marking::Off => false,
@@ -115,7 +114,7 @@ fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
     markings.iter().enumerate().filter(|(_, m)| at(m)).fold(0, |bits, (i, _)| bits | 2 << (i % classes.max(1)))
 }
 
-/// Whether a packet is marked that sees `queue` bytes of its class at the port, itself not counted.
+/// Whether a packet is marked when its class holds `queue` bytes at the port without it.
 ///
 /// DCQCN's congestion point (DCQCN III-B; Dart VI-A gives only the step): instantaneous queue, no averaging; nothing up
 /// to the minimum, everything above the maximum, linear in between. A step is the same with minimum = maximum.
@@ -134,12 +133,12 @@ fn marks(marking: &Marking, at: MarkAt, queue: u64, draws: impl FnOnce(f64) -> b
                 draws(max_probability * (queue - min) as f64 / (max - min) as f64)
             }
         }
-        // These ask the memory of the queue.
+        // These depend on the state of the queue.
         Marking::RedAverage(_) | Marking::Pi(_) => false,
     }
 }
 
-/// The memory that a marking needs of a queue at a link of this rate.
+/// The state that a marking needs per queue at a link of this rate.
 fn memory(marking: &Marking, rate: Rate) -> Aqm {
     match *marking {
         Marking::Off | Marking::Step { .. } | Marking::Red { .. } => Aqm::Off,
@@ -152,7 +151,7 @@ fn memory(marking: &Marking, rate: Rate) -> Aqm {
 mod tests {
     use super::*;
 
-    /// The probability that a queue is marked with, found by asking with draws that are recorded.
+    /// The probability of a mark, found by marking with recorded draws.
     fn probability(marking: &Marking, at: MarkAt, queue: u64) -> f64 {
         let mut asked = None;
         let marked = marks(marking, at, queue, |p| {

@@ -1,5 +1,4 @@
-//! Egress ports with their queues, the same at switches and at hosts: what waits, what leaves next, what is on the
-//! wire.
+//! Egress ports with their queues, the same at switches and at hosts: queueing, scheduling and transmission.
 
 use crate::clock::{kind, source};
 use crate::config::{MarkAt, NetworkConfig};
@@ -21,14 +20,14 @@ pub(crate) struct Egress {
     /// `classes` per port.
     queues: Vec<Queue>,
     chunks: ChunkPool,
-    /// `classes` per port; what queues count themselves is filled in when it is asked for.
+    /// `classes` per port; counters of the queues themselves are added on request.
     counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
     paused_since: Vec<Time>,
     marks: Marks,
     /// With control, which is class 0.
     classes: usize,
-    /// The other virtual lane of each class, or 0: their queues are one to congestion marks.
+    /// The other virtual lane of each class, or 0: congestion marks depend on the sum of both queues.
     sibling_vl: Vec<u8>,
     /// Bit c: class c is served before others.
     urgent: u8,
@@ -77,7 +76,7 @@ impl Egress {
         &self.ports[out.ix()]
     }
 
-    /// The same where there may be none.
+    /// As above, where there may be none.
     #[inline(always)]
     pub fn get(&self, out: PortIx) -> Option<&Port> {
         self.ports.get(out.ix())
@@ -111,7 +110,7 @@ impl Egress {
         &self.queues[out.ix() * self.classes + class]
     }
 
-    /// What waits there, in order.
+    /// The packets queued there, in order.
     pub fn waiting(&self, out: PortIx, class: usize) -> impl Iterator<Item = &Queued> {
         self.queue(out, class).iter(&self.chunks)
     }
@@ -137,12 +136,12 @@ impl Egress {
         if self.classes == 2 { self.queue(out, 1).peak } else { self.port(out).peak_queue }
     }
 
-    /// The memory of an active queue management, if the class marks by one.
+    /// The state of an active queue management, if the class marks by one.
     pub fn aqm(&self, out: PortIx, class: usize) -> Option<&Aqm> {
         self.marks.memory(out, class)
     }
 
-    /// What a switch program sees of a port.
+    /// A switch program's view of a port.
     pub fn view(&self, out: PortIx) -> PortView {
         let port = self.port(out);
         PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up, ..PortView::new(port.rate) }
@@ -155,15 +154,15 @@ impl Egress {
         if port.node.0 < self.hosts || port.peer.0 < self.hosts { 0 } else { port.paused & port.waiting }
     }
 
-    /// Whether a port is free, with nothing that waits: what comes may leave at once, where its class is not paused.
+    /// Whether a port is idle: a packet may leave at once, if its class is not paused.
     #[inline(always)]
     pub fn is_idle(&self, out: PortIx, class: u8, now: Time) -> bool {
         let port = self.port(out);
         port.busy_until <= now && port.waiting | port.pfc_pending == 0 && port.up && port.paused & 1 << class == 0
     }
 
-    /// Puts a packet into its class's queue at a port. `ingress` is the port it came in by, or `PortIx::NONE` at a
-    /// host, and `ingress_class` the class that it came in.
+    /// Puts a packet into its class's queue at a port. `ingress` is the port it arrived by, or `PortIx::NONE` at a
+    /// host, and `ingress_class` the class it arrived in.
     #[inline(always)]
     pub fn enqueue<Q: EventQueue>(
         &mut self,
@@ -187,7 +186,7 @@ impl Egress {
         let queued = Queued::new(ix, ingress.0, packet.head.wire, ingress_class, class, markable);
         if class != 0 {
             port.queued += queued.wire() as u64;
-            // With one data class its queue knows the peak, and this cache line is left alone.
+            // With one data class its queue has the peak, and this cache line is not touched.
             if self.classes > 2 && port.queued > port.peak_queue {
                 port.peak_queue = port.queued;
             }
@@ -219,7 +218,7 @@ impl Egress {
         Some(queued)
     }
 
-    /// The packet that a free port sends next, but for pause frames: control, then its data classes in turn.
+    /// The packet that a free port sends next, except pause frames: control, then its data classes in turn.
     #[inline(always)]
     pub fn next<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
         let port = &self.ports[out.ix()];
@@ -239,23 +238,23 @@ impl Egress {
         Some(next)
     }
 
-    /// Which of these data classes has its turn at a port.
+    /// The next of these data classes in round-robin order at a port.
     #[inline(always)]
     pub fn choose(&self, out: PortIx, classes: u8) -> u8 {
         self.port(out).choose(classes, self.urgent)
     }
 
-    /// A class has had its turn.
+    /// Notes that a class was served.
     #[inline(always)]
     pub fn set_turn(&mut self, out: PortIx, class: u8) {
         self.ports[out.ix()].turn = class;
     }
 
-    /// Sets the congestion mark of a packet that may be marked, if the queue says so.
+    /// Marks a packet that may be marked, according to its queue.
     #[inline(always)]
     fn mark<Q>(&mut self, core: &mut Core<Q>, now: Time, (out, class): (PortIx, usize), ix: PacketIx, at: MarkAt) {
         let mut queue = self.queue(out, class).bytes;
-        // row D16: marks look at what all lanes of the class hold
+        // row D16: marks depend on the sum over the lanes of the class
         if self.sibling_vl[class] != 0 {
             queue += self.queue(out, self.sibling_vl[class] as usize).bytes;
         }
@@ -269,8 +268,7 @@ impl Egress {
         }
     }
 
-    /// A packet that leaves at once knows the link's epoch, and passes the queue's active management, which sees an
-    /// empty queue.
+    /// A packet that leaves at once gets the link's epoch, and passes the active queue management with an empty queue.
     #[inline(always)]
     pub fn pass<Q>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
         if self.epochs {
@@ -293,7 +291,7 @@ impl Egress {
         }
     }
 
-    /// A packet that leaves a host past its queues knows the link's epoch.
+    /// A packet that leaves a host past its queues gets the link's epoch.
     #[inline(always)]
     pub fn stamp_epoch<Q>(&self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
         if self.epochs {
@@ -321,14 +319,14 @@ impl Egress {
         }
     }
 
-    /// Writes telemetry into a packet that leaves, and lets the tap and the traces of messages see it.
+    /// Writes telemetry into a packet that leaves, and reports it to the tap and to traces of messages.
     #[inline(always)]
     fn watch_departure<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx) {
         let port = &self.ports[out.ix()];
         let head = &core.packets[ix].head;
         // A switch writes telemetry into a data packet that asks for it, as it takes it from its queue (HPCC 4.1). The
-        // packet itself counts in neither number. ACKs carry back what the data packet had, and switches leave them
-        // alone (3.1).
+        // packet itself counts in neither number. ACKs carry the telemetry of the data packet back, and switches do not
+        // modify them (3.1).
         if head.has(flags::INT) && head.kind == Kind::Data && !port.of_host() {
             let hop = IntHop { rate: port.rate, time: now, sent: port.bytes, queued: port.queued };
             core.packets.record_hop(ix, port.node, hop);
@@ -354,7 +352,7 @@ impl Egress {
         }
     }
 
-    /// A wake-up of a port came. Returns whether it is the one that counts, and whether the port is lazy.
+    /// Processes a wake-up of a port. Returns whether it is the valid one, and whether the port is lazy.
     #[inline(always)]
     pub fn woken(&mut self, out: PortIx, now: Time) -> (bool, bool) {
         let port = &mut self.ports[out.ix()];
@@ -389,7 +387,7 @@ impl Egress {
         &self.lazy_remote
     }
 
-    /// A remote port was flushed: it is forgotten where it has nothing more to send.
+    /// A remote port was flushed: removes it if it has no more packets to send.
     pub fn flushed_remote(&mut self, out: PortIx) {
         let port = &self.ports[out.ix()];
         if port.ready() == 0 || !port.lazy {
@@ -397,17 +395,17 @@ impl Egress {
         }
     }
 
-    /// The peer of an ingress has to be told whether a class is paused.
+    /// Marks the pause state of a class to be sent to the peer of an ingress.
     pub fn announce(&mut self, ingress: PortIx, class: usize) {
         self.ports[ingress.ix()].pfc_pending |= 1 << class;
     }
 
-    /// The classes whose state the peer has yet to be told; it is told now.
+    /// Takes the classes whose pause state is to be sent to the peer.
     pub fn take_pending(&mut self, out: PortIx) -> u8 {
         core::mem::take(&mut self.ports[out.ix()].pfc_pending)
     }
 
-    /// The peer paused a class, or let it go on.
+    /// The peer paused or resumed a class.
     pub fn set_paused<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize, paused: bool) {
         let (now, at) = (core.clock.now(), out.ix() * self.classes + class);
         let port = &mut self.ports[out.ix()];
@@ -430,7 +428,7 @@ impl Egress {
         }
     }
 
-    /// A link went down: nothing is paused any more, nor has to be.
+    /// A link went down: clears all pause state.
     pub fn forget_pauses<Q>(&mut self, core: &mut Core<Q>, out: PortIx) {
         for class in 1..self.classes {
             if self.ports[out.ix()].paused & 1 << class != 0 {
@@ -440,21 +438,21 @@ impl Egress {
         self.ports[out.ix()].pfc_pending = 0;
     }
 
-    /// A link goes down or comes up: what is on the wire is lost by its epoch.
+    /// A link goes down or comes up: packets on the wire are lost by its epoch.
     pub fn set_up(&mut self, out: PortIx, up: bool) {
         let port = &mut self.ports[out.ix()];
         port.up = up;
         port.epoch = port.epoch.wrapping_add(1);
     }
 
-    /// A packet ends at a port that it wanted to leave by.
+    /// A packet is dropped at its egress port.
     #[cold]
     #[inline(never)]
     pub fn drop_packet<Q>(&mut self, core: &mut Core<Q>, node: NodeId, out: PortIx, ix: PacketIx, cause: DropCause) {
         self.drop_from(core, node, (self.ports[out.ix()].id, Some(out)), ix, cause);
     }
 
-    /// A packet ends that counts at a port, which has a row where it is one of this partition.
+    /// A packet is dropped and counted at a port, which has a row if it is in this partition.
     pub fn drop_from<Q>(
         &mut self,
         core: &mut Core<Q>,

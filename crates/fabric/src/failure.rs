@@ -1,4 +1,4 @@
-//! Links go down and come up.
+//! Link failures and recoveries.
 
 use crate::clock::{kind, source};
 use crate::network::Network;
@@ -11,11 +11,12 @@ use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId, Time};
 use std::sync::Arc;
 
-/// The argument of a LINK event that changes the link; any other is how many changes were left when it did what becomes
-/// known.
+/// The argument of a LINK event that changes the link. Any other argument marks the detection of a change: the number
+/// of changes then left.
 const CHANGES: u32 = u32::MAX;
 
-/// Schedules the first change of each link. Only a network in one piece has links that change, so rows are numbers.
+/// Schedules the first change of each link. Only a network in one partition has links that change, so rows equal
+/// numbers.
 pub(crate) fn schedule_outages<Q: EventQueue>(net: &mut Network<Q>) {
     for link in 0..net.links.len() {
         schedule_next_change(net, link);
@@ -28,15 +29,15 @@ fn schedule_next_change<Q: EventQueue>(net: &mut Network<Q>, link: usize) {
     }
 }
 
-/// A link goes down or comes up. What is on the wire of a link that goes down is lost by its epoch, and pauses across
-/// it are forgotten on both sides. When its ends know, what is queued for it is dropped and routes are found anew; a
-/// link that comes up is used at once.
+/// A link goes down or comes up. Packets on the wire of a failed link are lost by its epoch, and pauses across it are
+/// cleared on both sides. On detection by its ends, packets queued for it are dropped and routes are recomputed; a link
+/// that comes up is used at once.
 #[cold]
 pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
     let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
     let net = &mut world.net;
     if step != CHANGES {
-        // Of a link that came up and went down again in between, only the last time counts.
+        // If the link came up and went down again in between, only the last failure counts.
         if step == net.links.changes_left(link as usize) {
             link_is_known_dead(world, hosts, ends);
         }
@@ -68,7 +69,7 @@ pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Host
     }
 }
 
-/// Neither end of a link that went down is paused by the other any more.
+/// Clears the pauses of both ends of a failed link.
 fn forget_pauses<Q: EventQueue>(net: &mut Network<Q>, port: PortIx) {
     net.egress.forget_pauses(&mut net.core, port);
     let paused = net.buffers.forget_pauses(port);
@@ -86,9 +87,9 @@ fn link_is_known_dead<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<Flo
     find_routes(world, hosts);
 }
 
-/// Finds routes for the links that are up. A message that is pinned and would change its path, or that a switch has
-/// deflected, so that its path is not known here, is blocked: its packets under way end at the next switch, and its
-/// sender starts anew when it notices (Dart IV-C).
+/// Computes routes over the links that are up. A pinned message whose path would change, or whose path is unknown
+/// because a switch deflected it, is blocked: its packets in flight are dropped at the next switch, and its sender
+/// restarts when it detects the loss (Dart IV-C).
 fn find_routes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>) {
     let net = &mut world.net;
     let (plan, down) = (net.plan.clone(), net.links.down());

@@ -1,17 +1,17 @@
-//! What became of messages, packed: a run may have had many millions.
+//! Packed records of messages: a run may have had many millions.
 
 use crate::results::FlowRecord;
 use crate::table::Table;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// Records of messages by number, in less than a fifth of their memory. What is read or written by number is unpacked
-/// with its neighbours and stays so; [`Flows::iter`] and [`Flows::get`] unpack nothing for longer than they need it.
+/// Records of messages by number, in less than a fifth of their memory. A record that is read or written by number is
+/// unpacked with its neighbours and stays so; [`Flows::iter`] and [`Flows::get`] unpack only temporarily.
 #[derive(Clone, Default)]
 pub struct Flows(Table<FlowRecord>);
 
 impl Flows {
-    /// Packs what is in a table.
+    /// Packs a table.
     pub(crate) fn of(mut table: Table<FlowRecord>) -> Self {
         table.pack_all();
         Self(table)

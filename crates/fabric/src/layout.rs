@@ -1,10 +1,10 @@
-//! Which partition holds what of a network, and how it numbers it.
+//! The rows of each partition: the nodes and ports that it owns, and their numbers in it.
 
 use crate::port::PortIx;
 use crate::topology::Graph;
 use fanin_units::{NodeId, PortId};
 
-/// How a network is divided into partitions: the same for all of them, and one for a network that is whole.
+/// The division of a network into partitions, shared by all of them.
 pub(crate) struct Layout {
     /// By node.
     partition_of: Vec<u16>,
@@ -15,23 +15,23 @@ pub(crate) struct Layout {
     partitions: usize,
 }
 
-/// What a partition holds.
+/// The nodes and ports of a partition.
 pub(crate) struct Share {
     pub number: u16,
     /// In the order of their numbers.
     pub hosts: Vec<u32>,
     pub switches: Vec<u32>,
-    /// Of a link to another partition, each holds its own port.
+    /// Each end of a link between partitions belongs to the partition of its node.
     pub ports: Vec<PortId>,
 }
 
 impl Layout {
-    /// A network in one piece.
+    /// A network in one partition.
     pub fn whole(graph: &Graph) -> Self {
         Self::new(graph, vec![0; graph.names.len()])
     }
 
-    /// A network in partitions, given for each node.
+    /// A network in several partitions, given for each node.
     pub fn new(graph: &Graph, partition_of: Vec<u16>) -> Self {
         let partitions = partition_of.iter().max().map_or(1, |most| *most as usize + 1);
         let (mut hosts, mut switches) = (vec![0; partitions], vec![0; partitions]);
@@ -51,7 +51,7 @@ impl Layout {
         Self { partition_of, home_of, row_of, partitions }
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub fn partitions(&self) -> usize {
         self.partitions
     }
@@ -79,7 +79,7 @@ impl Layout {
         PortIx(self.row_of[port.ix()])
     }
 
-    /// What a partition holds.
+    /// The nodes and ports of a partition.
     pub fn share(&self, graph: &Graph, number: u16) -> Share {
         let here = |node: u32| self.partition_of[node as usize] == number;
         let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);

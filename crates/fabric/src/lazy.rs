@@ -1,19 +1,19 @@
-//! Lazy departures: packets that leave a queue without an event of their own.
+//! Lazy departures: packets leave a queue without an event of their own.
 //!
-//! A port with packets in its queues sends the next one when the last bit of the one before has left. An event at each
-//! such moment would make it do so; but nothing outside the port can see whether it did, until the packet arrives at
-//! the other end, a delay of the link and its own time later. So the port may be served a delay of the link later than
-//! it is free, and send then all that left in between, each packet at its own time; whatever reads or changes the port
-//! before that flushes it first. Most busy ports see packets arrive so often that they hardly ever need an event of
+//! A port with packets in its queues sends the next one when the last bit of the one before has left. An eager port has
+//! an event at each such time; but no other part of the network depends on the departure until the packet arrives at
+//! the other end, after its transmission time and the link's delay. So a port may be served one link delay after it
+//! became free, and then sends all packets due in between, each at its own time; code that reads or changes the port
+//! before that flushes it first. Packets arrive at most busy ports so often that the ports hardly ever need an event of
 //! their own.
 //!
-//! Nothing may come out otherwise: a departure at the very time of an event happens before or after it as the order of
-//! events says, as if there were an event for it. Packets leave the accounts of their ingress late, so these show too
-//! much rather than too little; where that could decide anything, the whole switch is flushed. While a switch pauses a
-//! peer, every departure may be the one that lets it go on, so its ports are eager then. So are those of hosts, whose
-//! senders decide what leaves; and all ports where something watches switches as they are: their programs, the tap, or
-//! links that go down. Where a network is cut, ports that lead to another partition are flushed at the end of each
-//! step, before what leaves in it is sent there, and need no events at all.
+//! Results must not change: a departure at the time of another event happens before or after it by the order of events,
+//! as if it had an event. Packets leave the accounts of their ingress late, so these are too high rather than too low;
+//! where that could change a decision, the whole switch is flushed. While a switch pauses a peer, every departure may
+//! resume it, so its ports are eager then. So are ports of hosts, whose senders choose each packet at its departure;
+//! and all ports where the current state of switches is observed: by switch programs, by the tap, or when links go
+//! down. Where a network is cut, ports to another partition are flushed at the end of each step, before the packets of
+//! the step are sent there, and need no events at all.
 
 use crate::clock::{kind, source};
 use crate::config::Release;
@@ -23,7 +23,7 @@ use fanin_engine::EventQueue;
 use fanin_units::Time;
 
 impl<Q: EventQueue> Network<Q> {
-    /// Makes departures lazy from now on, where that changes nothing but the time it takes.
+    /// Makes departures lazy from now on, where that changes no result.
     pub fn allow_lazy(&mut self) {
         self.lazy_allowed = self.config().release == Release::Dequeue
             && self.programs.is_empty()
@@ -37,7 +37,7 @@ impl<Q: EventQueue> Network<Q> {
         self.update_lazy();
     }
 
-    /// Whether departures may be lazy may have changed. Not while an event runs.
+    /// Updates whether departures are lazy. Not while an event runs.
     pub fn update_lazy(&mut self) {
         let lazy = self.lazy_allowed && !self.core.probes.needs_eager_departures();
         if lazy != self.lazy {
@@ -65,7 +65,7 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// It lets it go on.
+    /// The ingress resumes its peer.
     pub fn end_pause(&mut self, switch: u32) {
         let switch = switch as usize;
         self.switches[switch].pausing -= 1;
@@ -74,18 +74,17 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// Sends what a port should have sent before the event that runs now. Called before anything reads the port or
-    /// changes it.
+    /// Sends the packets due at a port before the current event. Called before any code reads or changes the port.
     #[inline(always)]
     pub fn flush(&mut self, out: PortIx) {
         let port = self.egress.port(out);
-        // Whether a port is free and whether something waits are unpredictable, so `&` instead of two branches.
+        // Whether a port is free and whether packets wait are unpredictable, so `&` instead of two branches.
         if (port.busy_until <= self.core.clock.now()) & (port.ready() != 0) & port.lazy {
             self.send_due(out, true);
         }
     }
 
-    /// All ports of a switch, because what they hold together matters.
+    /// Flushes all ports of a switch, because their total matters.
     #[inline(never)]
     pub fn flush_switch(&mut self, switch: u32) {
         let switch = switch as usize;
@@ -97,7 +96,7 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// All ports, up to now and not with it: a network is read between events.
+    /// Flushes all ports up to now, exclusive: a network is read between events.
     pub fn flush_all(&mut self) {
         for at in 0..self.egress.lazy().words() {
             self.egress.lazy().of_word(at).for_each(|out| self.flush_before_now(out));
@@ -105,7 +104,7 @@ impl<Q: EventQueue> Network<Q> {
         self.flush_remote();
     }
 
-    /// Those that lead to other partitions, at the end of each step, before what leaves in it is sent there.
+    /// Flushes the ports to other partitions, at the end of each step, before the packets of the step are sent there.
     pub fn flush_remote(&mut self) {
         for at in 0..self.egress.lazy_remote().words() {
             for out in self.egress.lazy_remote().of_word(at) {
@@ -123,15 +122,15 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// When the first of those that lead to other partitions sends next.
+    /// The next departure of any port to another partition.
     pub fn next_remote(&self) -> Time {
         let ports = self.egress.lazy_remote().iter().map(|out| self.egress.port(out));
         let free = ports.filter(|port| port.ready() != 0 && port.lazy).map(|port| port.busy_until);
         free.min().unwrap_or(Time::NEVER)
     }
 
-    /// Sends what a port should have sent by now, each packet at its own time. What is due at this very moment has been
-    /// sent if its event would have come before the one that runs, and there is one.
+    /// Sends the packets due at a port by now, each at its own time. A packet due exactly now is sent if `in_event` and
+    /// its event would precede the current one.
     #[inline(never)]
     fn send_due(&mut self, out: PortIx, in_event: bool) {
         let now = self.core.clock.now();

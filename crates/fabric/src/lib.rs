@@ -1,11 +1,11 @@
 //! The fabric: links, ports, the switch pipeline, routing and topologies, driven by one event queue; its hosts are
 //! those of [`fanin_endpoint::host`].
 //!
-//! Read in this order: [`port`] and `egress.rs` (queues and the link), `buffers.rs` (who may enter), `network.rs` (what
-//! there is), `switch.rs` (a packet's way: arrive, route, admit, egress), `lazy.rs` (departures without events),
-//! `world.rs` (what the hosts see of it), [`sim`] (the events), `query.rs` (what can be asked of it). [`parallel`]: one
-//! run on many threads. [`tap`]: what others may see while it runs. `trace.rs`: messages followed packet by packet.
-//! Deadlock: [`deadlock`] (what cannot happen), `cyclic.rs` (what does).
+//! Read in this order: [`port`] and `egress.rs` (queues and the link), `buffers.rs` (admission), `network.rs` (the
+//! elements of a network), `switch.rs` (the pipeline: arrive, route, admit, egress), `lazy.rs` (departures without
+//! events), `world.rs` (the interface to hosts), [`sim`] (the events), `query.rs` (queries). [`parallel`]: one run on
+//! many threads. [`tap`]: observation of a running network. `trace.rs`: messages traced packet by packet. Deadlock:
+//! [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
 mod buffers;

@@ -8,22 +8,22 @@ use fanin_engine::{Stream, Streams};
 use fanin_units::{MessageId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The links of a network, where any can fail.
+/// The links of a network, where any of them can lose packets or fail.
 pub(crate) struct LinkStates {
     /// By number; empty where no link can fail.
     links: Vec<LinkState>,
-    /// Whether links go down: only then is it noted which messages were deflected.
+    /// Whether links go down: only then are deflected messages recorded.
     outages: bool,
     deflected: BTreeSet<MessageId>,
-    /// Attempts of a message before this one may not go on (Dart IV-C).
+    /// Attempts of a message before this one are blocked (Dart IV-C).
     first_attempts: BTreeMap<MessageId, u16>,
 }
 
-/// What can go wrong with one link.
+/// The errors and outages of one link.
 struct LinkState {
     error_rate: f64,
     down: bool,
-    /// How often it changed its state.
+    /// Number of its state changes.
     epoch: u16,
     /// Changes of state still to come, the next one last: when, and whether the link is up after it.
     changes: Vec<(Time, bool)>,
@@ -32,7 +32,7 @@ struct LinkState {
 }
 
 impl LinkStates {
-    /// Those of a network.
+    /// The links of a network.
     pub fn new(graph: &Graph, streams: &Streams) -> Self {
         let fails = |link: &Link| link.error_rate > 0.0 || !link.outages.is_empty();
         let states = || (0..).zip(&graph.links).map(|(number, link)| LinkState::new(number, link, streams));
@@ -50,7 +50,7 @@ impl LinkStates {
         !self.links.is_empty()
     }
 
-    /// How many links there are, where any can fail.
+    /// Number of links, where any can fail.
     pub fn len(&self) -> usize {
         self.links.len()
     }
@@ -60,17 +60,17 @@ impl LinkStates {
         self.links.iter().map(|link| link.down).collect()
     }
 
-    /// When a link changes its state next.
+    /// The time of a link's next state change.
     pub fn next_change(&self, link: usize) -> Option<Time> {
         self.links[link].changes.last().map(|(at, _)| *at)
     }
 
-    /// How many changes of a link are to come.
+    /// Number of pending state changes of a link.
     pub fn changes_left(&self, link: usize) -> u32 {
         self.links[link].changes.len() as u32
     }
 
-    /// The next change of a link happens. Returns whether the link is up now.
+    /// Applies the next state change of a link. Returns whether the link is up now.
     pub fn change(&mut self, link: usize) -> Option<bool> {
         let state = &mut self.links[link];
         let (_, up) = state.changes.pop()?;
@@ -80,7 +80,7 @@ impl LinkStates {
     }
 
     /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its
-    /// error rate takes it. Pause frames are spared: they have no expiry here, so that one lost resume would stop a
+    /// error rate takes it. Pause frames are never lost: a pause has no expiry here, so one lost resume would stop a
     /// network for ever.
     pub fn loses(&mut self, port: PortId, packet: &Packet) -> Option<DropCause> {
         let link = &mut self.links[port.ix() / 2];
@@ -94,7 +94,7 @@ impl LinkStates {
         taken.then_some(DropCause::Error)
     }
 
-    /// A switch deflected a message.
+    /// Notes that a switch deflected a message.
     pub fn note_deflection(&mut self, message: MessageId) {
         if self.outages {
             self.deflected.insert(message);
@@ -106,7 +106,7 @@ impl LinkStates {
         self.deflected.clone()
     }
 
-    /// Attempts of a message before this one end at the next switch.
+    /// Blocks a message's attempts before this one: their packets are dropped at the next switch.
     pub fn block(&mut self, message: MessageId, first_attempt: u16) {
         self.first_attempts.insert(message, first_attempt);
     }
@@ -117,7 +117,7 @@ impl LinkStates {
         !self.first_attempts.is_empty()
     }
 
-    /// Whether a failure cut the path of the packet's message since its attempt set out.
+    /// Whether a failure has cut the path of the packet's message since its attempt started.
     pub fn blocks(&self, packet: &Packet) -> bool {
         let head = &packet.head;
         let first = || self.first_attempts.get(&head.flow).copied().unwrap_or(0);

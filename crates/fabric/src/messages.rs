@@ -1,4 +1,4 @@
-//! The messages of a partition: what is known of each, what they wait for, and the totals of their traffics.
+//! The messages of a partition: their records, their dependencies, and the totals of their traffics.
 
 use crate::config::{Dependency, Message, TrafficConfig};
 use crate::message::{MessageState, NONE};
@@ -9,13 +9,14 @@ use fanin_endpoint::host::{Ends, NO_SLOT, Traffic};
 use fanin_units::{MessageId, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Messages that wait for others: answers to requests, rounds of queries, what a collective's step starts. All of it is
-/// local to one host in patterns: what counts towards a trigger arrives where what waits for it leaves from.
+/// Triggers of messages that depend on others: answers to requests, rounds of queries, steps of collectives. In
+/// patterns, all of a trigger is local to one host: the messages that count towards it arrive at the host from which
+/// the waiting ones leave.
 #[derive(Default)]
 struct Trigger {
     /// What has yet to happen.
     missing: u32,
-    /// Whether each time lets one message through, instead of all after the last.
+    /// Whether each counting message releases one, instead of the last one releasing all.
     in_turn: bool,
     waiting: VecDeque<Waiting>,
 }
@@ -28,9 +29,9 @@ pub(crate) struct Waiting {
     answers: bool,
 }
 
-/// A message that was asked for before it was loaded.
+/// A message that was requested before it was loaded.
 struct Followed {
-    /// Whether its hops are written down.
+    /// Whether its hops are recorded.
     trace: bool,
     /// Its number, once it is loaded.
     message: Option<u32>,
@@ -40,11 +41,11 @@ struct Followed {
 pub(crate) struct Messages {
     traffics: Vec<Traffic>,
     counters: Vec<TrafficCounters>,
-    /// Messages of each traffic that were loaded so far.
+    /// Messages of each traffic loaded so far.
     loaded: Vec<u32>,
     records: Table<FlowRecord>,
     states: Table<MessageState>,
-    /// Which of them are not packed.
+    /// The blocks that are not packed.
     unpacked: Unpacked,
     /// The first message of each connection, where traffics use connections.
     connections: BTreeMap<(u16, u32, u32), u32>,
@@ -52,16 +53,16 @@ pub(crate) struct Messages {
     triggers: BTreeMap<(u16, u32), Trigger>,
     /// Those that answers wait for which leave from hosts elsewhere.
     answered_elsewhere: BTreeSet<(u16, u32)>,
-    /// Messages whose last ACK just came and counts towards a trigger.
+    /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
-    /// Messages to post, with when: their triggers have just fired.
+    /// Messages whose triggers have just fired, with the time to post them.
     triggered: VecDeque<(Time, u32)>,
-    /// Whether triggers let answers through only.
+    /// Whether triggers release only answers.
     only_answers: bool,
-    /// Messages of TCP from elsewhere that wait to be answered and did not open their connection, with the one that
-    /// did.
+    /// Messages over TCP from remote hosts that wait to be answered and did not open their connection, with the one
+    /// that did.
     stream_openers: BTreeMap<u32, u32>,
-    /// Messages that were asked for before they were loaded, by [`MessageState::name`].
+    /// Messages that were requested before they were loaded, by [`MessageState::name`].
     followed: BTreeMap<u64, Followed>,
     /// Messages with an end that are posted and have not arrived. Below zero in a partition that receives more than it
     /// sends.
@@ -109,53 +110,53 @@ impl Messages {
         &self.traffics
     }
 
-    /// What is counted of each.
+    /// The counters of each traffic.
     pub fn counters(&self) -> &[TrafficCounters] {
         &self.counters
     }
 
-    /// The same of one, to change it.
+    /// The counters of one traffic, for writing.
     #[inline(always)]
     pub fn counters_mut(&mut self, traffic: u16) -> &mut TrafficCounters {
         &mut self.counters[traffic as usize]
     }
 
-    /// What is known of messages, by number.
+    /// The records of messages, by number.
     #[inline(always)]
     pub fn records(&self) -> &Table<FlowRecord> {
         &self.records
     }
 
-    /// The same of one, to change it.
+    /// The record of one message, for writing.
     #[inline(always)]
     pub fn record_mut(&mut self, message: MessageId) -> &mut FlowRecord {
         &mut self.records[message.ix()]
     }
 
-    /// All records, for good: the messages are forgotten.
+    /// Takes all records; the messages are gone afterwards.
     pub fn take_records(&mut self) -> Table<FlowRecord> {
         std::mem::take(&mut self.records)
     }
 
-    /// How many messages were loaded, here or elsewhere.
+    /// Number of messages loaded, in any partition.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// The ends of messages and what they wait for.
+    /// The ends of messages and their dependencies.
     #[inline(always)]
     pub fn state(&self, message: MessageId) -> &MessageState {
         &self.states[message.ix()]
     }
 
-    /// The same to change it.
+    /// As above, for writing.
     #[inline(always)]
     pub fn state_mut(&mut self, message: MessageId) -> &mut MessageState {
         &mut self.states[message.ix()]
     }
 
-    /// The next message of the network is known. `sends` and `receives` say whether its hosts are here: of a message
-    /// between others only its number is kept. Returns its number, and whether it was asked for with its hops.
+    /// Adds the next message of the network. `sends` and `receives`: whether its hosts are local; of a message between
+    /// remote hosts only the number is kept. Returns its number, and whether its hops were requested.
     pub fn load(&mut self, message: Message, sends: bool, receives: bool) -> (u32, bool) {
         let number = self.records.len() as u32;
         let traffic = message.traffic;
@@ -205,7 +206,7 @@ impl Messages {
         }
     }
 
-    /// A message is posted. Returns how long it spends in its host before the endpoint has it.
+    /// A message is posted. Returns the host's overhead before it reaches the endpoint.
     pub fn post(&mut self, message: MessageId, now: Time) -> Time {
         let request = self.will_be_answered(message);
         let record = &mut self.records[message.ix()];
@@ -213,7 +214,7 @@ impl Messages {
         record.request = request;
         let (ends, traffic) = (record.bytes < Message::ENDLESS, record.traffic as usize);
         self.counters[traffic].started += 1;
-        // One that waited for others was counted when its trigger fired, so that a run does not end in between.
+        // A dependent message was counted when its trigger fired, so that a run does not end in between.
         if !self.states[message.ix()].waited {
             self.open += ends as i64;
         }
@@ -231,7 +232,7 @@ impl Messages {
             || self.triggers.get(&at).is_some_and(|of| of.waiting.iter().any(|w| w.answers))
     }
 
-    /// A message arrived whole: its trigger may fire.
+    /// A message has arrived completely: its trigger may fire.
     pub fn arrived(&mut self, message: MessageId, now: Time) {
         let record = &mut self.records[message.ix()];
         record.finished = now;
@@ -241,7 +242,7 @@ impl Messages {
         self.count_towards(self.states[message.ix()].counts, message, now);
     }
 
-    /// The sender of a message knows that it arrived whole.
+    /// The sender of a message knows that it has arrived completely.
     #[inline(always)]
     pub fn acked(&mut self, message: MessageId) {
         if self.states[message.ix()].counts_acked != NONE {
@@ -292,13 +293,13 @@ impl Messages {
         }
     }
 
-    /// The next message whose trigger has fired, with when it is to be posted.
+    /// The next message whose trigger has fired, with the time to post it.
     #[inline(always)]
     pub fn next_triggered(&mut self) -> Option<(Time, u32)> {
         self.triggered.pop_front()
     }
 
-    /// From now on triggers let answers through only.
+    /// From now on triggers release only answers.
     pub fn answer_only(&mut self) {
         self.only_answers = true;
     }
@@ -308,18 +309,18 @@ impl Messages {
         self.connections.get(&(traffic, from, to)).copied().map(MessageId)
     }
 
-    /// A message opens the connection between its hosts, or is known to have.
+    /// Notes that a message opens, or has opened, the connection between its hosts.
     pub fn set_connection(&mut self, of: MessageId, opener: MessageId) {
         let record = &self.records[of.ix()];
         self.connections.insert((record.traffic, record.src, record.dst), opener.0);
     }
 
-    /// The message that opened the connection that a message from elsewhere came by, where that is another one.
+    /// The message that opened the connection of a message received from a remote host, if it is a different one.
     pub fn stream_opener(&self, message: MessageId) -> Option<MessageId> {
         self.stream_openers.get(&message.0).copied().map(MessageId)
     }
 
-    /// Notes that, where the message may be answered.
+    /// Stores that message, if an answer may follow.
     pub fn note_stream_opener(&mut self, message: MessageId, first: MessageId) {
         if self.states[message.ix()].counts != NONE {
             self.stream_openers.insert(message.0, first.0);
@@ -332,25 +333,25 @@ impl Messages {
         self.open
     }
 
-    /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start, and
-    /// for its hops.
+    /// Requests, before the run starts, message `number` of a traffic, counted from 0 in the order of their start, and
+    /// its hops.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
         let name = (traffic as u64) << 32 | number as u64;
         self.followed.entry(name).or_insert(Followed { trace: false, message: None }).trace |= trace;
     }
 
-    /// The number of a message that was asked for; `None` before it is loaded.
+    /// The number of a requested message; `None` before it is loaded.
     pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
         self.followed.get(&((traffic as u64) << 32 | number as u64)).and_then(|followed| followed.message)
     }
 
-    /// Whether some are asked for with their hops.
+    /// Whether the hops of some messages are requested.
     pub fn follows_hops(&self) -> bool {
         self.followed.values().any(|followed| followed.trace)
     }
 
-    /// Packs the rows of messages that are over: arrived, acknowledged, and with no end that goes on. Of a message that
-    /// a partition only sends or only receives, that half is over.
+    /// Packs the rows of finished messages: arrived, acknowledged, and without an end still in use. Of a message that a
+    /// partition only sends or only receives, that half must be finished.
     pub fn pack(&mut self, is_here: impl Fn(u32) -> bool) {
         let Self { unpacked, records, states, .. } = self;
         unpacked.pack(records, states, |records, states, message| {
@@ -359,7 +360,7 @@ impl Messages {
             let over = (!sends || record.acked.is_some() && state.ends.send == NO_SLOT && state.senders.is_none())
                 && (!receives || record.finished.is_some() && state.ends.recv == NO_SLOT);
             if over && state.senders.is_some() {
-                // Only a sender's end forgets these.
+                // Only a sender's end clears these.
                 states[message].senders = None;
             }
             over

@@ -1,4 +1,4 @@
-//! Links, switches and the ports of hosts: everything that a packet passes from one host to another.
+//! Links, switches and the ports of hosts: the elements of a packet's path from one host to another.
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -19,14 +19,14 @@ use fanin_engine::{EventQueue, Streams};
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::sync::Arc;
 
-/// The far end of one direction of a link: what an arriving packet needs of it.
+/// The far end of one direction of a link: the fields that an arriving packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FarEnd {
     /// The node that receives.
     pub node: NodeId,
     /// Its row among the hosts or the switches of its partition.
     pub home: u32,
-    /// Where its ports begin among those of all nodes, as routes number them.
+    /// Index of its first port among those of all nodes, in the numbering of routes.
     pub first_port: u32,
     /// The port of the node at this link.
     pub ingress: PortIx,
@@ -92,11 +92,11 @@ impl Plan {
     }
 }
 
-/// What a switch program needs to find its ports.
+/// A switch program's ports.
 pub(crate) struct Switch {
     pub node: NodeId,
     pub ports: Vec<PortIx>,
-    /// Of how many ingresses and classes it pauses the peer.
+    /// Number of pairs of ingress and class whose peer it pauses.
     pub pausing: u32,
     pub timer_event: Time,
 }
@@ -111,7 +111,7 @@ pub(crate) struct Network<Q> {
     pub release: Release,
     /// Those of the plan, until links go down.
     pub routes: Arc<Routes>,
-    /// Whether they are not those of the start any more: source routes say nothing then.
+    /// Whether routes have changed since the start: source routes are invalid then.
     pub routes_changed: bool,
     pub egress: Egress,
     pub buffers: Buffers,
@@ -123,7 +123,7 @@ pub(crate) struct Network<Q> {
     pub port_number: Vec<u16>,
     /// The state of each scheme, at hosts too.
     pub schemes: Vec<Instance>,
-    /// Schemes whose switch program does something.
+    /// Schemes with a switch program.
     pub programs: Vec<u16>,
     /// Whether one of them watches all queues.
     pub programs_watch: bool,
@@ -226,7 +226,7 @@ impl<Q: EventQueue> Network<Q> {
         self.plan.layout.row(port)
     }
 
-    /// Notes which port a packet leaves the next node by, when it leaves this one by `out`.
+    /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
         let far_end = &self.far_ends[self.egress.port(out).id.ix()];
@@ -236,7 +236,7 @@ impl<Q: EventQueue> Network<Q> {
     }
 }
 
-/// Packets that are on busy links at once, about.
+/// Approximate number of packets on busy links at the same time.
 fn on_links(ports: &[Port]) -> usize {
     let of = |port: &Port| (port.rate.bytes_in(port.delay) / 1024).min(64) + 2;
     ports.iter().map(of).sum::<u64>() as usize

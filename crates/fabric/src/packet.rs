@@ -12,37 +12,37 @@ pub type PacketIx = u32;
 /// No packet.
 const NIL: PacketIx = u32::MAX;
 
-/// A packet: what schemes see of it, and what the fabric keeps.
+/// A packet: its header for schemes, and the state of the fabric.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// What it says of itself.
+    /// Its header.
     pub head: Header,
-    /// Its path; of a free place, the key is the next one that is free.
+    /// Its path; in a free place, the key is the next free place.
     pub path: FlowPath,
-    /// How often its link had changed state when it was sent; another count on arrival means that it was lost.
+    /// The number of state changes of its link when it was sent; a different number on arrival means that it was lost.
     pub epoch: u16,
     /// The scheme of its traffic.
     pub scheme: u16,
-    /// The port that it leaves the next node by.
+    /// Its egress port at the next node.
     pub next_hop: NextHop,
 }
 
-/// The port that a packet leaves the next node by, and how often it was deflected so far: three bytes and one.
+/// The egress port of a packet at the next node (three bytes), and its deflections so far (one byte).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NextHop(u32);
 
 impl NextHop {
-    /// Ports that it can tell apart.
+    /// Number of ports that it can represent.
     pub const PORTS: usize = 1 << 24;
 
-    /// The port, where the packet has a source route and routes are those of the start; else any.
+    /// The port, if the packet has a source route and routes have not changed since the start; else unspecified.
     #[inline(always)]
     pub fn port(self) -> PortIx {
         PortIx(self.0 >> 8)
     }
 
-    /// Sets it.
+    /// Sets the port.
     #[inline(always)]
     pub fn set_port(&mut self, port: PortIx) {
         self.0 = port.0 << 8 | self.0 & 0xFF;
@@ -54,7 +54,7 @@ impl NextHop {
         self.0 as u8
     }
 
-    /// One more.
+    /// Counts a deflection.
     pub fn deflect(&mut self) {
         self.0 += u32::from(self.deflections() < u8::MAX);
     }
@@ -62,26 +62,26 @@ impl NextHop {
 
 const _: () = assert!(core::mem::size_of::<Packet>() == 64);
 
-/// All packets that exist, and the places of those that do not any more.
+/// All existing packets, and free places.
 #[derive(Default)]
 pub struct Slab {
     packets: Vec<Packet>,
     free: PacketIx,
     any_free: bool,
-    /// What TCP packets say, by the same index; as long as the packets once there was one.
+    /// Segments of TCP packets, by the same index; of the same length once there was one.
     segments: Vec<Segment>,
-    /// What switches wrote into packets, by the same index; as long as the packets once there was one with telemetry.
+    /// Telemetry of packets, by the same index; of the same length once there was one.
     telemetry: Vec<Telemetry>,
 }
 
 impl Slab {
-    /// An empty one with room for so many packets: memory that nothing touches costs nothing, and a slab that never
-    /// moves leaves no holes behind.
+    /// An empty slab with a capacity in packets: untouched memory costs nothing, and a slab that never moves does not
+    /// fragment the heap.
     pub fn with_capacity(packets: usize) -> Self {
         Self { packets: Vec::with_capacity(packets), ..Self::default() }
     }
 
-    /// Puts a copy of a packet in, straight from where it is and not by way of the stack.
+    /// Copies a packet in, directly and not via the stack.
     #[inline(always)]
     pub fn add(&mut self, packet: &Packet) -> PacketIx {
         if self.any_free {
@@ -97,7 +97,7 @@ impl Slab {
         }
     }
 
-    /// Takes it out. Its header stays readable until the next `add`.
+    /// Removes a packet. Its header stays readable until the next `add`.
     #[inline(always)]
     pub fn remove(&mut self, ix: PacketIx) {
         let packet = &mut self.packets[ix as usize];
@@ -107,7 +107,7 @@ impl Slab {
         self.any_free = true;
     }
 
-    /// Gives a packet its TCP part.
+    /// Sets the TCP segment of a packet.
     #[inline(always)]
     pub fn set_segment(&mut self, ix: PacketIx, segment: Segment) {
         if self.segments.len() <= ix as usize {
@@ -116,7 +116,7 @@ impl Slab {
         self.segments[ix as usize] = segment;
     }
 
-    /// The TCP part of a packet that has one.
+    /// The TCP segment of a packet that has one.
     #[inline(always)]
     pub fn segment(&self, ix: PacketIx) -> Segment {
         self.segments[ix as usize]
@@ -128,7 +128,7 @@ impl Slab {
         self.telemetry_mut(ix).clear();
     }
 
-    /// Gives an ACK what it carries back.
+    /// Sets the telemetry that an ACK carries back.
     #[inline(always)]
     pub fn set_telemetry(&mut self, ix: PacketIx, telemetry: &Telemetry) {
         *self.telemetry_mut(ix) = *telemetry;
@@ -148,19 +148,19 @@ impl Slab {
         self.telemetry[ix as usize].push(switch, hop);
     }
 
-    /// The telemetry of a packet that has it; like its header it stays readable until the next `add`.
+    /// The telemetry of a packet that has it; like the header, it stays readable until the next `add`.
     #[inline(always)]
     pub fn telemetry(&self, ix: PacketIx) -> &Telemetry {
         &self.telemetry[ix as usize]
     }
 
-    /// What stands in a place, if there is one.
+    /// The packet in a place, if there is one.
     #[inline(always)]
     pub fn get(&self, ix: PacketIx) -> Option<&Packet> {
         self.packets.get(ix as usize)
     }
 
-    /// Bytes of all packets that exist, counted anew.
+    /// Bytes of all existing packets, counted by a walk.
     pub fn live_bytes(&self) -> u64 {
         self.packets.iter().map(|p| p.head.wire as u64).sum()
     }

@@ -1,4 +1,4 @@
-//! What a partition sends to the others.
+//! Messages from a partition to the others.
 
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
@@ -8,7 +8,7 @@ use fanin_engine::{Event, EventQueue, prefetch};
 use fanin_units::{NodeId, Time};
 use std::sync::Arc;
 
-/// What leaves a partition for the others, until the step ends. Of a network that is whole, nothing ever does.
+/// Messages from a partition to the others, collected until the step ends. Empty in a network of one partition.
 pub(crate) struct Outbox {
     layout: Arc<Layout>,
     number: u16,
@@ -17,7 +17,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// That of one partition.
+    /// The outbox of one partition.
     pub fn new(layout: Arc<Layout>, number: u16) -> Self {
         let letters = if layout.is_cut() { layout.partitions() } else { 0 };
         Self { layout, number, to: (0..letters).map(|_| Letters::default()).collect() }
@@ -29,7 +29,7 @@ impl Outbox {
         !self.to.is_empty()
     }
 
-    /// Whether what happens at this node happens here.
+    /// Whether this partition owns the node.
     #[inline(always)]
     pub fn is_here(&self, node: NodeId) -> bool {
         self.layout.partition(node) == self.number
@@ -48,12 +48,12 @@ impl Outbox {
         }
     }
 
-    /// Makes what leaves in a step ready to be sent: takes its packets out of the slab.
+    /// Prepares the messages of a step: takes their packets out of the slab.
     pub fn collect(&mut self, packets: &mut Slab) {
         self.to.iter_mut().for_each(|letters| letters.collect(packets));
     }
 
-    /// What leaves for each partition.
+    /// The messages to each partition.
     pub fn letters(&mut self) -> &mut [Letters] {
         &mut self.to
     }
@@ -64,8 +64,8 @@ impl Outbox {
     }
 }
 
-/// What a message's receiver looks up of what its sender decided. Packets of the message cross a link after that, so
-/// updates that travel between windows come in time.
+/// A sender's decision that the message's receiver needs. Packets of the message cross a link after the decision, so an
+/// update sent at the end of a step arrives before them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RemoteUpdate {
     /// An RDMA message set out.
@@ -80,7 +80,7 @@ pub(crate) enum RemoteUpdate {
     Stream { message: u32, first: u32, at: Time },
 }
 
-/// What one partition sends to another in a step.
+/// Messages from one partition to another in a step.
 #[derive(Default)]
 pub(crate) struct Letters {
     arrivals: Vec<Event>,
@@ -88,7 +88,7 @@ pub(crate) struct Letters {
     /// Of those packets that have one, in their order.
     segments: Vec<Segment>,
     telemetry: Vec<Telemetry>,
-    /// What receivers have to know before packets of a message come.
+    /// Decisions of senders that receivers need before the packets arrive.
     updates: Vec<RemoteUpdate>,
 }
 
@@ -114,7 +114,7 @@ impl Letters {
                     self.telemetry.push(*packets.telemetry(event.arg));
                 }
             }
-            // Pushed, it would be copied by way of the stack.
+            // `push` would copy it via the stack.
             self.packets.extend_from_slice(core::slice::from_ref(packet));
             packets.remove(event.arg);
         }
@@ -125,8 +125,8 @@ impl Letters {
         core::mem::take(&mut self.updates)
     }
 
-    /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large letters keep
-    /// their memory, since allocating them again and again leaves holes; small ones give it back, since there are many.
+    /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large buffers keep their
+    /// memory, since allocating them repeatedly fragments the heap; small ones free it, since there are many.
     pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut crate::clock::Clock<Q>) {
         let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
         for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
@@ -160,7 +160,7 @@ impl Letters {
     }
 }
 
-/// Flags of packets that may say more than their header does.
+/// Flags of packets that may carry more than their header.
 const MORE: u8 = flags::TCP | flags::INT;
 
 /// Whether a packet is a segment of TCP.
@@ -168,8 +168,8 @@ fn has_segment(packet: &Packet) -> bool {
     packet.head.has(flags::TCP) && matches!(packet.head.kind, Kind::Data | Kind::Ack)
 }
 
-/// Packets of a letter that is large enough to keep its memory.
+/// Packets from which on a buffer keeps its memory.
 const KEPT: usize = 1024;
 
-/// Packets between asking for one's memory and reading it.
+/// Packets between the prefetch of a packet and its use.
 const PREFETCH_AHEAD: usize = 8;

@@ -5,11 +5,11 @@ use fanin_engine::mix;
 /// Which of equal-cost paths a packet takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowPath {
-    /// What every switch hashes with a multiplier of its own.
+    /// The key that every switch hashes with a multiplier of its own.
     pub key: u32,
-    /// The source route: what comes of all these hashes while routes stay as they were at the start, so that no switch
-    /// looks anything up. The number of the port out of the first switch in the lowest bits, that out of the second
-    /// above it, and so on. Or [`FlowPath::NO_ROUTE`], where they have no room or the packet has left this path.
+    /// The source route: the result of all these hashes while routes are those of the start, so that no switch needs a
+    /// look-up. The number of the port out of the first switch in the lowest bits, that out of the second above it, and
+    /// so on. Or [`FlowPath::NO_ROUTE`], where they do not fit or the packet has left this path.
     pub source_route: u32,
 }
 
@@ -17,7 +17,7 @@ impl FlowPath {
     /// No source route.
     pub const NO_ROUTE: u32 = u32::MAX;
 
-    /// A path that every switch looks up.
+    /// A path without a source route, which every switch looks up.
     pub const fn by_hash(key: u32) -> Self {
         Self { key, source_route: Self::NO_ROUTE }
     }
@@ -29,22 +29,22 @@ impl Default for FlowPath {
     }
 }
 
-/// A source route that is being written, port by port.
+/// A source route under construction, port by port.
 #[derive(Clone, Copy)]
 pub struct SourceRoute {
     bits: u32,
     route: u64,
-    /// Where the next number goes; nothing before the first port, that of the host, whose number no switch needs.
+    /// Position of the next number; `None` before the first port, that of the host, whose number no switch needs.
     at: Option<u32>,
 }
 
 impl SourceRoute {
-    /// An empty one of so many bits per switch.
+    /// An empty source route with `bits` bits per switch.
     pub fn new(bits: u32) -> Self {
         Self { bits, route: 0, at: None }
     }
 
-    /// The next port of the path, by its number among those of its node.
+    /// Adds the next port of the path, by its number among those of its node.
     #[inline(always)]
     pub fn add(&mut self, number: u32) {
         self.at = Some(self.at.map_or(0, |at| {
@@ -53,7 +53,7 @@ impl SourceRoute {
         }));
     }
 
-    /// The route, if the path came to its end and there was room.
+    /// The route, if the path is complete and fits.
     pub fn finish(self, reaches: bool) -> u32 {
         let fits = self.at.is_some_and(|at| at <= u32::BITS);
         if reaches && fits { self.route as u32 } else { FlowPath::NO_ROUTE }

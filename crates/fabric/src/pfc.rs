@@ -1,19 +1,19 @@
 //! Priority flow control (IEEE 802.1Qbb), per ingress port and lossless class.
 //!
 //! An ingress counts the bytes it holds. When the count reaches the threshold a PAUSE goes to the sender, ahead of
-//! everything but the packet on the wire; what still arrives goes into the headroom. One frame tells the state of all
+//! everything but the packet on the wire; later arrivals go into the headroom. One frame carries the state of all
 //! classes that changed, as the standard's class-enable vector does. A pause lasts until the resume.
 
 use fanin_units::{Rate, Time};
 
-/// What one ingress port holds of one class.
+/// The buffer account of one class at one ingress port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ingress {
     /// Bytes that count against the threshold.
     pub shared: u64,
     /// Bytes that arrived after the PAUSE.
     pub headroom: u64,
-    /// The headroom that is kept free for those.
+    /// The headroom reserved for those.
     pub reserved: u64,
     /// Whether the sender is, or is about to be, paused.
     pub paused: bool,
@@ -21,19 +21,20 @@ pub struct Ingress {
     pub switch: u32,
 }
 
-/// What an ingress does with a packet.
+/// An ingress's decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It fits.
+    /// Admitted.
     Admit,
-    /// It fits, and the sender has to be paused.
+    /// Admitted, and the sender must be paused.
     AdmitAndPause,
-    /// It does not fit.
+    /// Rejected.
     Drop,
 }
 
 impl Ingress {
-    /// A packet of `wire` bytes arrived; `threshold` is where to pause and `allowance` what may come after that.
+    /// A packet of `wire` bytes arrived; `threshold` is the PAUSE threshold and `allowance` the bytes admitted above
+    /// it.
     #[inline(always)]
     pub fn admit(&mut self, wire: u64, threshold: u64, allowance: u64) -> Admission {
         if self.paused {
@@ -51,7 +52,7 @@ impl Ingress {
         Admission::Admit
     }
 
-    /// A packet of `wire` bytes left. Returns how much of it had counted as shared.
+    /// A packet of `wire` bytes left. Returns the bytes of it that were not in the headroom.
     #[inline(always)]
     pub fn release(&mut self, wire: u64) -> u64 {
         let from_headroom = wire.min(self.headroom);
@@ -61,7 +62,7 @@ impl Ingress {
         from_shared
     }
 
-    /// Whether the sender may go on: nothing in the headroom, and `gap` bytes below the threshold (or empty).
+    /// Whether the sender may resume: an empty headroom, and `gap` bytes below the threshold (or an empty ingress).
     #[inline(always)]
     pub fn may_resume(&self, threshold: u64, gap: u64) -> bool {
         self.paused && self.headroom == 0 && (self.shared == 0 || self.shared + gap <= threshold)
@@ -71,7 +72,7 @@ impl Ingress {
 /// Bytes that can arrive from the peer after the decision to pause, and still must fit.
 ///
 /// From the decision on, the frame may wait for one full packet on the reverse wire, takes its own time, and travels
-/// one delay; the peer may have started packets up to one delay before the decision that are still under way. All
+/// one delay; the peer may have started packets up to one delay before the decision that are still in flight. All
 /// packets that start within that span arrive, and the last of them may be a full one that starts at its very end.
 /// Whole packets per span would be too few, because packets of different sizes may use it to the last byte.
 pub fn allowance(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
@@ -79,7 +80,7 @@ pub fn allowance(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
     rate.bytes_in(span) + wire
 }
 
-/// The headroom to keep free above the threshold: [`allowance`], and the part of the packet that crossed the threshold
+/// The headroom to reserve above the threshold: [`allowance`], and the part of the packet that crossed the threshold
 /// which lies above it (at most all but one byte of a full packet).
 pub fn headroom(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
     allowance(rate, delay, wire, pause) + wire - 1

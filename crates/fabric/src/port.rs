@@ -1,4 +1,4 @@
-//! Egress ports: the choice between their queues, and the link behind.
+//! Egress ports: scheduling of their queues, and the link.
 
 use fanin_units::{NodeId, PortId, Rate, Time};
 
@@ -16,23 +16,23 @@ impl PortIx {
         self.0 as usize
     }
 
-    /// The other port of the link, in a network that is whole: there the two are neighbours.
+    /// The other port of the link, in a network of one partition: there the two rows are adjacent.
     #[inline(always)]
     pub const fn reverse(self) -> Self {
         Self(self.0 ^ 1)
     }
 }
 
-/// No NIC: what a port of a switch has.
+/// No NIC: the value at a port of a switch.
 pub const NO_NIC: u32 = u32::MAX;
 
-/// One direction of a link and the port that feeds it. The first cache line is all that a packet needs of it.
+/// One direction of a link and the port that feeds it. The first cache line has all fields needed per packet.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
     /// When the last bit of the packet being sent leaves.
     pub busy_until: Time,
-    /// The one wake-up that counts; events of this port at other times are stale.
+    /// The one valid wake-up; events of this port at other times are stale.
     pub wake_at: Time,
     /// Propagation delay.
     pub delay: Time,
@@ -52,17 +52,17 @@ pub struct Port {
     pub waiting: u8,
     /// Bit c: the peer paused class c.
     pub paused: u8,
-    /// Bit c: the peer has yet to be told whether class c is paused.
+    /// Bit c: the pause state of class c is still to be sent to the peer.
     pub pfc_pending: u8,
     /// The data class served last.
     pub turn: u8,
     /// Whether the link is up.
     pub up: bool,
-    /// Which of the markings of its rate it has.
+    /// The row of its markings.
     pub marking: u8,
     /// Whether it leads to another partition.
     pub remote: bool,
-    /// Most data bytes ever queued, where that is not what the one data class says.
+    /// Most data bytes ever queued, with several data classes.
     pub peak_queue: u64,
     /// Rate.
     pub rate: Rate,
@@ -76,7 +76,7 @@ pub struct Port {
     pub home: u32,
     /// The partition that it leads to.
     pub to_partition: u16,
-    /// How often the link changed state.
+    /// Number of state changes of the link.
     pub epoch: u16,
 }
 
@@ -119,19 +119,19 @@ impl Port {
         self.nic != NO_NIC
     }
 
-    /// How long a packet of `wire` bytes takes to leave.
+    /// Transmission time of a packet of `wire` bytes.
     #[inline(always)]
     pub fn tx_time(&self, wire: u32) -> Time {
         tx_time(self.ps_per_byte, self.rate, wire)
     }
 
-    /// Classes that it could send of, and bit 0 for control and pause frames.
+    /// Classes that it could send, and bit 0 for control and pause frames.
     #[inline(always)]
     pub fn ready(&self) -> u8 {
         self.waiting & !(self.paused & 0xFE) | (self.pfc_pending != 0) as u8
     }
 
-    /// When it has to be served next for what waits, once it is busy.
+    /// When it has to be served next for queued packets, once it is busy.
     #[inline(always)]
     pub fn serve_at(&self) -> Time {
         if self.lazy { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
@@ -152,7 +152,7 @@ pub fn ps_per_byte(rate: Rate) -> u32 {
     rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
 }
 
-/// How long a packet takes at a rate, of which [`ps_per_byte`] is known.
+/// Transmission time of a packet at a rate, given its [`ps_per_byte`].
 #[inline(always)]
 pub fn tx_time(ps_per_byte: u32, rate: Rate, wire: u32) -> Time {
     if ps_per_byte != 0 { Time::from_ps(ps_per_byte as u64 * wire as u64) } else { rate.tx_time(wire as u64) }
@@ -162,7 +162,7 @@ pub fn tx_time(ps_per_byte: u32, rate: Rate, wire: u32) -> Time {
 pub struct PortSet(Vec<u64>);
 
 impl PortSet {
-    /// None of so many ports.
+    /// An empty set.
     pub fn none_of(ports: usize) -> Self {
         Self(vec![0; ports.div_ceil(64)])
     }
@@ -172,7 +172,7 @@ impl PortSet {
         self.0[port.ix() / 64] |= 1 << (port.ix() % 64);
     }
 
-    /// Takes one out.
+    /// Removes one.
     pub fn remove(&mut self, port: PortIx) {
         self.0[port.ix() / 64] &= !(1 << (port.ix() % 64));
     }
@@ -182,7 +182,7 @@ impl PortSet {
         self.0.len()
     }
 
-    /// Those of one word, as they are now: the set may change meanwhile.
+    /// A copy of the ports of one word: the set may change meanwhile.
     pub fn of_word(&self, at: usize) -> impl Iterator<Item = PortIx> + use<> {
         let mut word = self.0[at];
         std::iter::from_fn(move || {

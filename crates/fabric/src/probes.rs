@@ -1,5 +1,4 @@
-//! What is written down while a network runs: totals, incidents, what the tap asks for, and the hops of traced
-//! messages.
+//! Recording while a network runs: totals, incidents, observations for the tap, and the hops of traced messages.
 
 use crate::packet::{PacketIx, Slab};
 use crate::port::Port;
@@ -15,20 +14,21 @@ use std::sync::Arc;
 pub(crate) struct Probes {
     pub totals: Totals,
     incidents: Incidents,
-    /// Of a network that is cut, what caused each of the incidents that are kept.
+    /// In a network that is cut, the cause of each stored incident.
     causes: Option<Vec<u32>>,
     /// Whether a scheme wants telemetry.
     telemetry: bool,
-    /// Whether packets are seen as they leave, for telemetry, the tap or the trace of a message; for the latter two.
+    /// Whether packets are observed as they leave, for telemetry, the tap or the trace of a message; for the latter
+    /// two.
     watches_links: bool,
     watches_packets: bool,
-    /// By port; empty where none is asked for.
+    /// By port; empty where none is requested.
     links: Vec<bool>,
     queues: Vec<bool>,
     pauses: bool,
     messages: bool,
     seen: Vec<Seen>,
-    /// Incasts that messages announce, where packets are captured.
+    /// Incasts announced by messages, where packets are captured.
     incasts: BTreeMap<MessageId, (u32, Arc<[u32]>)>,
     trace: Trace,
 }
@@ -36,10 +36,10 @@ pub(crate) struct Probes {
 /// The hops of traced messages.
 #[derive(Default)]
 struct Trace {
-    /// Messages whose packets are written down hop by hop, in order.
+    /// Messages whose packets are recorded hop by hop, in order.
     messages: Vec<MessageId>,
-    /// Where traced messages stand in TCP streams, by the connection and the host that sends.
-    streams: BTreeMap<(MessageId, NodeId), Vec<Stretch>>,
+    /// Positions of traced messages in TCP streams, by the connection and the sending host.
+    streams: BTreeMap<(MessageId, NodeId), Vec<StreamRange>>,
     hops: Vec<Hop>,
     /// Hops above [`Hop::KEPT`].
     left_out: u64,
@@ -49,7 +49,7 @@ struct Trace {
 
 /// A message in a TCP stream.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct StreamRange {
     message: u32,
     from: u64,
     to: u64,
@@ -66,12 +66,12 @@ pub(crate) struct Departure {
 }
 
 impl Probes {
-    /// Those of a partition. `telemetry`: whether a scheme wants it; `cut`: whether the network is cut.
+    /// The probes of a partition. `telemetry`: whether a scheme wants it; `cut`: whether the network is cut.
     pub fn new(telemetry: bool, cut: bool) -> Self {
         Self { telemetry, watches_links: telemetry, causes: cut.then(Vec::new), ..Self::default() }
     }
 
-    /// Something worth a line of its own happened at a port, because of an event.
+    /// Records an incident at a port, caused by an event.
     pub fn incident(&mut self, now: Time, port: PortId, what: What, cause: u32) {
         let before = self.incidents.kept.len();
         self.incidents.add(now, port, what);
@@ -87,12 +87,12 @@ impl Probes {
         &self.incidents
     }
 
-    /// Of a network that is cut, what caused each of those that are kept.
+    /// In a network that is cut, the cause of each stored incident.
     pub fn causes(&self) -> &[u32] {
         self.causes.as_deref().unwrap_or_default()
     }
 
-    /// Asks for what is seen from now on, at so many ports; what was asked for before is not any more.
+    /// Sets the observations from now on, for `ports` ports; earlier requests are replaced.
     pub fn tap(&mut self, wanted: &Wanted, ports: usize) {
         let marks = |chosen: &[PortId]| {
             let mut marks = vec![false; if chosen.is_empty() { 0 } else { ports }];
@@ -109,7 +109,7 @@ impl Probes {
         self.watches_links = self.telemetry || self.watches_packets;
     }
 
-    /// Whether something is to be done with packets as they leave.
+    /// Whether departing packets are observed.
     #[inline(always)]
     pub fn watches_links(&self) -> bool {
         self.watches_links
@@ -121,7 +121,7 @@ impl Probes {
         self.watches_packets
     }
 
-    /// Whether the tap wants to see departures as they happen, so that none may be worked out later.
+    /// Whether the tap observes departures as they happen, so that none may be lazy.
     pub fn needs_eager_departures(&self) -> bool {
         !self.links.is_empty() || !self.queues.is_empty()
     }
@@ -131,19 +131,19 @@ impl Probes {
         !self.links.is_empty()
     }
 
-    /// A message announces an incast, where packets are captured.
+    /// Notes the incast announced by a message, where packets are captured.
     pub fn add_incast(&mut self, message: MessageId, incast: Option<(u32, Arc<[u32]>)>) {
         if let Some(incast) = incast {
             self.incasts.insert(message, incast);
         }
     }
 
-    /// The incast that a message announces, where packets are captured.
+    /// The incast announced by a message, where packets are captured.
     pub fn incast(&self, message: MessageId) -> Option<(u32, Arc<[u32]>)> {
         self.incasts.get(&message).cloned()
     }
 
-    /// What was seen since the last call, in order of time. `into` is emptied first and its memory used again.
+    /// The observations since the last call, in order of time. `into` is emptied first and its memory reused.
     pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
         into.clear();
         core::mem::swap(into, &mut self.seen);
@@ -195,7 +195,7 @@ impl Probes {
             return;
         }
         let (port, bytes) = (port.id, port.queued);
-        // What comes and goes within an instant never waited.
+        // A packet that joins and leaves at the same instant never waited.
         if let Some(Seen::Queue { time: then, port: same, bytes: held }) = self.seen.last_mut()
             && (*then, *same) == (time, port)
         {
@@ -205,7 +205,7 @@ impl Probes {
         self.seen.push(Seen::Queue { time, port, bytes });
     }
 
-    /// A class of a port was paused, or goes on.
+    /// A class of a port was paused or resumed.
     pub fn see_pause(&mut self, time: Time, port: PortId, class: u8, paused: bool) {
         if self.pauses {
             self.seen.push(Seen::Pause { time, port, class, paused });
@@ -219,7 +219,7 @@ impl Probes {
         }
     }
 
-    /// Writes down each hop of a message's data packets from now on. Returns whether that is new.
+    /// Records each hop of a message's data packets from now on. Returns whether that is new.
     pub fn trace(&mut self, message: MessageId) -> bool {
         let at = self.trace.messages.binary_search(&message);
         if let Err(at) = at {
@@ -235,11 +235,11 @@ impl Probes {
         !self.trace.messages.is_empty()
     }
 
-    /// A traced message stands there in the stream of a TCP connection.
+    /// Notes the position of a traced message in the stream of a TCP connection.
     pub fn trace_stream(&mut self, flow: MessageId, host: NodeId, message: u32, (from, to): (u64, u64)) {
         let known = self.trace.streams.entry((flow, host)).or_default();
         if known.iter().all(|stretch| stretch.message != message) {
-            known.push(Stretch { message, from, to });
+            known.push(StreamRange { message, from, to });
         }
     }
 
@@ -248,7 +248,7 @@ impl Probes {
         core::mem::take(&mut self.trace.departures)
     }
 
-    /// A data packet came by a node, or leaves its host, by a port where `queued` bytes are ahead of it in its lane.
+    /// A data packet passes a node, or leaves its host, by a port where `queued` bytes are ahead of it in its lane.
     #[cold]
     #[inline(never)]
     pub fn add_hop(&mut self, time: Time, node: NodeId, port: Option<(PortId, u64)>, head: &Header, deflected: u8) {
@@ -283,13 +283,13 @@ impl Probes {
         }
     }
 
-    /// The hops that were written down, in order of time, and how many more there were.
+    /// The recorded hops, in order of time, and the number of hops not recorded.
     pub fn hops(&self) -> (&[Hop], u64) {
         (&self.trace.hops, self.trace.left_out)
     }
 }
 
-/// Whether a TCP segment holds bytes of a stretch of its stream. Its numbers of bytes start behind the SYN's.
+/// Whether a TCP segment holds bytes of a range of its stream. Byte numbers start after the SYN's.
 pub(crate) fn overlaps(head: &Header, (from, to): (u64, u64)) -> bool {
     let first = head.seq.saturating_sub(1);
     first < to && first + head.payload as u64 > from

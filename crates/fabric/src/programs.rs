@@ -1,4 +1,4 @@
-//! What schemes do at switches.
+//! Switch programs of schemes.
 
 use crate::clock::{kind, source};
 use crate::egress::Egress;
@@ -11,7 +11,7 @@ use fanin_engine::EventQueue;
 use fanin_units::Time;
 
 impl<Q: EventQueue> Network<Q> {
-    /// Lets the packet's scheme route it, and all programs that watch see it. `None` drops it.
+    /// Routes a packet by its scheme, and shows it to all programs that observe queues. `None` drops it.
     #[inline(never)]
     pub fn run_programs(&mut self, switch: u32, ingress: PortIx, out: PortIx, ix: PacketIx) -> Option<PortIx> {
         let switch = switch as usize;
@@ -56,14 +56,14 @@ impl<Q: EventQueue> Network<Q> {
         Some(self.switches[switch].ports[number as usize])
     }
 
-    /// Lets a scheme's program act on the ports of its switch that it may see.
+    /// Runs a scheme's program with access to the ports of its switch.
     #[inline(always)]
     fn with_ports<R>(&mut self, scheme: usize, switch: usize, act: impl FnOnce(&mut Instance, &SwitchView) -> R) -> R {
         let ports = SwitchView { egress: &self.egress, of_switch: &self.switches[switch].ports };
         act(&mut self.schemes[scheme], &ports)
     }
 
-    /// Tells the program of a packet's scheme that a failure took it. `port` is one of the switch.
+    /// Notifies the program of a packet's scheme that a failure dropped it. `port` is one of the switch.
     pub fn on_lost(&mut self, port: PortIx, ix: PacketIx) {
         let packet = &self.core.packets[ix];
         let (head, scheme, port) = (packet.head, packet.scheme as usize, self.egress.port(port));
@@ -73,7 +73,7 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// Tells all programs of a switch that a link went down.
+    /// Notifies all programs of a switch that a link went down.
     pub fn on_link_down(&mut self, out: PortIx) {
         let port = self.egress.port(out);
         if port.of_host() {

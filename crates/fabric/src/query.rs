@@ -1,4 +1,4 @@
-//! What can be asked of a network, while it runs and when it has stopped. To ask changes nothing that happens.
+//! Queries of a network, while it runs and when it has stopped. They do not change its behaviour.
 
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::flows::Flows;
@@ -51,33 +51,33 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.messages.traffics().iter().map(|traffic| &traffic.config)
     }
 
-    /// What became of every message, in the order of their start, up to now.
+    /// The records of all messages up to now, in the order of their start.
     pub fn flows(&self) -> Vec<FlowRecord> {
         let mut flows = self.world.messages.records().all();
         self.add_open(&mut flows, |_| self);
         flows
     }
 
-    /// The same for good: the simulation knows of no message afterwards, so this is the last that it is asked.
+    /// Takes the records of all messages. This must be the last query: the simulation has no messages afterwards.
     pub fn take_flows(&mut self) -> Flows {
         let mut records = self.world.messages.take_records();
         self.add_open(&mut records, |_| self);
         Flows::of(records)
     }
 
-    /// What is known of a message by now.
+    /// The record of a message up to now.
     pub fn message(&self, number: u32) -> &FlowRecord {
         &self.world.messages.records()[number as usize]
     }
 
-    /// Adds what stands with the queue pairs and connections whose ends are here. `with` finds the partition that a
-    /// host runs in.
+    /// Adds the state of queue pairs and connections whose ends are local. `with` finds the partition that a host runs
+    /// in.
     pub(crate) fn add_open<'a>(
         &'a self,
         flows: &mut impl IndexMut<usize, Output = FlowRecord>,
         with: impl Fn(u32) -> &'a Self,
     ) {
-        // Messages on connections that stay open are counted one by one.
+        // Messages on persistent connections are counted one by one.
         let own = |traffic: u16| !self.world.messages.traffics()[traffic as usize].config.endpoint.connection;
         for sender in self.hosts.senders() {
             if let Some(end) = sender.as_tcp() {
@@ -100,7 +100,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The message that arrives on an RDMA queue pair now, and how much of it has. Its sender is here.
+    /// The message being received on an RDMA queue pair, and the bytes of it received. Its sender is local.
     fn arriving(&self, receiver: &RecvQp<FlowPath>) -> Option<(u32, u64)> {
         let sender = self.hosts.sender(self.world.messages.state(receiver.id()).ends.send)?;
         let arrived = receiver.expected()?;
@@ -112,13 +112,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.delivered_from(message, self)
     }
 
-    /// The same where the message is sent from another partition.
+    /// As above, for a message sent from another partition.
     pub(crate) fn delivered_from(&self, message: u32, from: &Self) -> u64 {
         let record = self.message(message);
         if record.finished.is_some() {
             return record.bytes;
         }
-        // A slot may be another queue pair's or connection's by now; then what arrives there is another message.
+        // The slot may belong to another queue pair or connection by now, which receives another message.
         let slot = self.world.messages.state(MessageId(message)).ends.recv;
         let arriving = if self.world.messages.traffics()[record.traffic as usize].config.tcp.is_some() {
             self.hosts.sender(slot).and_then(|end| end.as_tcp()).and_then(TcpEnd::under_way)
@@ -128,12 +128,12 @@ impl<Q: EventQueue> Simulation<Q> {
         arriving.filter(|(arrives, _)| *arrives == message).map_or(0, |(_, delivered)| delivered)
     }
 
-    /// Events that wait.
+    /// Number of pending events.
     pub fn pending_events(&self) -> usize {
         self.world.net.core.clock.len()
     }
 
-    /// Messages with an end that were posted and have not arrived whole.
+    /// Messages with a finite size that were posted and have not arrived completely.
     pub fn open_messages(&self) -> u64 {
         self.world.messages.open() as u64
     }
@@ -160,7 +160,7 @@ impl<Q: EventQueue> Simulation<Q> {
         bytes
     }
 
-    /// Adds what endless flows to hosts here have delivered. `with` finds the partition that a host runs in.
+    /// Adds the bytes delivered by endless flows to local hosts. `with` finds the partition that a host runs in.
     pub(crate) fn add_endless<'a>(&'a self, bytes: &mut [u64], with: impl Fn(u32) -> &'a Self) {
         let streams = self.hosts.senders().filter_map(|sender| sender.as_tcp()).filter_map(TcpEnd::under_way);
         let queue_pairs = self.hosts.receivers().filter_map(|receiver| with(receiver.from().0).arriving(receiver));
@@ -219,13 +219,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.egress.counters(self.row(port), class, self.now())
     }
 
-    /// The memory of an active queue management, if the class marks by one.
+    /// The state of an active queue management, if the class marks by one.
     pub fn aqm(&self, port: PortId, class: usize) -> Option<&Aqm> {
         self.world.net.egress.aqm(self.row(port), class)
     }
 
-    /// What each account of a switch's buffer says and what it should say: every pool, then every ingress and class.
-    /// Walks over all packets that wait.
+    /// The value of each account of a switch's buffer and its expected value: every pool, then every ingress and class.
+    /// Walks over all queued packets.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
         self.world.net.buffers.check(&self.world.net.egress)
     }
@@ -236,8 +236,8 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.cyclic_dependency()
     }
 
-    /// What can be seen of a message's sender now: `window_bytes`, `rate_bps` and what its scheme shows; nothing when
-    /// it is not sending.
+    /// Observable state of a message's sender now: `window_bytes`, `rate_bps` and the variables of its scheme; nothing
+    /// when it is not sending.
     pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
         let messages = &self.world.messages;
         if !messages.records().has(message as usize) {
@@ -246,7 +246,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(sender) = self.hosts.sender(messages.state(MessageId(message)).ends.send) else {
             return Vec::new();
         };
-        // The slot of a TCP message may be another connection's by now.
+        // The slot of a TCP message may belong to another connection by now.
         if sender.as_tcp().is_some_and(|end| !end.sends(message)) {
             return Vec::new();
         }
@@ -257,15 +257,15 @@ impl<Q: EventQueue> Simulation<Q> {
         seen
     }
 
-    /// What can be seen of a port now: bytes of the packets whose first bit has left, and how long its classes were
-    /// paused so far, in sum.
+    /// Observable state of a port now: bytes of the packets whose first bit has left, and the total time for which its
+    /// classes were paused.
     pub fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
         let counters = self.port_counter(port);
         [("sent_bytes", counters.bytes as f64), ("paused_us", counters.paused.as_ps() as f64 / 1e6)]
     }
 
-    /// What can be seen of a traffic now: payload bytes of all its messages that have arrived in order, and its
-    /// messages that are posted and have not arrived whole, endless ones among them.
+    /// Observable state of a traffic now: payload bytes of all its messages that have arrived in order, and its
+    /// messages that are posted and have not arrived completely, endless ones included.
     pub fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
         let counters = &self.world.messages.counters()[traffic as usize];
         let open = counters.started - counters.finished;
@@ -278,7 +278,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.egress.port(self.row(port)).queued
     }
 
-    /// What can be seen of a scheme's receiver at a host now.
+    /// Observable state of a scheme's receiver at a host now.
     pub fn watch_host(&self, traffic: u16, host: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
         let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
@@ -287,7 +287,7 @@ impl<Q: EventQueue> Simulation<Q> {
         seen
     }
 
-    /// What can be seen of a scheme's program at a switch now; switches are numbered from 0.
+    /// Observable state of a scheme's program at a switch now; switches are numbered from 0.
     pub fn watch_switch(&self, traffic: u16, switch: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
         let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
@@ -297,18 +297,18 @@ impl<Q: EventQueue> Simulation<Q> {
         seen
     }
 
-    /// Asks, before anything runs, for message `number` of a traffic, counted from 0 in the order of their start. With
-    /// `trace` its hops are written down.
+    /// Requests, before the run starts, message `number` of a traffic, counted from 0 in the order of their start. With
+    /// `trace` its hops are recorded.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
         self.world.messages.follow(traffic, number, trace);
     }
 
-    /// The number of a message that was asked for; `None` before it is loaded.
+    /// The number of a requested message; `None` before it is loaded.
     pub fn followed(&self, traffic: u16, number: u32) -> Option<u32> {
         self.world.messages.followed(traffic, number)
     }
 
-    /// The hops that were written down, in order of time: the first [`Hop::KEPT`].
+    /// The recorded hops, in order of time: the first [`Hop::KEPT`].
     pub fn hops(&self) -> &[Hop] {
         self.world.net.core.probes.hops().0
     }
@@ -318,8 +318,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core.probes.hops().1
     }
 
-    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of
-    /// time.
+    /// Waits of traced messages at their hosts: the first [`HostWait::KEPT`], in order of time for each message.
     pub fn host_waits(&self) -> &[HostWait] {
         self.tracer.waits().0
     }
@@ -329,7 +328,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tracer.waits().1
     }
 
-    /// Asks for what is seen from now on; what was asked for before is not any more.
+    /// Sets the observations from now on; earlier requests are replaced.
     pub fn tap(&mut self, wanted: &Wanted) {
         let ports = self.world.net.egress.ports().len();
         self.world.net.core.probes.tap(wanted, ports);
@@ -342,7 +341,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.update_lazy();
     }
 
-    /// What was seen since the last call, in order of time. `into` is emptied first and its memory used again.
+    /// The observations since the last call, in order of time. `into` is emptied first and its memory reused.
     pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
         self.world.net.core.probes.take_seen(into);
         for seen in into {
@@ -354,7 +353,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Adds to a packet what its message says: its traffic, its connection, and the incast that it announces.
+    /// Adds the properties of its message to a packet: its traffic, its connection, and the incast that it announces.
     fn name(&self, captured: &mut crate::tap::Captured) {
         use fanin_cc::{Kind, flags};
         let head = &captured.head;
@@ -372,7 +371,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The ports, with who sends and who receives.
+    /// The ports, with their sending and receiving nodes.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, NodeId, NodeId)> + '_ {
         self.world.net.egress.ports().iter().map(|p| (p.id, p.node, p.peer))
     }

@@ -2,12 +2,12 @@
 
 use crate::packet::PacketIx;
 
-/// A packet in a queue, with all that its port needs to serve it, so that the packet itself is not touched. Two words,
-/// written and read whole, which avoids a store-forwarding stall.
+/// A packet in a queue, with all fields that its port needs to serve it, so that the packet itself is not read. Two
+/// words, written and read whole, which avoids a store-forwarding stall.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Queued {
-    /// The packet, and above it the port it came in by.
+    /// The packet, and in the upper bits its ingress port.
     who: u64,
     /// Its bytes on the wire, its two classes, and whether it may be marked.
     what: u32,
@@ -16,10 +16,10 @@ pub struct Queued {
 const _: () = assert!(core::mem::size_of::<Queued>() == 12);
 
 impl Queued {
-    /// What stands where no packet is.
+    /// The value of an empty place.
     const NONE: Self = Self { who: u64::MAX, what: 0 };
 
-    /// A packet that came in in `ingress_class` and leaves in `class`.
+    /// A packet that arrived in `ingress_class` and leaves in `class`.
     #[inline(always)]
     pub fn new(ix: PacketIx, ingress: u32, wire: u16, ingress_class: u8, class: u8, markable: bool) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Queued {
         self.who as u32
     }
 
-    /// The port it came in by, or `u32::MAX` when it holds no buffer.
+    /// Its ingress port, or `u32::MAX` when it holds no buffer.
     #[inline(always)]
     pub fn ingress(&self) -> u32 {
         (self.who >> 32) as u32
@@ -52,7 +52,7 @@ impl Queued {
         (self.what >> 16) as u8
     }
 
-    /// The class it came in, whose buffer it holds.
+    /// The class it arrived in, whose buffer it holds.
     #[inline(always)]
     pub fn ingress_class(&self) -> usize {
         (self.what >> 24 & 0x7F) as usize
@@ -70,18 +70,18 @@ const CHUNK: usize = 5;
 /// No chunk.
 const NIL: u32 = u32::MAX;
 
-/// Packets that stand one behind the other.
+/// Consecutive packets of a queue.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Chunk {
     packets: [Queued; CHUNK],
-    /// The chunk behind, or of an empty one the next that is empty.
+    /// The next chunk of the queue; of a free chunk, the next free one.
     next: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Chunk>() == 64);
 
-/// The chunks of all queues. One that has become empty is the first to be used again, because it is still in the cache.
+/// The chunks of all queues. The chunk freed last is reused first, because it is still in the cache.
 #[derive(Debug)]
 pub struct ChunkPool {
     all: Vec<Chunk>,
@@ -95,7 +95,7 @@ impl Default for ChunkPool {
 }
 
 impl ChunkPool {
-    /// An empty one.
+    /// An empty pool.
     #[inline(always)]
     fn take(&mut self) -> u32 {
         let at = self.empty;
@@ -125,16 +125,16 @@ impl ChunkPool {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Queue {
-    /// The first of them, so that serving the queue touches no other cache line.
+    /// The first packet, so that serving the queue touches no other cache line.
     front: Queued,
-    /// How many there are.
+    /// Number of packets.
     waiting: u32,
     /// Bytes in it.
     pub bytes: u64,
-    /// Most bytes ever in it.
+    /// Most bytes it has ever held.
     pub peak: u64,
-    /// The chunk of the second packet and its place there, and the chunk of the last one and the place behind it. They
-    /// count while there are two packets or more.
+    /// The chunk and place of the second packet, and the chunk of the last packet and the place after it. Valid while
+    /// there are two packets or more.
     first: u32,
     last: u32,
     from: u8,
@@ -150,7 +150,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Whether it holds nothing.
+    /// Whether it is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
@@ -197,7 +197,7 @@ impl Queue {
         Some(queued)
     }
 
-    /// What waits, in order.
+    /// The packets, in order.
     pub fn iter<'a>(&'a self, chunks: &'a ChunkPool) -> impl Iterator<Item = &'a Queued> {
         let front = (self.waiting > 0).then_some(&self.front);
         let (mut chunk, mut place) = (self.first, self.from as usize);

@@ -1,18 +1,18 @@
-//! What a simulation knows when it stops. The record crate makes tables of these.
+//! Results of a simulation. The record crate writes them as tables.
 
 pub use fanin_endpoint::host::{FlowRecord, HostTotals, TrafficCounters};
 use fanin_units::{NodeId, PortId, Time};
 
-/// Counters of one class at one port. What a port counts by class is the sum of these.
+/// Counters of one class at one port. The port's own counters are sums of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
     /// Packets marked by its queue.
     pub marked: u64,
-    /// Packets dropped that wanted to leave here, or were lost on the link behind.
+    /// Packets dropped on their way out of this port, or lost on its link.
     pub dropped: u64,
     /// Most bytes ever queued.
     pub peak_queue: u64,
-    /// How long the peer paused it.
+    /// Time for which the peer paused it.
     pub paused: Time,
     /// PAUSE frames received for it.
     pub pauses: u64,
@@ -27,11 +27,11 @@ pub struct PortCounters {
     pub bytes: u64,
     /// Packets marked by its queue.
     pub marked: u64,
-    /// Data packets dropped that wanted to leave here.
+    /// Data packets dropped on their way out of this port.
     pub dropped: u64,
     /// Most data bytes ever queued.
     pub peak_queue: u64,
-    /// How long data was paused by the peer, summed over classes.
+    /// Time for which the peer paused data classes, summed over classes.
     pub paused: Time,
     /// PAUSE frames received.
     pub pauses: u64,
@@ -46,15 +46,15 @@ pub struct Drops {
     pub lossless: u64,
     /// Lost to a link's error rate.
     pub error: u64,
-    /// On a link that went down, or queued for one.
+    /// On a link that failed, or queued for one.
     pub link_down: u64,
-    /// No way to the destination.
+    /// No path to the destination.
     pub no_route: u64,
     /// By a switch program.
     pub program: u64,
-    /// Of a message that a failure blocked: it may not go on by another way (Dart IV-C).
+    /// Of a message blocked by a failure, which must not continue on another path (Dart IV-C).
     pub blocked: u64,
-    /// At a host that they were not for.
+    /// At a host other than their destination.
     pub wrong_host: u64,
 }
 
@@ -108,25 +108,25 @@ impl Drops {
     }
 }
 
-/// Something worth a line of its own.
+/// A single drop, pause or cyclic buffer dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incident {
     /// When.
     pub time: Time,
-    /// At which egress port: the one a dropped packet came from or wanted to leave by, or the one that was paused.
+    /// The egress port: the one that a dropped packet came from or was to leave by, or the paused one.
     pub port: PortId,
-    /// What happened.
+    /// The kind of incident.
     pub what: What,
 }
 
-/// What an [`Incident`] is.
+/// The kind of an [`Incident`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A packet was dropped.
     Dropped(DropCause),
     /// A class was paused.
     Paused(u8),
-    /// A class was paused, and now waits for itself by way of others: see [`crate::Simulation::circular_wait`].
+    /// A class was paused, which closed a cyclic buffer dependency: see [`crate::Simulation::circular_wait`].
     CircularWait(u8),
 }
 
@@ -139,12 +139,12 @@ pub struct Incidents {
     pub drops: u64,
     /// All pauses.
     pub pauses: u64,
-    /// All pauses that closed a circular wait.
+    /// All pauses that closed a cyclic buffer dependency.
     pub circular_waits: u64,
 }
 
 impl Incidents {
-    /// How many of a kind are kept.
+    /// Incidents kept of each kind.
     pub const KEPT: u64 = 1000;
 
     pub(crate) fn add(&mut self, time: Time, port: PortId, what: What) {
@@ -160,12 +160,12 @@ impl Incidents {
     }
 }
 
-/// Where all bytes are: `sent == delivered + dropped + in_flight` at every stop.
+/// Conservation of bytes: `sent == delivered + dropped + in_flight` at every stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Bytes of packets made.
     pub sent: u64,
-    /// Bytes of packets that reached their end.
+    /// Bytes of packets that reached their destination.
     pub delivered: u64,
     /// Bytes of packets dropped.
     pub dropped: u64,
@@ -178,13 +178,13 @@ pub struct Ledger {
 pub struct Totals {
     /// Packets sent over one link each, ACKs and control included.
     pub packet_hops: u64,
-    /// Events that happened. Looks of switches at their ports are none: how many there are depends on the cut.
+    /// Events processed. Wake-ups of lazy ports are not counted: their number depends on the cut.
     pub events: u64,
     /// Hash over facts of the model; equal for equal runs on any machine and any cut into partitions.
     pub event_hash: u64,
     /// Packets dropped, by cause.
     pub drops: Drops,
-    /// Where all bytes are.
+    /// Conservation of bytes.
     pub ledger: Ledger,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -192,17 +192,17 @@ pub struct Totals {
     pub nacks: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
-    /// Pauses that closed a circular wait, which may have dissolved since.
+    /// Pauses that closed a cyclic buffer dependency, which may have dissolved since.
     pub circular_waits: u64,
-    /// Data packets that arrived behind a later one of the same attempt of their message.
+    /// Data packets that arrived out of order: after a later one of the same attempt of their message.
     pub reordered: u64,
-    /// Most bytes by which one of them came behind.
+    /// Largest reordering distance of one of them, in bytes.
     pub reorder_distance: u64,
-    /// Bytes of packets on links beyond those of their shortest ways, by deflection.
+    /// Bytes sent over links beyond those of shortest paths, because of deflections.
     pub detour_bytes: u64,
 }
 
-/// One hop of a packet of a message that is traced: a node that it came by, or the host that it left.
+/// One hop of a packet of a traced message: a node that it arrived at, or the host that sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// When it arrived at the node; at the host that sends it, when its first bit left.
@@ -217,9 +217,9 @@ pub struct Hop {
     pub wire: u16,
     /// The node.
     pub node: NodeId,
-    /// Where it leaves; `None` at the host that it is for.
+    /// Its egress port; `None` at its destination.
     pub port: Option<PortId>,
-    /// Bytes ahead of it there, in its lane.
+    /// Bytes queued ahead of it at that port, in its lane.
     pub queued: u64,
     /// Deflections left to it when it leaves.
     pub tokens: u8,
@@ -234,26 +234,26 @@ impl Hop {
     pub const KEPT: usize = 1_000_000;
 }
 
-/// What keeps a traced message at its host. Where several hold at once, the first of them counts.
+/// Why a traced message waits at its host. If several reasons hold at once, the first of them counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The host's overhead, before its endpoint has the message.
+    /// The host's overhead, before the message reaches its endpoint.
     Overhead,
     /// The TCP connection is not open yet.
     Handshake,
     /// Earlier messages of its connection.
     Earlier,
-    /// All of it was sent: ACKs, a NACK or a timeout.
+    /// ACKs, a NACK or a timeout: all of it has been sent.
     Acks,
-    /// No link of its host is up, or the one that it leaves by is down.
+    /// A link: none of its host is up, or the one of its path is down.
     Link,
-    /// PFC paused its class at the port.
+    /// PFC: its class is paused at the port.
     Pfc,
-    /// The window is full: that of the congestion control, or the receiver's.
+    /// The window of the congestion control, or of the receiver, is full.
     Window,
-    /// Its rate, or another bound of the scheme on when its next packet leaves.
+    /// Pacing: its rate, or another lower bound of the scheme on the time of its next packet.
     Pacing,
-    /// Other packets leave by the port: those of other messages and control.
+    /// Other packets are sent by the port: those of other messages and control.
     Nic,
 }
 
@@ -287,16 +287,16 @@ impl Cause {
     }
 }
 
-/// A stretch of time in which a traced message waited at its host. Between its stretches it was sending.
+/// An interval in which a traced message waited at its host. Between these intervals it was sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostWait {
     /// The message.
     pub message: u32,
-    /// What for.
+    /// The reason.
     pub cause: Cause,
-    /// From when ...
+    /// Start of the interval.
     pub begin: Time,
-    /// ... until when.
+    /// End of the interval.
     pub end: Time,
 }
 
@@ -305,11 +305,11 @@ impl HostWait {
     pub const KEPT: usize = 1_000_000;
 }
 
-/// What an account of a switch's buffer says, and what the queues that it is kept for hold. The two are always equal.
+/// An account of a switch's buffer, and the contents of the queues that it covers. The two are always equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferUse {
-    /// Bytes by the account, which every packet in and out changes.
+    /// Bytes by the account, updated by every packet in and out.
     pub counted: u64,
-    /// Bytes by adding up all packets that wait.
+    /// Bytes summed over all queued packets.
     pub held: u64,
 }

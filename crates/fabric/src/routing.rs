@@ -18,16 +18,17 @@ mod search;
 pub use ports::Links;
 
 /// The next hops of every node. Hosts with the same neighbours share their routes, so the table has a column per such
-/// group and not per host. In a large network neighbouring groups share a column, too: most nodes have one way to all
-/// groups of a distant pod, and only the few that tell them apart have entries for each. So it stays in the cache.
+/// group and not per host. In a large network neighbouring groups share a column, too: most nodes have the same next
+/// hops to all groups of a distant pod, and only the few nodes whose next hops differ have an entry for each. So the
+/// table stays in the cache.
 pub struct Routes {
     /// Columns of `table`: blocks of `1 << shift` groups.
     blocks: u32,
     shift: u32,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
-    /// The way on, by row and block: the number of a set of ways, or [`EACH`] and the place in `each` where the block's
-    /// groups differ.
+    /// Next hops by row and block: the number of an [`EcmpGroup`], or [`EACH`] and an index into `each` where the
+    /// block's groups differ.
     table: Vec<u32>,
     /// The next hops to each group of a block, one after the other.
     each: Vec<u32>,
@@ -37,7 +38,7 @@ pub struct Routes {
     out: Out,
     /// The same ports, as the partition of their node numbers them.
     rows: Vec<PortIx>,
-    /// Bits per switch in a source route; more than there are where packets have no room for the numbers of ports.
+    /// Bits per switch in a source route; too large where packets have no room for port numbers.
     bits: u32,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
@@ -45,17 +46,17 @@ pub struct Routes {
     pub network_bdp: u64,
 }
 
-/// A node as routes see it.
+/// A node in the table of routes.
 #[derive(Clone, Copy)]
 struct Node {
-    /// Where its row in the table begins. Hosts with one link share a row without ways.
+    /// Start of its row in the table. Hosts with one link share a row without paths.
     row: u32,
     one_link: bool,
     /// Odd multiplier of its hash.
     seed: u64,
 }
 
-/// A host as routes see it.
+/// A host in the table of routes.
 #[derive(Clone, Copy)]
 struct Host {
     group: u32,
@@ -63,11 +64,11 @@ struct Host {
     rank: u32,
 }
 
-/// Set in the table where the groups of a block differ and the lower bits say where each has its own way.
+/// Set in the table where the groups of a block differ; the lower bits are then an index into `each`.
 const EACH: u32 = 1 << 30;
-/// Of an [`EcmpGroup`] to hosts that are next to us by different numbers of links.
+/// Of an [`EcmpGroup`] to adjacent hosts with different numbers of links.
 const UNEVEN: u32 = u32::MAX;
-/// Entries up to which each group has a column of its own: half a megabyte stays in the cache anyway.
+/// Entries up to which each group has a column of its own: half a megabyte stays in the cache.
 const SMALL: u64 = 1 << 17;
 
 impl Routes {
@@ -77,7 +78,7 @@ impl Routes {
         Self::build_as(links, streams, sizes, row, SMALL)
     }
 
-    /// The same, where `small` is how many entries a table may have of which each group has a column of its own.
+    /// As [`Self::build`]; `small` is the largest number of entries of a table with a column for each group.
     fn build_as(
         links: Links<'_>,
         streams: &Streams,
@@ -158,7 +159,7 @@ impl Routes {
         (self.network_rtt, self.network_bdp) = search.farthest;
     }
 
-    /// Where a packet for host `to` leaves `node`, or `None` when there is no way.
+    /// The port by which a packet for host `to` leaves `node`, or `None` without a path.
     #[inline]
     pub fn next(&self, node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         if self.nodes[node.ix()].one_link {
@@ -195,7 +196,7 @@ impl Routes {
         self.ecmp.members[(start + pick(key, seed, n) + rank * each) as usize]
     }
 
-    /// One of several links to a host that is next to us.
+    /// One of several links to an adjacent host.
     #[cold]
     fn uneven(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
         let here = || self.access.of(to.0).iter().copied().filter(|port| self.out.node(*port) == node);
@@ -215,14 +216,14 @@ impl Routes {
         SourceRoute::new(self.bits)
     }
 
-    /// What [`Routes::routed`] knows a node by.
+    /// The key of a node in [`Routes::routed`].
     pub fn first_port(&self, node: NodeId) -> u32 {
         self.out.first(node)
     }
 
-    /// Where a packet with this source route leaves a node after `hops` links; the node is given by
-    /// [`Routes::first_port`], and the port as the node's partition numbers it. Without a source route, it is some port
-    /// or none.
+    /// The port by which a packet with this source route leaves a node after `hops` links; the node is given by
+    /// [`Routes::first_port`], and the port as the node's partition numbers it. Without a source route, the result is
+    /// unspecified.
     #[inline(always)]
     pub fn routed(&self, first_port: u32, source_route: u32, hops: u8) -> PortIx {
         let at = self.bits.wrapping_mul(u32::from(hops));
@@ -231,7 +232,7 @@ impl Routes {
     }
 
     /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False
-    /// when there is no way.
+    /// without a path.
     pub fn walk(&self, from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
@@ -270,8 +271,8 @@ pub fn route_entries(graph: &Graph) -> u64 {
     rows * groups
 }
 
-/// Bytes of the table of routes that a network needs, about: a large table is kept in blocks, and how many of these
-/// tell their groups apart is a guess that fits trees.
+/// Bytes of the table of routes that a network needs, about: a large table is kept in blocks, and the number of blocks
+/// whose groups differ is an estimate for trees.
 pub fn route_bytes(graph: &Graph) -> u64 {
     let (rows, groups) = rows_and_groups(graph);
     let shift = block_shift(rows, groups.try_into().unwrap_or(u32::MAX), SMALL);
@@ -281,7 +282,7 @@ pub fn route_bytes(graph: &Graph) -> u64 {
 /// Rows of the table of routes, and groups of hosts.
 fn rows_and_groups(graph: &Graph) -> (u64, u64) {
     let adjacency = graph.adjacency();
-    // Hosts with one link are many: what they hang on is marked, and only others are sorted.
+    // Hosts with one link are many: their switches are marked, and only others are sorted.
     let mut hangs_on = vec![false; graph.names.len()];
     let (mut single, mut groups) = (0, 0);
     let mut others: Vec<Vec<NodeId>> = Vec::new();
@@ -365,7 +366,7 @@ mod tests {
         (Routes::build_as(links, &Streams::new(1), (1500, 64), |port| PortIx(port.0), small), links)
     }
 
-    /// Next hops as shortest ways have them, by a search of its own: of each node to a host.
+    /// Next hops of each node to a host on shortest paths, by an independent search.
     fn shortest(graph: &Graph, links: &Links<'_>, to: u32) -> Vec<Vec<PortId>> {
         let distance = graph.distances_from(NodeId(to));
         let next = |node: u32| {
@@ -385,7 +386,7 @@ mod tests {
     fn each_node_uses_all_its_shortest_ways_however_the_table_is_kept() {
         let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
         let mixed = |a: &str, b: &str, gbps| NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(gbps));
-        // Hosts with two links, hosts beside each other, two links between the same switches.
+        // Hosts with two links, adjacent hosts, two links between the same switches.
         let explicit = Explicit {
             hosts: ["a", "b", "c", "d", "e"].map(String::from).to_vec(),
             switches: ["s", "t", "u"].map(String::from).to_vec(),
@@ -435,7 +436,7 @@ mod tests {
                     }
                 }
             }
-            // Where equal ways differ in delay, the worst counts, which the walk may not have taken.
+            // Where equal-cost paths differ in delay, the longest counts, which the walk may not have taken.
             assert!(whole.network_rtt >= longest);
             assert_eq!((whole.network_rtt, whole.network_bdp), (in_blocks.network_rtt, in_blocks.network_bdp));
         }
@@ -464,8 +465,8 @@ mod tests {
         let link = Cable::new(Rate::from_gbps(100), Time::from_us(1));
         let graph = FatTree { k: 32, link }.build().unwrap();
         let (routes, _) = built(&graph);
-        // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches tell
-        // them apart.
+        // 512 racks, 1,280 switches: 655,360 pairs. A block is the 16 racks of a pod, and only its 32 switches have
+        // different next hops to them.
         assert_eq!(route_entries(&graph), 655_360);
         assert_eq!((routes.table.len(), routes.each.len()), (1281 * 32, 32 * 32 * 16));
         let bytes = 4 * (routes.table.len() + routes.each.len()) as u64;
@@ -545,7 +546,7 @@ mod tests {
     #[test]
     fn darts_longest_round_trip_is_60_us_of_delay_and_twelve_packets() {
         let (routes, _) = built(&Clos::dart().build().unwrap());
-        // 6 links of 5 us each way, a full packet over each on the way there and an ACK over each on the way back.
+        // 6 links of 5 us in each direction, a full packet over each forward and an ACK over each back.
         let wire = Rate::from_gbps(10).tx_time(1500).as_ps() + Rate::from_gbps(10).tx_time(64).as_ps();
         assert_eq!(routes.network_rtt, Time::from_ps(60_000_000 + 6 * wire));
         assert_eq!(routes.network_bdp, Rate::from_gbps(10).bytes_in(routes.network_rtt));

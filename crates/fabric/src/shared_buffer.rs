@@ -1,13 +1,13 @@
-//! Who may still enter a switch: static parts per port, or pools with dynamic thresholds, common or of one class.
+//! Buffer limits of a switch: static shares per port, or pools with dynamic thresholds, common or of one class.
 
 use crate::config::{BufferPolicy, ClassConfig, PacketSizes};
 
-/// Who limits a class. The same at every switch.
+/// The limit of a class, the same at every switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Nothing.
+    /// No limit.
     None,
-    /// Bytes of each port. Lossy: what the egress queues of `classes` hold together. Lossless: what an ingress holds.
+    /// Bytes per port. Lossy: the sum of the egress queues of `classes`. Lossless: the bytes of an ingress.
     Port {
         /// The bytes.
         bytes: u64,
@@ -16,17 +16,17 @@ pub enum Limit {
     },
     /// A pool of the switch, with a dynamic threshold. Lossy: for each egress queue. Lossless: for each ingress.
     Pool {
-        /// Which of the switch's pools; 0 is the common one.
+        /// The pool of the switch; 0 is the common one.
         pool: usize,
         /// Factor of the threshold.
         alpha: f64,
     },
 }
 
-/// The buffers of a network: who limits each class, and how large the pools of a switch are.
+/// The buffers of a network: the limit of each class, and the sizes of a switch's pools.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// By class from 0, control, which nothing limits.
+    /// By class from 0, control, which has no limit.
     pub limits: Vec<Limit>,
     /// Bytes of each pool of a switch, headroom included, and the lossless classes that use it (bit c: class c).
     pub pools: Vec<(u64, u8)>,
@@ -88,7 +88,7 @@ impl Plan {
 /// A pool of one switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// Its bytes less those set aside for headroom.
+    /// Its bytes less the reserved headroom.
     pub bytes: u64,
     /// Bytes in it: those of lossy classes, and those of lossless classes that are not in the headroom.
     pub used: u64,
@@ -109,7 +109,7 @@ impl Pool {
         wire <= free && (queued + wire) as f64 <= alpha * free as f64
     }
 
-    /// Where a lossless ingress pauses its sender.
+    /// The PAUSE threshold of a lossless ingress.
     #[inline(always)]
     pub fn pause_threshold(&self, alpha: f64) -> u64 {
         (alpha * self.free() as f64) as u64

@@ -1,4 +1,4 @@
-//! A network that runs: hands out its events.
+//! A running network: dispatches its events.
 
 use crate::clock::{kind, kind_of, number_of, source};
 use crate::config::{Message, NetworkConfig, TrafficConfig};
@@ -18,9 +18,9 @@ use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Messages are put into the event queue this long ahead: seldom into its heap.
+/// Messages are inserted into the event queue this long ahead, seldom into its heap.
 const LOAD_AHEAD: Time = Time::from_us(5);
-/// Messages that are over are packed this often, as messages are loaded.
+/// Finished messages are packed this often, as messages are loaded.
 const PACK_EVERY: Time = Time::from_us(100);
 
 /// The argument of a START event: the application posts, or the host's overhead is over.
@@ -30,8 +30,8 @@ const START_AFTER_OVERHEAD: u32 = 1;
 /// Messages of a run, in the order of their start.
 pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;
 
-/// The messages that are still to come, loaded a stretch of time ahead, so that all events of a stretch are known
-/// before any of it runs.
+/// The messages not loaded yet. They are loaded one period ahead, so that all events of a period are known before any
+/// of them runs.
 pub(crate) struct Loader {
     messages: Peekable<MessageIter>,
     loaded_to: Time,
@@ -39,7 +39,7 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// When the next of them starts.
+    /// Start of the next one.
     pub fn first_at(&mut self) -> Time {
         self.messages.peek().map_or(Time::NEVER, |message| message.start)
     }
@@ -65,7 +65,7 @@ impl Simulation<CalendarQueue> {
 }
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// The same on a queue of your own; the order of events does not depend on it. Each departure is an event.
+    /// As [`Simulation::new`], on a given queue; the order of events does not depend on it. Each departure is an event.
     pub fn with_queue(config: NetworkConfig, configs: Vec<TrafficConfig>, messages: MessageIter, queue: Q) -> Self {
         let (traffics, schemes) = traffics(&configs);
         let layout = Layout::whole(&config.graph);
@@ -96,13 +96,13 @@ impl<Q: EventQueue> Simulation<Q> {
         sim
     }
 
-    /// Makes each departure an event of its own from now on, for who reads the network after every event. What happens
-    /// stays the same.
-    pub fn be_prompt(&mut self) {
+    /// Makes each departure an event of its own from now on, for callers that read the network after every event. The
+    /// results stay the same.
+    pub fn make_departures_eager(&mut self) {
         self.world.net.forbid_lazy();
     }
 
-    /// Runs all events before `until`, at most about `budget` of them. Returns whether it got there.
+    /// Runs all events before `until`, at most about `budget` of them. Returns whether it reached `until`.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
         let arrived = match self.world.net.core.probes.traces() || self.world.messages.follows_hops() {
             false => self.advance(until, budget),
@@ -112,7 +112,7 @@ impl<Q: EventQueue> Simulation<Q> {
         arrived
     }
 
-    /// The same for a partition, or a step of many: its ports may be lazy when it returns.
+    /// As [`Simulation::run_until`], for a partition or one of many steps: its ports may be lazy when it returns.
     #[inline(never)]
     pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
@@ -124,7 +124,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.handle(event);
                 left -= 1;
                 if left == 0 {
-                    // Not only as messages are loaded: the last of them may be loaded early.
+                    // Not only when messages are loaded: the last of them may be loaded early.
                     self.pack_messages();
                     return false;
                 }
@@ -135,13 +135,13 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             self.load_messages();
             if self.world.net.core.clock.is_empty() && self.loader.messages.peek().is_none() {
-                // Nothing will ever happen again.
+                // No event will ever follow.
                 self.loader.loaded_to = Time::NEVER;
             }
         }
     }
 
-    /// As [`Simulation::advance`], with a look at the senders of traced messages after each event.
+    /// As [`Simulation::advance`], and checks the senders of traced messages after each event.
     fn run_traced(&mut self, until: Time, budget: u64) -> bool {
         self.tracer.stepping = true;
         let mut arrived = false;
@@ -159,8 +159,8 @@ impl<Q: EventQueue> Simulation<Q> {
         arrived
     }
 
-    /// Asks for the memory of events that come soon. Most of them are packets that arrive; a prefetch for one that is
-    /// not is harmless and cheaper than a branch.
+    /// Prefetches the memory of upcoming events. Most of them are arriving packets; a wrong prefetch is harmless and
+    /// cheaper than a branch.
     #[inline(always)]
     fn prefetch_upcoming(&self) {
         let net = &self.world.net;
@@ -175,7 +175,7 @@ impl<Q: EventQueue> Simulation<Q> {
             {
                 prefetch(held);
             }
-            // Where a host is the end of it, the port is that of its ACK.
+            // At a host, the port is that of the packet's ACK.
             let out = packet.next_hop.port();
             if let Some(port) = net.egress.get(out) {
                 prefetch(port);
@@ -186,7 +186,7 @@ impl<Q: EventQueue> Simulation<Q> {
             if let Some(packet) = net.core.packets.get(next.arg) {
                 prefetch(packet);
             }
-            // Of a packet the first port, which is in the cache.
+            // The packet's egress port, whose number is in the cache.
             let is_port = kind_of(next.source) == kind::PORT;
             if let Some(port) = net.egress.get(PortIx(if is_port { next.arg } else { 0 })) {
                 prefetch(port);
@@ -194,7 +194,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Puts the messages of the next stretch of time into the queue.
+    /// Inserts the messages of the next period into the queue.
     fn load_messages(&mut self) {
         if self.loader.loaded_to >= self.loader.pack_at {
             self.loader.pack_at = self.loader.loaded_to.saturating_add(PACK_EVERY);
@@ -205,7 +205,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.loader.loaded_to = Time::NEVER;
             return;
         }
-        // Idle stretches are skipped.
+        // Idle periods are skipped.
         let to = self.loader.loaded_to.max(first).saturating_add(LOAD_AHEAD);
         self.loader.loaded_to = to;
         while let Some(message) = self.loader.messages.next_if(|m| m.start < to) {
@@ -223,7 +223,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Packs the rows of messages that are over.
+    /// Packs the rows of finished messages.
     fn pack_messages(&mut self) {
         if !self.tracer.stepping {
             let outbox = &self.world.net.core.outbox;
@@ -256,7 +256,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// What of an event concerns a host.
+    /// Handles the part of an event that concerns a host.
     #[inline(always)]
     fn at_host(&mut self, link: PortId, at_host: Option<AtHost>) {
         match at_host {
@@ -280,7 +280,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The application posts a message; the endpoint has it at once, or after the host's overhead.
+    /// The application posts a message; it reaches the endpoint at once, or after the host's overhead.
     #[inline(never)]
     fn start_message(&mut self, message: MessageId, step: u32) {
         if step == START_POSTED {
@@ -305,12 +305,12 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.now()
     }
 
-    /// Whether neither an event nor a message is left.
+    /// Whether no event and no message is left.
     pub fn is_over(&mut self) -> bool {
         self.world.net.core.clock.is_empty() && self.loader.messages.peek().is_none()
     }
 
-    /// Starts no message any more that has not been put into the queue yet.
+    /// Discards all messages that have not been inserted into the queue yet.
     pub fn stop_messages(&mut self) {
         self.loader.messages = (Box::new(std::iter::empty()) as MessageIter).peekable();
     }
@@ -326,12 +326,12 @@ impl<Q: EventQueue> Simulation<Q> {
         self.loader.messages.peek().is_none()
     }
 
-    /// Works out all departures that are due, so that what is read is as it should be now.
+    /// Flushes all lazy departures that are due, so that the state read is that of now.
     pub(crate) fn flush(&mut self) {
         self.world.net.flush_all();
     }
 
-    /// Writes down each hop of a message's data packets from now on, and what it waits for at its host.
+    /// Records each hop of a message's data packets from now on, and its waits at its host.
     pub fn trace(&mut self, message: u32) {
         if self.world.net.core.probes.trace(MessageId(message)) {
             self.tracer.add(message, self.world.now());

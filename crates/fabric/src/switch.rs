@@ -11,11 +11,11 @@ use fanin_cc::{Header, Kind};
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
-/// What of an event concerns a host.
+/// The part of an event that concerns a host.
 pub(crate) enum AtHost {
-    /// A packet for it arrived: the host by its row, and the packet.
+    /// A packet for a host arrived: the row of the host, and the packet.
     Packet(u32, PacketIx),
-    /// Its NIC may have something to send: PFC let a class go on, or the port is free.
+    /// Its NIC may have a packet to send: PFC resumed a class, or the port is free.
     Nic(u32),
 }
 
@@ -53,7 +53,7 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// A packet that arrives ends here: that counts at the port that sent it, which may be one of another partition.
+    /// An arriving packet ends here: counts it at the sending port, which may belong to another partition.
     #[cold]
     pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
         let port = self.egress.port(ingress);
@@ -62,7 +62,7 @@ impl<Q: EventQueue> Network<Q> {
         self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
     }
 
-    /// A packet came in at a switch by `ingress`, whose next hop is `out`.
+    /// A packet arrived at a switch by `ingress`; its next hop is `out`.
     #[inline(always)]
     fn receive(
         &mut self,
@@ -101,7 +101,7 @@ impl<Q: EventQueue> Network<Q> {
         }
         let now = self.core.clock.now();
         if self.at_once & 1 << class != 0 && self.egress.is_idle(out, class, now) {
-            // It leaves at once: it never waits, so it takes no buffer and sees no queue.
+            // It leaves at once without queueing, so it takes no buffer.
             self.egress.pass(&mut self.core, out, ix);
             self.egress.transmit(&mut self.core, now, out, ix, wire);
             return;
@@ -124,7 +124,7 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// Whether a data packet finds room. Counts it in, and pauses its sender if need be.
+    /// Decides the admission of a data packet, counts it, and pauses its sender if necessary.
     #[inline(always)]
     fn admit(&mut self, request: &Request) -> Result<(), DropCause> {
         let mut admission = self.buffers.admit(&self.egress, request, false);
@@ -143,13 +143,13 @@ impl<Q: EventQueue> Network<Q> {
         Ok(())
     }
 
-    /// Tells the peer of an ingress, ahead of everything, whether a class is paused.
+    /// Sends the pause state of a class to the peer of an ingress, ahead of all packets.
     fn announce(&mut self, ingress: PortIx, class: usize) {
         self.egress.announce(ingress, class);
         self.serve(ingress);
     }
 
-    /// Gives buffer space back, and lets the peer of an ingress go on if that frees enough.
+    /// Releases buffer, and resumes the peer of an ingress if that frees enough.
     #[inline(always)]
     pub fn release_buffer(&mut self, packet: &crate::queue::Queued) {
         if let Some((ingress, class)) = self.buffers.release(packet) {
@@ -167,7 +167,7 @@ impl<Q: EventQueue> Network<Q> {
         if nic != crate::port::NO_NIC {
             return counts.then_some(AtHost::Nic(nic));
         }
-        // How often a switch serves its ports depends on how the network is cut, so that is no event of the model.
+        // The number of wake-ups of a switch depends on how the network is cut, so they are not counted as events.
         self.core.probes.totals.events -= 1;
         if counts {
             if lazy {
@@ -187,7 +187,7 @@ impl<Q: EventQueue> Network<Q> {
             return;
         }
         if port.busy_until > now {
-            // The packet on the wire may hold space that has to be given back, even if nothing waits behind it.
+            // The packet on the wire may hold buffer to release, even if no packet is queued behind it.
             if port.waiting | port.pfc_pending != 0 || self.buffers.holds_for(out) {
                 let at = port.serve_at();
                 self.egress.wake(&mut self.core, out, at);
@@ -197,7 +197,7 @@ impl<Q: EventQueue> Network<Q> {
         if let Some(left) = self.buffers.take_left(out) {
             self.release_buffer(&left);
             if self.egress.port(out).busy_until > now {
-                // Meanwhile another port's peer was let go on, and this one has sent a pause frame.
+                // Releasing this buffer resumed the peer of this port, which has sent a pause frame.
                 return;
             }
         }
@@ -210,7 +210,7 @@ impl<Q: EventQueue> Network<Q> {
         // Only now that the port is busy: what this frees may make the port itself announce something.
         match self.release {
             Release::Dequeue => self.release_buffer(&next),
-            // The packet holds its space until its last bit has left, and the port has to be served then.
+            // The packet holds its buffer until its last bit has left, and the port has to be served then.
             Release::LastBit if next.class() != 0 => {
                 self.buffers.hold_until_left(out, next);
                 let left = self.egress.port(out).busy_until;
@@ -265,7 +265,7 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// Writes down a hop of a traced packet: where it leaves a switch, or that it reached its host.
+    /// Records a hop of a traced packet: its egress at a switch, or its arrival at its host.
     #[cold]
     pub fn trace_hop(&mut self, out: Option<PortIx>, node: NodeId, ix: PacketIx) {
         let packet = &self.core.packets[ix];
@@ -281,7 +281,7 @@ impl<Q: EventQueue> Network<Q> {
         crate::cyclic::find(&self.egress, &self.buffers, next)
     }
 
-    /// Drops what is queued at a port, and the packet on its wire.
+    /// Drops the packets queued at a port, and the packet on its wire.
     pub fn drop_queued(&mut self, out: PortIx) {
         let (now, node) = (self.core.clock.now(), self.egress.port(out).node);
         if let Some(left) = self.buffers.take_left(out) {

@@ -25,9 +25,9 @@ pub struct Exit {
     pub header: Header,
 }
 
-/// The switches and links of a network, with the port of each host's NIC, whose hosts are elsewhere: in a test, in another
-/// program, or on a wire. Packets enter at hosts with [`SwitchFabric::enter`] and leave as [`Exit`]s. PFC stops the ports of
-/// hosts, where packets then wait: [`SwitchFabric::is_paused`].
+/// The switches and links of a network, with the port of each host's NIC, without the hosts: these are in a test, in
+/// another program, or on a wire. Packets enter at hosts with [`SwitchFabric::enter`] and leave as [`Exit`]s. PFC stops
+/// the ports of hosts, where packets then wait: [`SwitchFabric::is_paused`].
 pub struct SwitchFabric {
     net: Network<CalendarQueue>,
     /// The port of each NIC.
@@ -61,8 +61,9 @@ impl SwitchFabric {
         Ok(Self { net, nics, entered: 0, exits: Vec::new() })
     }
 
-    /// A packet is handed to the NIC of its source at a time that has not passed: it waits there while the link is busy or its
-    /// class is paused. Equal-cost paths are chosen by its flow. `scheme` counts in the list that the network was made with.
+    /// A packet enters the NIC of its source, now or at a later time: it waits there while the link is busy or its
+    /// class is paused. Equal-cost paths are chosen by its flow. `scheme` is an index into the list of schemes given at
+    /// construction.
     ///
     /// # Panics
     /// Where the time has passed, or source or destination is no host.
@@ -144,8 +145,8 @@ impl SwitchFabric {
         self.net.core.clock.first_at()
     }
 
-    /// Packets that have left the network since the last call, in order of time. `into` is emptied first and its memory used
-    /// again.
+    /// Packets that have left the network since the last call, in order of time. `into` is emptied first and its memory
+    /// used again.
     pub fn take_exits(&mut self, into: &mut Vec<Exit>) {
         into.clear();
         core::mem::swap(into, &mut self.exits);

@@ -1,10 +1,9 @@
-//! Tables of messages by number. Neighbouring rows of messages that are all over are packed: a run has few messages
-//! under way and may have had millions, each of which the results still need, and any of which a late packet may still
-//! ask for.
+//! Tables of messages by number. Consecutive rows of finished messages are packed: a run has few messages in progress
+//! and may have had millions, all of which the results need, and any of which a late packet may still access.
 //!
-//! Packing changes nothing that can be seen. A row that is read again is unpacked with its neighbours until
-//! [`Table::forget`], and one that is written stays unpacked until its stretch is packed again. A partition of a
-//! network has rows only for the messages that it sends or receives.
+//! Packing is not visible to callers. A row that is read again is unpacked with its neighbours until [`Table::forget`],
+//! and one that is written stays unpacked until its block is packed again. A partition of a network has rows only for
+//! the messages that it sends or receives.
 
 use crate::message::MessageState;
 use crate::results::FlowRecord;
@@ -13,22 +12,22 @@ use fanin_units::Time;
 use std::ops::{Index, IndexMut};
 use std::sync::OnceLock;
 
-/// Rows that are packed together. A message that takes long keeps as many unpacked.
-const STRETCH: usize = 1024;
+/// Rows that are packed together. One long message keeps all of them unpacked.
+const BLOCK: usize = 1024;
 /// Numbers of a line of the cache.
 const APART: usize = 8;
 
-/// A row as whole numbers, small ones where that is possible without loss.
+/// A row as integers, small ones where that is possible without loss.
 pub(crate) trait Row: Clone {
-    /// How many there are.
+    /// Number of integers.
     const NUMBERS: usize;
-    /// Writes them down.
+    /// Writes them.
     fn write(&self, into: &mut [u64]);
-    /// The row they were of.
+    /// The row that they encode.
     fn read(from: &[u64]) -> Self;
 }
 
-/// Numbers as what they are above the least of them, in as few bytes as the largest needs.
+/// Numbers as offsets from the least of them, in as few bytes as the largest needs.
 #[derive(Clone)]
 struct Column {
     least: u64,
@@ -62,7 +61,7 @@ impl Column {
     }
 }
 
-/// Writes numbers in so many bytes each. A width that the compiler knows is a move or two; any other is a call.
+/// Writes numbers in `width` bytes each. A constant width compiles to a move or two; any other to a call.
 fn narrow<const WIDTH: usize>(numbers: &[u64], least: u64, bytes: &mut [u8]) {
     for (number, into) in numbers.iter().zip(bytes.as_chunks_mut::<WIDTH>().0) {
         into.copy_from_slice(&(number - least).to_le_bytes()[..WIDTH]);
@@ -79,7 +78,7 @@ struct Packed<T> {
 }
 
 impl<T: Row> Packed<T> {
-    /// Scratch is what the numbers are written to in between.
+    /// `scratch` holds the numbers temporarily.
     fn of(rows: &[T], scratch: &mut Vec<u64>) -> Self {
         // Column after column, each a line longer than the rows: at a power of two, all would compete for the same
         // cache sets.
@@ -108,16 +107,16 @@ impl<T: Row> Packed<T> {
     }
 }
 
-/// Which numbers of a stretch have a row.
+/// The numbers of a block that have a row.
 #[derive(Clone, Default)]
 struct Places {
-    bits: [u64; STRETCH / 64],
-    /// Rows before each word.
-    before: [u16; STRETCH / 64],
+    bits: [u64; BLOCK / 64],
+    /// Rows before each word of the bitmap.
+    before: [u16; BLOCK / 64],
 }
 
 impl Places {
-    /// The row of a number within the stretch.
+    /// The row of a number within the block.
     #[inline]
     fn row(&self, number: usize) -> Option<usize> {
         let (word, bit) = (number / 64, number % 64);
@@ -132,13 +131,13 @@ impl Places {
     }
 
     fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..STRETCH).filter(|number| self.bits[number / 64] >> (number % 64) & 1 != 0)
+        (0..BLOCK).filter(|number| self.bits[number / 64] >> (number % 64) & 1 != 0)
     }
 }
 
 /// Rows of neighbouring numbers.
 #[derive(Clone)]
-enum Stretch<T> {
+enum Block<T> {
     /// All of them.
     Open(Vec<T>),
     /// The same, packed.
@@ -147,7 +146,7 @@ enum Stretch<T> {
     Sparse(Box<Places>, Rows<T>),
 }
 
-/// The rows of a stretch of which only some numbers have one.
+/// The rows of a block in which only some numbers have one.
 #[derive(Clone)]
 enum Rows<T> {
     Open(Vec<T>),
@@ -157,9 +156,9 @@ enum Rows<T> {
 /// Rows by number. Some numbers may have none.
 #[derive(Clone)]
 pub(crate) struct Table<T> {
-    stretches: Vec<Stretch<T>>,
+    blocks: Vec<Block<T>>,
     len: usize,
-    /// Packed stretches that were written to since [`Table::forget`].
+    /// Packed blocks written to since [`Table::forget`].
     reopened: Vec<u32>,
     /// Scratch memory of packing, kept so that it need not be allocated and cleared each time.
     scratch: Vec<u64>,
@@ -167,72 +166,72 @@ pub(crate) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { stretches: Vec::new(), len: 0, reopened: Vec::new(), scratch: Vec::new() }
+        Self { blocks: Vec::new(), len: 0, reopened: Vec::new(), scratch: Vec::new() }
     }
 }
 
 impl<T: Row> Table<T> {
-    /// How many numbers there are, those without a row too.
+    /// The count of numbers, including those without a row.
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Adds a row for the next number.
     pub fn push(&mut self, row: T) {
-        let number = self.len % STRETCH;
+        let number = self.len % BLOCK;
         if number == 0 {
-            self.stretches.push(Stretch::Open(Vec::with_capacity(STRETCH)));
+            self.blocks.push(Block::Open(Vec::with_capacity(BLOCK)));
         }
-        match self.stretches.last_mut() {
-            Some(Stretch::Open(rows)) => rows.push(row),
-            Some(Stretch::Sparse(places, Rows::Open(rows))) => {
+        match self.blocks.last_mut() {
+            Some(Block::Open(rows)) => rows.push(row),
+            Some(Block::Sparse(places, Rows::Open(rows))) => {
                 places.add(number);
                 rows.push(row);
             }
-            _ => unreachable!("a stretch is packed only when it is whole"),
+            _ => unreachable!("a block is packed only when it is complete"),
         }
         self.len += 1;
     }
 
     /// The next number has no row.
     pub fn skip(&mut self) {
-        let number = self.len % STRETCH;
+        let number = self.len % BLOCK;
         if number == 0 {
-            self.stretches.push(Stretch::Sparse(Box::default(), Rows::Open(Vec::new())));
-        } else if let Some(Stretch::Open(rows)) = self.stretches.last_mut() {
+            self.blocks.push(Block::Sparse(Box::default(), Rows::Open(Vec::new())));
+        } else if let Some(Block::Open(rows)) = self.blocks.last_mut() {
             let mut places = Box::<Places>::default();
             (0..number).for_each(|number| places.add(number));
             let rows = Rows::Open(core::mem::take(rows));
-            self.stretches.pop();
-            self.stretches.push(Stretch::Sparse(places, rows));
+            self.blocks.pop();
+            self.blocks.push(Block::Sparse(places, rows));
         }
         self.len += 1;
     }
 
-    /// The same as [`Table::push`], and packs what it makes whole.
+    /// As [`Table::push`], and packs the block that it completes.
     pub fn push_packed(&mut self, row: T) {
         self.push(row);
-        if self.len().is_multiple_of(STRETCH) {
-            self.pack(self.stretches.len() as u32 - 1);
+        if self.len().is_multiple_of(BLOCK) {
+            self.pack(self.blocks.len() as u32 - 1);
         }
     }
 
     /// Whether a number has a row.
     pub fn has(&self, number: usize) -> bool {
         number < self.len
-            && match &self.stretches[number / STRETCH] {
-                Stretch::Open(_) | Stretch::Packed(_) => true,
-                Stretch::Sparse(places, _) => places.row(number % STRETCH).is_some(),
+            && match &self.blocks[number / BLOCK] {
+                Block::Open(_) | Block::Packed(_) => true,
+                Block::Sparse(places, _) => places.row(number % BLOCK).is_some(),
             }
     }
 
     /// A copy of a row, if there is one; unpacks no others.
     pub fn get(&self, number: usize) -> Option<T> {
-        match self.stretches.get(number / STRETCH)? {
-            Stretch::Open(rows) => rows.get(number % STRETCH).cloned(),
-            Stretch::Packed(packed) => Some(packed.get(number % STRETCH)),
-            Stretch::Sparse(places, rows) => {
-                let row = places.row(number % STRETCH)?;
+        match self.blocks.get(number / BLOCK)? {
+            Block::Open(rows) => rows.get(number % BLOCK).cloned(),
+            Block::Packed(packed) => Some(packed.get(number % BLOCK)),
+            Block::Sparse(places, rows) => {
+                let row = places.row(number % BLOCK)?;
                 match rows {
                     Rows::Open(rows) => rows.get(row).cloned(),
                     Rows::Packed(packed) => Some(packed.get(row)),
@@ -241,15 +240,15 @@ impl<T: Row> Table<T> {
         }
     }
 
-    /// Copies of all rows with their numbers, from one number on; unpacks a stretch at a time.
+    /// Copies of all rows with their numbers, from one number on; unpacks a block at a time.
     pub fn numbered(&self, first: usize) -> impl Iterator<Item = (usize, T)> + '_ {
-        let rows = |(at, stretch): (usize, &Stretch<T>)| {
-            let numbered = |rows: Vec<T>| (at * STRETCH..).zip(rows).collect::<Vec<_>>();
-            match stretch {
-                Stretch::Open(rows) => numbered(rows.clone()),
-                Stretch::Packed(packed) => numbered(packed.all().collect()),
-                Stretch::Sparse(places, rows) => {
-                    let numbers = places.numbers().map(|number| at * STRETCH + number);
+        let rows = |(at, block): (usize, &Block<T>)| {
+            let numbered = |rows: Vec<T>| (at * BLOCK..).zip(rows).collect::<Vec<_>>();
+            match block {
+                Block::Open(rows) => numbered(rows.clone()),
+                Block::Packed(packed) => numbered(packed.all().collect()),
+                Block::Sparse(places, rows) => {
+                    let numbers = places.numbers().map(|number| at * BLOCK + number);
                     match rows {
                         Rows::Open(rows) => numbers.zip(rows.iter().cloned()).collect(),
                         Rows::Packed(packed) => numbers.zip(packed.all()).collect(),
@@ -257,8 +256,8 @@ impl<T: Row> Table<T> {
                 }
             }
         };
-        let stretches = self.stretches.iter().enumerate().skip(first / STRETCH);
-        stretches.flat_map(rows).skip_while(move |(number, _)| *number < first)
+        let blocks = self.blocks.iter().enumerate().skip(first / BLOCK);
+        blocks.flat_map(rows).skip_while(move |(number, _)| *number < first)
     }
 
     /// The same without their numbers.
@@ -273,60 +272,60 @@ impl<T: Row> Table<T> {
         all
     }
 
-    /// Packs every stretch that is whole.
+    /// Packs every complete block.
     pub fn pack_all(&mut self) {
-        (0..(self.len() / STRETCH) as u32).for_each(|stretch| self.pack(stretch));
+        (0..(self.len() / BLOCK) as u32).for_each(|block| self.pack(block));
     }
 
-    /// Packs a stretch.
-    fn pack(&mut self, stretch: u32) {
-        let stretch = &mut self.stretches[stretch as usize];
-        match stretch {
-            Stretch::Open(rows) => *stretch = Stretch::Packed(Packed::of(rows, &mut self.scratch)),
-            Stretch::Sparse(_, rows) => {
+    /// Packs a block.
+    fn pack(&mut self, block: u32) {
+        let block = &mut self.blocks[block as usize];
+        match block {
+            Block::Open(rows) => *block = Block::Packed(Packed::of(rows, &mut self.scratch)),
+            Block::Sparse(_, rows) => {
                 if let Rows::Open(open) = rows {
                     *rows = Rows::Packed(Packed::of(open, &mut self.scratch));
                 }
             }
-            Stretch::Packed(_) => {}
+            Block::Packed(_) => {}
         }
     }
 
-    /// Frees what was unpacked to be read. Returns the stretches that were written to.
+    /// Frees the blocks that were unpacked to be read. Returns those that were written to.
     fn forget(&mut self) -> Vec<u32> {
-        for stretch in &mut self.stretches {
-            if let Stretch::Packed(packed) | Stretch::Sparse(_, Rows::Packed(packed)) = stretch {
+        for block in &mut self.blocks {
+            if let Block::Packed(packed) | Block::Sparse(_, Rows::Packed(packed)) = block {
                 packed.unpacked.take();
             }
         }
         std::mem::take(&mut self.reopened)
     }
 
-    /// Makes a packed stretch an open one.
+    /// Unpacks a block for writing.
     #[cold]
     fn reopen(&mut self, at: usize) {
-        let stretch = &mut self.stretches[at];
+        let block = &mut self.blocks[at];
         let open = |packed: &mut Packed<T>| packed.unpacked.take().map_or_else(|| packed.all().collect(), Vec::from);
-        match stretch {
-            Stretch::Packed(packed) => *stretch = Stretch::Open(open(packed)),
-            Stretch::Sparse(_, rows) => {
+        match block {
+            Block::Packed(packed) => *block = Block::Open(open(packed)),
+            Block::Sparse(_, rows) => {
                 if let Rows::Packed(packed) = rows {
                     *rows = Rows::Open(open(packed));
                 }
             }
-            Stretch::Open(_) => return,
+            Block::Open(_) => return,
         }
         self.reopened.push(at as u32);
     }
 
-    /// The row of a number in a stretch that is not open, or not whole.
+    /// The row of a number in a block that is packed, or not complete.
     #[cold]
     fn row_elsewhere(&self, number: usize) -> &T {
-        match &self.stretches[number / STRETCH] {
-            Stretch::Open(rows) => &rows[number % STRETCH],
-            Stretch::Packed(packed) => &unpack(packed)[number % STRETCH],
-            Stretch::Sparse(places, rows) => {
-                let row = places.row(number % STRETCH).expect("a partition asks for its own messages");
+        match &self.blocks[number / BLOCK] {
+            Block::Open(rows) => &rows[number % BLOCK],
+            Block::Packed(packed) => &unpack(packed)[number % BLOCK],
+            Block::Sparse(places, rows) => {
+                let row = places.row(number % BLOCK).expect("a partition asks for its own messages");
                 match rows {
                     Rows::Open(rows) => &rows[row],
                     Rows::Packed(packed) => &unpack(packed)[row],
@@ -335,20 +334,20 @@ impl<T: Row> Table<T> {
         }
     }
 
-    /// The same to change it.
+    /// As above, for writing.
     #[cold]
     fn row_elsewhere_mut(&mut self, number: usize) -> &mut T {
-        let at = number / STRETCH;
-        if matches!(self.stretches[at], Stretch::Packed(_) | Stretch::Sparse(_, Rows::Packed(_))) {
+        let at = number / BLOCK;
+        if matches!(self.blocks[at], Block::Packed(_) | Block::Sparse(_, Rows::Packed(_))) {
             self.reopen(at);
         }
-        match &mut self.stretches[at] {
-            Stretch::Open(rows) => &mut rows[number % STRETCH],
-            Stretch::Sparse(places, Rows::Open(rows)) => {
-                let row = places.row(number % STRETCH).expect("a partition asks for its own messages");
+        match &mut self.blocks[at] {
+            Block::Open(rows) => &mut rows[number % BLOCK],
+            Block::Sparse(places, Rows::Open(rows)) => {
+                let row = places.row(number % BLOCK).expect("a partition asks for its own messages");
                 &mut rows[row]
             }
-            Stretch::Packed(_) | Stretch::Sparse(..) => unreachable!("it was reopened"),
+            Block::Packed(_) | Block::Sparse(..) => unreachable!("it was reopened"),
         }
     }
 }
@@ -362,8 +361,8 @@ impl<T: Row> Index<usize> for Table<T> {
 
     #[inline(always)]
     fn index(&self, number: usize) -> &T {
-        match &self.stretches[number / STRETCH] {
-            Stretch::Open(rows) => &rows[number % STRETCH],
+        match &self.blocks[number / BLOCK] {
+            Block::Open(rows) => &rows[number % BLOCK],
             _ => self.row_elsewhere(number),
         }
     }
@@ -372,50 +371,50 @@ impl<T: Row> Index<usize> for Table<T> {
 impl<T: Row> IndexMut<usize> for Table<T> {
     #[inline(always)]
     fn index_mut(&mut self, number: usize) -> &mut T {
-        if !matches!(self.stretches[number / STRETCH], Stretch::Open(_)) {
+        if !matches!(self.blocks[number / BLOCK], Block::Open(_)) {
             return self.row_elsewhere_mut(number);
         }
-        match &mut self.stretches[number / STRETCH] {
-            Stretch::Open(rows) => &mut rows[number % STRETCH],
+        match &mut self.blocks[number / BLOCK] {
+            Block::Open(rows) => &mut rows[number % BLOCK],
             _ => unreachable!("it is open"),
         }
     }
 }
 
-/// Which stretches of tables are not packed, and how far each is known to be over.
+/// The blocks of tables that are not packed, and how many rows of each are known to be finished.
 #[derive(Default)]
 pub(crate) struct Unpacked {
-    stretches: Vec<(u32, u32)>,
-    /// Stretches that were looked at first so far.
+    blocks: Vec<(u32, u32)>,
+    /// Number of blocks checked so far.
     seen: u32,
 }
 
 impl Unpacked {
-    /// Packs the stretches of two tables of the same rows in which all messages are over.
+    /// Packs the blocks of two tables with the same rows in which all messages are finished.
     pub fn pack<A: Row, B: Row>(
         &mut self,
         one: &mut Table<A>,
         other: &mut Table<B>,
         mut is_over: impl FnMut(&mut Table<A>, &mut Table<B>, usize) -> bool,
     ) {
-        for stretch in one.forget().into_iter().chain(other.forget()) {
-            if self.stretches.iter().all(|(known, _)| *known != stretch) {
-                self.stretches.push((stretch, 0));
+        for block in one.forget().into_iter().chain(other.forget()) {
+            if self.blocks.iter().all(|(known, _)| *known != block) {
+                self.blocks.push((block, 0));
             }
         }
-        let whole = (one.len() / STRETCH) as u32;
-        self.stretches.extend((self.seen..whole).map(|stretch| (stretch, 0)));
+        let whole = (one.len() / BLOCK) as u32;
+        self.blocks.extend((self.seen..whole).map(|block| (block, 0)));
         self.seen = whole;
-        self.stretches.retain_mut(|(stretch, over)| {
-            while (*over as usize) < STRETCH {
-                let number = *stretch as usize * STRETCH + *over as usize;
+        self.blocks.retain_mut(|(block, over)| {
+            while (*over as usize) < BLOCK {
+                let number = *block as usize * BLOCK + *over as usize;
                 if one.has(number) && !is_over(one, other, number) {
                     return true;
                 }
                 *over += 1;
             }
-            one.pack(*stretch);
-            other.pack(*stretch);
+            one.pack(*block);
+            other.pack(*block);
             false
         });
     }
@@ -427,7 +426,7 @@ fn from_to(from: u64, to: u64) -> u64 {
     (ahead << 1 ^ ahead >> 63) as u64
 }
 
-/// What [`from_to`] came from.
+/// The inverse of [`from_to`].
 fn back(from: u64, coded: u64) -> u64 {
     from.wrapping_add((coded >> 1) ^ (coded & 1).wrapping_neg())
 }
@@ -559,23 +558,23 @@ mod tests {
 
     #[test]
     fn packed_rows_read_as_they_were_written_and_take_a_fifth() {
-        let rows = 3 * STRETCH as u64 + 5;
+        let rows = 3 * BLOCK as u64 + 5;
         let mut table = table(rows);
-        table[STRETCH + 1].start = Time::NEVER;
-        table[STRETCH + 2].packets_arrived = u32::MAX;
+        table[BLOCK + 1].start = Time::NEVER;
+        table[BLOCK + 2].packets_arrived = u32::MAX;
         let before = table.all();
-        (0..3).for_each(|stretch| table.pack(stretch));
+        (0..3).for_each(|block| table.pack(block));
         assert_eq!((table.len(), table.all()), (rows as usize, before.clone()));
         assert!((0..rows as usize).all(|row| table[row] == before[row] && table.get(row) == Some(before[row])));
         assert_eq!(table.get(rows as usize), None);
-        let Stretch::Packed(packed) = &table.stretches[0] else { panic!("it was packed") };
+        let Block::Packed(packed) = &table.blocks[0] else { panic!("it was packed") };
         let bytes: usize = packed.columns.iter().map(|column| size_of::<Column>() + column.bytes.len()).sum();
-        assert!(bytes < STRETCH * size_of::<FlowRecord>() / 5, "{bytes}");
+        assert!(bytes < BLOCK * size_of::<FlowRecord>() / 5, "{bytes}");
     }
 
     #[test]
     fn a_packed_row_may_be_written_again() {
-        let mut table = table(2 * STRETCH as u64);
+        let mut table = table(2 * BLOCK as u64);
         table.pack(0);
         table.pack(1);
         assert_eq!(table[3].timeouts, 0);
@@ -584,6 +583,6 @@ mod tests {
         assert_eq!((table.forget(), table.forget()), (vec![0], vec![]));
         table.pack(0);
         assert_eq!(table.get(3).map(|row| row.timeouts), Some(9));
-        assert_eq!(table.len(), 2 * STRETCH);
+        assert_eq!(table.len(), 2 * BLOCK);
     }
 }

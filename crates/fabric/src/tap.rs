@@ -1,38 +1,38 @@
-//! What leaves a network while it runs: packets on chosen links, queues, pauses, messages. Off, it costs nothing on
-//! links (the question is asked together with that for telemetry) and a branch per packet that waits.
+//! Observation of a running network: packets on chosen links, queues, pauses, messages. Switched off, it costs nothing
+//! on links (it shares a branch with telemetry) and one branch per queued packet.
 //!
-//! What was seen waits in one list until [`crate::Simulation::take_seen`] empties it; whoever taps a network takes it
-//! after every slice of a run, so that the list stays as short as a slice.
+//! Observations are kept in one list until [`crate::Simulation::take_seen`] empties it; callers do so after every slice
+//! of a run, which bounds the length of the list.
 
 use fanin_cc::{Header, Telemetry};
 use fanin_endpoint::tcp::Segment;
 use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::sync::Arc;
 
-/// What is asked for.
+/// The observations requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Links, by the port that sends, whose packets are seen as they start to leave.
+    /// Links, by the sending port, whose packets are observed at the start of their transmission.
     pub links: Vec<PortId>,
-    /// Ports whose queues are seen whenever they change.
+    /// Ports whose queues are observed whenever they change.
     pub queues: Vec<PortId>,
-    /// Whether pauses are seen, of every port.
+    /// Whether pauses of every port are observed.
     pub pauses: bool,
-    /// Whether messages are seen as they are posted and as they have arrived.
+    /// Whether messages are observed when they are posted and when they have arrived.
     pub messages: bool,
 }
 
 impl Wanted {
-    /// Whether nothing is asked for.
+    /// Whether no observation is requested.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Something that was seen.
+/// An observation.
 #[derive(Clone, Debug)]
 pub enum Seen {
-    /// A packet started to leave.
+    /// Transmission of a packet started.
     Packet(Box<Captured>),
     /// A queue changed.
     Queue {
@@ -40,10 +40,10 @@ pub enum Seen {
         time: Time,
         /// The port.
         port: PortId,
-        /// Data bytes that wait there now, all classes.
+        /// Data bytes queued there now, all classes.
         bytes: u64,
     },
-    /// The peer of a port paused a class of it, or let it go on.
+    /// The peer of a port paused or resumed a class of it.
     Pause {
         /// When.
         time: Time,
@@ -77,17 +77,17 @@ pub struct Captured {
     pub time: Time,
     /// The port that sends it.
     pub port: PortId,
-    /// What it says of itself.
+    /// Its header.
     pub head: Header,
-    /// What it says as a segment of TCP.
+    /// Its TCP segment.
     pub segment: Option<Segment>,
-    /// What switches have written into it, this one included, or what an ACK carries back.
+    /// Telemetry written by switches, this one included, or carried back by an ACK.
     pub telemetry: Option<Telemetry>,
-    /// Its traffic; nothing where it belongs to no message.
+    /// Its traffic; `None` where it belongs to no message.
     pub traffic: Option<u16>,
     /// The first message of its connection, which names the connection.
     pub channel: MessageId,
-    /// The host that opened the connection; nothing where there is none.
+    /// The host that opened the connection; `None` where there is none.
     pub opener: NodeId,
     /// The incast that it announces, and all senders of it.
     pub incast: Option<(u32, Arc<[u32]>)>,

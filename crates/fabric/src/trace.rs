@@ -1,10 +1,10 @@
-//! Messages that are traced: what kept their packets in their host.
+//! Traced messages: why their packets waited at their host.
 //!
-//! Why a message does not send follows from what its host knows: the state of its sender, of its connection and of its
-//! port. That changes only with an event at the host, and otherwise only when a packet has left or a pacer is due, both
-//! of which are known ahead. So a run that traces messages stops after every event, writes down what held since the one
-//! before, and finds out what holds now; a run that traces none has no part in it. The hops themselves are written down
-//! by the probes.
+//! The reason why a message does not send follows from the state of its sender, of its connection and of its port. That
+//! state changes only with an event at the host, or when a packet has left or a pacer is due, and both of these times
+//! are known in advance. So a run that traces messages stops after every event, records the reason since the previous
+//! one, and determines the current one; a run that traces none has no cost. The hops themselves are recorded by the
+//! probes.
 
 use crate::clock::{MESSAGE, kind, kind_of, number_of};
 use crate::path::FlowPath;
@@ -18,27 +18,27 @@ use fanin_engine::EventQueue;
 use fanin_units::{MessageId, NodeId, Rate, Time};
 use std::collections::BTreeMap;
 
-/// What is known of the traced messages at their hosts.
+/// State of the traced messages at their hosts.
 #[derive(Default)]
 pub(crate) struct Tracer {
-    /// In the order in which they were asked for.
+    /// In the order in which they were requested.
     all: Vec<Traced>,
     /// Those that may still send, by host.
     open: BTreeMap<NodeId, Vec<usize>>,
-    /// Those that were asked for before they were loaded.
+    /// Those that were requested before they were loaded.
     unknown: Vec<usize>,
     waits: Vec<HostWait>,
     left_out: u64,
-    /// Whether the run stops after each event, which is too often for what else is done as it stops.
+    /// Whether the run stops after each event, which is too often for other work done at a stop.
     pub stepping: bool,
 }
 
 /// A traced message at its host.
 struct Traced {
     message: u32,
-    /// It is written down up to this time.
+    /// It is recorded up to this time.
     to: Time,
-    /// What holds since then.
+    /// The reason since then.
     standing: Standing,
     /// Until when a packet of its sender is on the wire, and whether it is one of this message.
     on_wire: (Time, bool),
@@ -46,14 +46,14 @@ struct Traced {
     last: Option<usize>,
 }
 
-/// What keeps a message from sending.
+/// Why a message does not send.
 #[derive(Clone, Copy)]
 enum Standing {
-    /// It is not posted yet, or has been acknowledged whole.
+    /// It is not posted yet, or is completely acknowledged.
     Away,
-    /// This.
+    /// This cause.
     Held(Cause),
-    /// Its pacer until then, and then other packets at its port.
+    /// Its pacer until this time, and then other packets at its port.
     Due(Time),
 }
 
@@ -64,13 +64,13 @@ impl Tracer {
         self.all.push(Traced { message, to: now, standing: Standing::Away, on_wire: (Time::ZERO, true), last: None });
     }
 
-    /// What traced messages waited for at their hosts: the first [`HostWait::KEPT`], those of a message in order of
-    /// time; and how many more there were.
+    /// Waits of traced messages at their hosts: the first [`HostWait::KEPT`], in order of time for each message; and
+    /// the number of waits not recorded.
     pub fn waits(&self) -> (&[HostWait], u64) {
         (&self.waits, self.left_out)
     }
 
-    /// Writes down what the event that ran last changed at its host.
+    /// Records the changes of the last event at its host.
     pub fn after_event<Q: EventQueue>(&mut self, world: &mut World<Q>, hosts: &Hosts<FlowPath>) {
         if !self.unknown.is_empty() {
             self.find_hosts(world);
@@ -114,7 +114,7 @@ impl Tracer {
         }
     }
 
-    /// Messages that were asked for before they were loaded may be known by now.
+    /// Messages requested before they were loaded may have been loaded by now.
     fn find_hosts<Q: EventQueue>(&mut self, world: &World<Q>) {
         for at in core::mem::take(&mut self.unknown) {
             let message = self.all[at].message as usize;
@@ -133,7 +133,7 @@ impl Tracer {
             self.settle(at, world.net.core.clock.now());
             let message = MessageId(self.all[at].message);
             self.all[at].standing = standing(world, hosts, message);
-            // One that is acknowledged sends no more.
+            // An acknowledged message sends no more.
             world.messages.records()[message.ix()].acked == Time::NEVER
         });
         if !open.is_empty() {
@@ -141,8 +141,7 @@ impl Tracer {
         }
     }
 
-    /// A packet has started to leave its host: it may be one of a traced message, or of an earlier one of its
-    /// connection.
+    /// A host started to send a packet: it may belong to a traced message, or to an earlier one of its connection.
     fn note_departure<Q: EventQueue>(&mut self, world: &mut World<Q>, hosts: &Hosts<FlowPath>, of: &Departure) {
         let now = world.net.core.clock.now();
         let head = &of.head;
@@ -161,11 +160,11 @@ impl Tracer {
             self.settle(at, now);
             self.all[at].on_wire = (of.left, own);
         }
-        // What waits at the port now waits behind it.
+        // Packets queued at the port now wait behind it.
         world.net.core.probes.add_hop(now, head.src, Some((of.port, 0)), head, of.deflections);
     }
 
-    /// Writes down what held until now.
+    /// Records the reason until now.
     fn settle(&mut self, at: usize, now: Time) {
         let watch = &mut self.all[at];
         let mut from = core::mem::replace(&mut watch.to, now);
@@ -207,7 +206,7 @@ impl Tracer {
     }
 }
 
-/// What keeps a message from sending now: the first that holds, in the order of [`Cause`].
+/// Why a message does not send now: the first cause that holds, in the order of [`Cause`].
 fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: MessageId) -> Standing {
     let now = world.net.core.clock.now();
     let record = &world.messages.records()[message.ix()];
@@ -260,7 +259,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
     Standing::Due(sender.pacer().next_at())
 }
 
-/// The class in which a packet of a message stands in the queue behind the pacers, where hosts have one.
+/// The class of a message's packets in the queue behind the pacers, where hosts have one.
 fn class_behind_pacer<Q: EventQueue>(
     world: &World<Q>,
     hosts: &Hosts<FlowPath>,

@@ -1,4 +1,4 @@
-//! What surrounds the hosts of a partition: the network, and the messages that applications post.
+//! The surroundings of the hosts of a partition: the network, and the messages that applications post.
 
 use crate::clock::{kind, source};
 use crate::messages::Messages;
@@ -88,15 +88,15 @@ impl<Q: EventQueue> World<Q> {
         let full = (payload + header) as u32;
         let before_last = (bytes - 1) / payload;
         let last = (bytes - before_last * payload + header) as u32;
-        // The k full packets go through like equal jobs: at each link the last of them is done after one of each
-        // link so far and k-1 more of the slowest; then the last packet follows.
+        // The k full packets form a pipeline: at each link, the last of them is done after one transmission time of
+        // each link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
         for port in walked {
             let link = self.net.plan.speed(*port);
             let packet = link.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
-            // A huge message over a slow link may take longer than the clock can say.
+            // A huge message over a slow link may take longer than the clock can represent.
             let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
             let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
             done = done.max(full_done).saturating_add(link.tx_time(last).as_ps());
@@ -105,7 +105,7 @@ impl<Q: EventQueue> World<Q> {
         Time::from_ps(done.saturating_add(delays))
     }
 
-    /// What a packet says beside its header goes beside the slab.
+    /// The contents of a packet besides its header are stored beside the slab.
     #[inline(always)]
     fn put_beside(&mut self, ix: PacketIx, beside: Beside<'_>) {
         match beside {

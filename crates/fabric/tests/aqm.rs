@@ -23,7 +23,7 @@ enum Step {
 /// Runs event by event to the end, and shows what happens to the data queue of a port that carries nothing else.
 fn watch(sim: &mut Simulation, port: PortId, mut see: impl FnMut(&Simulation, Time, Step)) {
     let (mut found, mut bytes, mut marks) = (0, 0, 0);
-    sim.be_prompt();
+    sim.make_departures_eager();
     while !sim.is_over() {
         sim.run_until(Time::NEVER, 1);
         let (queue, counters) = (sim.queued(port), sim.port_counter(port));

@@ -124,7 +124,7 @@ fn ramp(graph: &Graph, senders: &[u32], receivers: &[u32], bytes: u64, count: us
         .collect()
 }
 
-/// Runs event by event. Tells the bytes that waited at `hot` before the first event in which `happened` was counted.
+/// Runs event by event. Returns the bytes queued at `hot` before the first event in which `happened` was counted.
 fn queue_before(sim: &mut Simulation, hot: (u32, u32), happened: impl Fn(&Simulation) -> u64) -> Option<u64> {
     let hot = port(sim, hot.0, hot.1);
     loop {
@@ -140,8 +140,8 @@ fn queue_before(sim: &mut Simulation, hot: (u32, u32), happened: impl Fn(&Simula
 
 #[test]
 fn dart_iofd_threshold_order() {
-    // Two chains of switches would be enough; the second way is one link longer, so that all want the first: s0-s1, or
-    // s0-s2-s1. Four hosts on either side.
+    // Two chains of switches would be enough; the second path is one link longer, so that all prefer the first: s0-s1,
+    // or s0-s2-s1. Four hosts on either side.
     let mut links: Vec<(u32, u32, Rate, Time)> = (0..8).map(|h| (h, 8 + h / 4, gbps(10), us(1))).collect();
     links.push((8, 9, gbps(10), us(1)));
     let one_way = graph(8, 2, &links);
@@ -160,7 +160,7 @@ fn dart_iofd_threshold_order() {
         assert!(acted(&sim, 0, Action::MessageDeflected) > 3);
         let marks: u64 = sim.port_counters().iter().map(|port| port.marked).sum();
         assert_eq!((marks, sim.totals().cnps), (0, 0), "{bytes}");
-        // Without another way the queue grows on, and the first mark comes later.
+        // Without another path the queue keeps growing, and the first mark comes later.
         let mut sim = simulation(darts(one_way.clone()), vec![dart("dart", |_| {})], shorts(&one_way));
         let hot = port(&sim, 8, 9);
         let marked = |sim: &Simulation| (1..3).map(|class| sim.class_counter(hot, class).marked).sum();
@@ -261,7 +261,7 @@ fn sent_back(sim: &Simulation) -> u64 {
 
 #[test]
 fn dart_iofd_tor_hosts() {
-    // That no packet goes to a host but its own, `check_traces` looks at; none of all those of the run did.
+    // `check_traces` checks that no packet goes to a host other than its own; no packet of the run did.
     for (sim, preset) in [(iofd(), "dart-iofd"), (whole_dart(), "dart")] {
         assert!(check_traces(&sim, &[dart(preset, |_| {})]).deflected > 100);
         assert_eq!((sim.totals().drops.wrong_host, sent_back(&sim)), (0, 0));
@@ -306,7 +306,7 @@ fn dart_iofd_failure() {
         run_to(&mut sim, to);
         assert!(to < Time::from_ms(100), "{:?}", sim.totals());
     }
-    // No packet of an attempt took another way than its first one, none was reordered, and none went to a wrong host.
+    // No packet of an attempt took another path than its first one, none was reordered, and none went to a wrong host.
     let seen = check_traces(&sim, &[traffic]);
     assert_eq!((seen.reordered, seen.astray, sim.totals().reordered), (0, 0, 0), "{seen:?}");
     let drops = sim.totals().drops;
@@ -317,7 +317,7 @@ fn dart_iofd_failure() {
     let done: Vec<&FlowRecord> = flows.iter().filter(|flow| flow.bytes != Message::ENDLESS).collect();
     assert!(done.iter().all(|flow| flow.finished.is_some() && flow.delivered == flow.bytes && flow.reordered == 0));
     assert_eq!((done.len(), sim.finished()), (short.len(), short.len() as u64));
-    // What it hit was sent again whole.
+    // Messages with a dropped packet were retransmitted completely.
     let hit: Vec<u32> = (0..count as u32).filter(|m| flows[*m as usize].attempts > 1).collect();
     let traced: Vec<u32> = hit.iter().copied().filter(|m| m % 5 == 0).collect();
     assert!(traced.len() > 10, "{}", traced.len());
@@ -342,8 +342,9 @@ fn dart_iofd_failure() {
 }
 
 /// A leaf-spine fabric of 10 Gb/s, 32 KB of buffer per lane and port, and hosts that send 8 KB messages to other racks
-/// at more than line rate for 1 ms. Shortest ways go up and down and have no cycle; a message that a spine deflects to
-/// a third leaf goes up again from there, and two leaves and two spines make a ring of that. Tells whether it locked.
+/// at more than line rate for 1 ms. Shortest paths go up and down and have no cycle; a message that a spine deflects to
+/// a third leaf goes up again from there, and two leaves and two spines make a ring of that. Returns whether it
+/// deadlocked.
 fn ring_of_deflections(seed: u64, change: impl Fn(&mut Params)) -> (Simulation, TrafficConfig, bool) {
     let (leaves, each) = (4, 4);
     let hosts = leaves * each;
@@ -384,8 +385,8 @@ fn first_lock(lanes: LaneCount, tokens: u8, blocked: Blocked) -> Option<u64> {
     (0..100).find(|seed| ring_with(*seed, lanes, tokens, blocked).2)
 }
 
-/// What the escape lane promises (IV-B), however many tokens there are: nobody leaves it, nothing is deflected in it,
-/// and its ways go up and then down.
+/// What the escape lane promises (IV-B), however many tokens there are: no packet leaves it, none is deflected in it,
+/// and its paths go up and then down.
 fn check_escape_lane(sim: &Simulation, traffic: TrafficConfig) -> Seen {
     let seen = check_traces(sim, &[traffic]);
     assert_eq!((seen.reordered, seen.astray, sim.totals().drops), (0, 0, Drops::default()));
@@ -418,7 +419,7 @@ fn one_token_and_an_escape_lane_cannot_lock() {
 }
 
 /// Row D14: with more tokens a message may be misrouted again and again in the other lane, which has cycles then, and
-/// whoever waits there does not get into the escape lane. It locks about as often as one lane does, and with `duato`
+/// packets waiting there cannot enter the escape lane. It deadlocks about as often as one lane does, and with `duato`
 /// hardly less.
 #[test]
 fn four_tokens_can_lock_in_two_lanes_as_in_one() {
@@ -427,7 +428,7 @@ fn four_tokens_can_lock_in_two_lanes_as_in_one() {
     let (sim, traffic, locked) = ring_with(two, LaneCount::Two, 4, Blocked::Stay);
     assert!(locked && !ring_with(one, LaneCount::Two, 4, Blocked::Duato).2);
     check_escape_lane(&sim, traffic);
-    // Nothing moves any more.
+    // No packet moves any more.
     let mut sim = sim;
     let (hops, open) = (sim.totals().packet_hops, sim.open_messages());
     run_to(&mut sim, Time::from_ms(100));

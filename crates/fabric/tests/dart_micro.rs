@@ -92,24 +92,24 @@ fn changes(log: &Log) -> Vec<Change> {
     events.map(change).collect()
 }
 
-/// Up to how many senders every join so far re-set the cap of each of them once, to C/n and in time.
+/// The number of senders up to which every join re-set the cap of each of them once, to C/n and in time.
 fn joins_in_time(sim: &Simulation, log: &Log) -> u32 {
     let in_time = |Change { n, caps, .. }: &&Change| {
         let once = |of: &Vec<(Time, f64)>| of.len() == 1 && of[0].1 == LINE / *n as f64 && of[0].0 <= within(sim, *n);
         caps.iter().take(*n as usize).all(once)
     };
-    // The first one has nobody to re-set.
+    // The first one has no other sender to re-set.
     1 + changes(log)[1..16].iter().take_while(in_time).count() as u32
 }
 
-/// dart-dasr-churn, "missing": 1 base RTT, 2 packets, and up to n packets until a sender at C/n is told.
+/// dart-dasr-churn, "missing": 1 base RTT, 2 packets, and up to n packets until a sender at C/n is notified.
 fn within(sim: &Simulation, n: u32) -> Time {
     sim.network_rtt() + Time::from_ps(packet_time().as_ps() * (2 + n as u64))
 }
 
 // dart-dasr-churn as it stands does not hold, because nothing drains the queue that a line-rate start leaves: the next
-// one waits longer for its first ACK and leaves more. From the 7th join on PFC holds senders back, and those are told
-// late.
+// one waits longer for its first ACK and leaves more. From the 7th join on PFC holds senders back, and those are
+// notified late.
 #[test]
 fn churn_every_departure_resets_all_shares_once_and_so_do_joins_while_nothing_is_paused() {
     let (sim, log) = churn(&traffic("dart-dasr"));
@@ -254,8 +254,8 @@ fn dart_fig3_shortlived() {
         // With look-ahead the long flow backs off no later after the first short packet.
         let mean = |d: &[Time]| d.iter().map(|t| t.as_ps()).sum::<u64>() as f64 / d.len() as f64 / 1e6;
         println!("backs off after {} us, with look-ahead {} us", mean(&delays[0]), mean(&delays[1]));
-        // They all come at once here, so that it is the same packet of the long flow that brings the news. Under a
-        // window the two runs differ in where that flow's packets lie.
+        // They all come at once here, so that the same packet of the long flow carries the change of n. Under a window
+        // the two runs differ in where that flow's packets lie.
         assert!(bdp_window || delays[1].iter().zip(&delays[0]).all(|(ahead, plain)| ahead <= plain), "{delays:?}");
     }
 }
@@ -264,7 +264,8 @@ fn dart_fig3_shortlived() {
 fn dart_dasr_feedback_path() {
     // 0 is D and 1 is S1, to whom D and 3 send as well. Messages of 4 make n change, so that its age can be seen.
     let mut messages = vec![endless(Time::ZERO, 1, 0), endless(Time::ZERO, 2, 0)];
-    // A setting that does nothing here makes the way back an instance of its own, so that its ACKs are not counted.
+    // A setting without effect here gives the reverse direction an instance of its own, so that its ACKs are not
+    // counted.
     let back = dart("dart-dasr", |p| p.table_entries += 1);
     messages.extend([0, 3].map(|from| Message { traffic: 1, ..endless(Time::ZERO, from, 1) }));
     messages.extend((0..600).map(|i| message(us(200 + 100 * i), 4, 0, 30_000)));
@@ -359,7 +360,7 @@ fn dart_lookahead_prepopulate() {
         let expires = first_short(&log) + Time::from_ms(2000);
         assert_eq!(acted(&sim, Action::SenderExpired), silent.is_some() as u64);
         assert_eq!(left.contains(&expires), silent.is_some());
-        // What the long flows are told when the others are gone; with its last ACK a sender is out of the set itself.
+        // The n sent to the long flows when the others are gone; with its last ACK a sender is out of the set itself.
         let over: Vec<Time> = sim.flows().iter().map(|f| f.finished).collect();
         for told in log.told.iter().filter(|t| t.at > ends[ends.len() - 1] && !over.contains(&t.at)) {
             let counted = silent.is_some() && told.at < expires;
@@ -512,7 +513,7 @@ fn dart_fig1_iterations_darts_side() {
     for w in left.windows(2) {
         let due = match (w[0] < told.as_ps(), w[1] < told.as_ps()) {
             (true, true) => packet..=packet,
-            // What the packet still owes when the news comes takes twice as long (row C7).
+            // The rest of the packet's debt takes twice as long when n changes (row C7).
             (true, false) => packet..=2 * packet,
             _ => 2 * packet..=2 * packet,
         };

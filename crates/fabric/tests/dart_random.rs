@@ -13,7 +13,7 @@ use fanin_units::{Bytes, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Fabrics with several ways: leaf and spine, Clos, fat tree, and any switches at all, with hosts at one or two of
+/// Fabrics with several paths: leaf and spine, Clos, fat tree, and any switches at all, with hosts at one or two of
 /// them.
 fn fabrics() -> impl Strategy<Value = Graph> {
     let cables = || {
@@ -63,9 +63,10 @@ struct Case {
     config: NetworkConfig,
     traffics: Vec<TrafficConfig>,
     messages: Vec<Message>,
-    /// Pauses may hold packets for ever: buffers are small, and shortest ways of any switches may have cycles.
+    /// Pauses may hold packets for ever: buffers are small, and shortest paths over arbitrary switches may have cyclic
+    /// dependencies.
     may_lock: bool,
-    /// Nothing is lost, and nothing sent twice.
+    /// No packet is lost, and none is sent twice.
     calm: bool,
 }
 
@@ -142,8 +143,8 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
     (network, any_dart(), prop::bool::weighted(0.3), messages, trouble).prop_map(
         |((seed, mut graph, packet, buffers, release, fifo, marking), dart, heated, messages, trouble)| {
             let (hosts, links) = (graph.hosts, graph.links.len());
-            // What overtakes makes a receiver ask again for what is under way: packets of the counter-example, and
-            // messages of a connection that are deflected (row D18).
+            // Reordering makes a receiver request packets in flight again: packets of the counter-example, and messages
+            // of a connection that are deflected (row D18).
             let steady = !overtaken(&dart) && dart.name != "dart-packet-deflection";
             let steady = steady && !matches!(buffers, Buffers::Lossy(_));
             let calm = trouble.is_none() && steady;
@@ -215,7 +216,8 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Whether all packets reach their ends. What is sent twice may lock a network whose messages have all arrived.
+/// Whether all packets reach their destinations. Retransmissions may deadlock a network whose messages have all
+/// arrived.
 fn drains(sim: &mut Simulation) -> bool {
     let to = sim.now() + Time::from_s(1);
     run_to(sim, to);
@@ -249,13 +251,13 @@ proptest! {
         }
         let locked = sim.open_messages() > 0 || may_lock && !drains(&mut sim);
         if locked {
-            // Nothing else may hold a message back than a pause.
+            // Only a pause may delay a message.
             let (before, from) = (paused(&sim), sim.now());
             run_to(&mut sim, from + Time::from_s(1));
             prop_assert!(paused(&sim) - before >= Time::from_s(1), "{:?}", sim.totals());
         } else {
             if calm {
-                // Every message has ended, and so has every entry.
+                // Every message has ended, and every entry is freed.
                 prop_assert_eq!(entries(&sim, 0), 0);
             }
             finish(&mut sim);

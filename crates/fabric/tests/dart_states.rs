@@ -61,7 +61,7 @@ fn dart_fig5_rc_suppress() {
     assert_eq!((sim.totals().cnps, acted(&sim, Action::MarkPassed)), (0, 0));
     assert_eq!(acted(&sim, Action::MarkSuppressed), sim.traffic_counters()[0].packets_marked);
     for (caps, lowest) in log.caps.iter().zip(&log.lowest) {
-        // DCQCN asks for nothing below the line, so that the cap is the rate; the cap is always what was told last.
+        // DCQCN asks for nothing below the line, so that the cap is the rate; the cap is always the last one received.
         assert_eq!(*lowest, LINE);
         let way = us(10)..us(10) + Time::from_ps(4 * packet_time().as_ps());
         for (at, cap) in &caps[1..] {
@@ -125,7 +125,7 @@ fn in_non_receiver_congestion_n_is_1_however_many_senders_there_are() {
     let state = |t: Time| log.states.iter().take_while(|(at, _)| *at <= t).last().unwrap().1;
     assert!(log.states.iter().any(|(_, s)| *s == NON_RECEIVER) && log.states.iter().all(|(_, s)| *s != RECEIVER));
     let of_host: Vec<&Told> = log.told.iter().filter(|t| at.contains(&t.at) && state(t.at) == t.state).collect();
-    // Row A7: without marks n is told as it is.
+    // Row A7: without marks n is sent unchanged.
     assert!(of_host.iter().any(|t| t.state == NONE && t.n == 2));
     assert!(of_host.iter().any(|t| t.state == NON_RECEIVER));
     assert!(of_host.iter().filter(|t| t.state == NON_RECEIVER).all(|t| t.n == 1));
@@ -241,7 +241,7 @@ fn combined_congestion_stays_receiver_congestion_where_shares_fill_the_line() {
         let (states, d1, got) = combined(10, clear_count);
         assert_eq!(states, [NONE, RECEIVER]);
         assert!(d1 >= 0.9);
-        // S1 hears of no mark and takes its third; the others share what DCQCN leaves them.
+        // S1 receives no mark and takes its third; the others share what DCQCN leaves them.
         assert!((got[0] * 3.0 - 1.0).abs() < 0.01 && got[1] < 0.95 * got[0] && got[2] < 0.95 * got[0], "{got:?}");
     }
 }
@@ -260,7 +260,7 @@ fn combined_congestion_goes_on_to_the_other_state_where_shares_are_left_unused()
     assert!(combined(3, ClearCount::Senders).1 < 0.9);
 }
 
-// What suppression means for others: a sender in receiver congestion is deaf to a link inside the network too.
+// What suppression means for others: a sender in receiver congestion ignores marks of links inside the network too.
 #[test]
 fn a_sender_in_receiver_congestion_leaves_others_little_of_an_inner_link() {
     let (_, d1, got) = combined(5, ClearCount::Senders);
@@ -281,7 +281,7 @@ fn sec3c_flows_that_only_their_receiver_limits_get_their_share() {
         let mut draw = fanin_engine::Streams::new(seed).stream("pairs", 0);
         (0..64).map(|from: u32| (from, (from + 1 + (draw.bits() % 63) as u32) % 64)).collect()
     };
-    // All who send to a host are in its rack, so that they meet nobody else.
+    // All senders to a host are in its rack, so that they share links with no others.
     let rack_only = |pairs: &[(u32, u32)], to: u32| pairs.iter().all(|p| p.1 != to || p.0 / 16 == to / 16);
     let n = |pairs: &[(u32, u32)], to: u32| pairs.iter().filter(|p| p.1 == to).count() as f64;
     let limited = |pairs: &[(u32, u32)]| -> Vec<usize> { (0..64).filter(|i| rack_only(pairs, pairs[*i].1)).collect() };

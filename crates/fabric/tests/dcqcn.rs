@@ -31,7 +31,7 @@ fn dart_baseline_dcqcn_in_the_network() {
     let counters = &sim.traffic_counters()[0];
     let acted = |action| counters.actions.get(action);
 
-    // At most one CNP per flow in 50 us, and none is lost on the way.
+    // At most one CNP per flow in 50 us, and none is lost.
     let cnps = acted(Action::CnpSent);
     assert!(cnps > 2 && cnps <= 2 * (end.as_ps() / us(50).as_ps() + 1), "{cnps}");
     assert_eq!(cnps, acted(Action::CnpReceived));
@@ -65,7 +65,7 @@ fn d13_cnps_go_ahead_of_data() {
     run_to(&mut sim, Time::from_ms(2));
     let acted = sim.traffic_counters()[0].actions.clone();
     assert!(acted.get(Action::CnpSent) > 10);
-    // At most those of the last 30 us are still under way: one per flow.
+    // At most those of the last 30 us are still in flight: one per flow.
     assert!(acted.get(Action::CnpSent) - acted.get(Action::CnpReceived) <= 4);
 }
 
@@ -77,7 +77,7 @@ fn d12_a_flow_starts_at_line_rate() {
     assert_eq!(flow.finished - flow.start, flow.ideal);
 }
 
-/// What the scheme of the first traffic did, less what it only tells: a share of all of the line limits nobody.
+/// Actions of the scheme of the first traffic that limit a sender: a share of the whole line does not.
 fn acts(sim: &Simulation) -> impl Iterator<Item = (Action, u64)> {
     let told = [Action::ShareTold, Action::CountTold, Action::NoCongestion];
     let actions = sim.traffic_counters()[0].actions.clone();
@@ -101,7 +101,7 @@ fn every_scheme_acts_under_congestion_and_rests_without() {
             finish(&mut sim);
             check_all_arrived(&sim);
             let acted: u64 = acts(&sim).map(|(_, n)| n).sum();
-            // Only the scheme that does nothing has nothing to show.
+            // Only the scheme without actions has no counters.
             assert_eq!(acted > 0, *preset != "none", "{preset}: {acted}");
             // That of ns-3 has no CNPs: ACKs carry the marks.
             if preset.starts_with("dcqcn") && !preset.contains("ns3") {
@@ -120,7 +120,7 @@ fn each_action_of_each_scheme_happens_where_it_must() {
         let expected: &[Action] = match *preset {
             "none" => &[],
             "fixed-window" => &[WindowLimited],
-            // Nothing to deflect around: DCQCN as it is.
+            // No congestion to deflect around: plain DCQCN.
             "dart-iofd" | "dart-packet-deflection" => &[
                 Cut,
                 Increase,
@@ -148,7 +148,7 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "hpcc" | "hpcc-per-ack" | "hpcc-per-rtt" | "hpcc-rxrate" => {
                 &[Cut, Increase, AdditiveIncrease, ReferenceUpdate]
             }
-            // All of it is receiver congestion, which DCQCN never hears of.
+            // All of it is receiver congestion, which DCQCN never receives as feedback.
             "dart" | "dart-lasthop" | "dart-dasr" | "dart-dasr-lookahead" => {
                 &[MarkSeen, ReceiverCongestion, StateChange, ShareChange, MarkSuppressed]
             }

@@ -130,7 +130,7 @@ fn dctcp_sec35_convergence() {
         dctcp / newreno
     };
     within(1, us(100), 20, 10.0, 60.0);
-    // Beyond the claim's 60 ms: told, and only held to end at all.
+    // Beyond the claim's 60 ms: printed, and only required to converge at all.
     within(1, us(250), 20, 10.0, f64::MAX);
     for rtt in [us(100), us(250)] {
         let ratio = within(10, rtt, 65, 40.0, 300.0);

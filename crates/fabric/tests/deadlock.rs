@@ -1,5 +1,5 @@
 //! Deadlock. The dependency graph of the escape lane: proofs for the networks we use, counter-cases, and an oracle that
-//! walks every way of every pair. Circular waits at run time: found where they stand, and nowhere else.
+//! walks every path of every pair. Cyclic buffer dependencies at run time: detected where they exist, and only there.
 
 mod common;
 
@@ -76,7 +76,7 @@ fn acyclic(graph: &Graph, entry: Entry) -> (u64, u64) {
     }
 }
 
-/// The cycle of a report, after a look at whether it is one.
+/// The cycle of a report, checked to be one.
 fn cycle(graph: &Graph, report: &Report) -> Vec<PortId> {
     let Verdict::Cyclic(ports) = &report.verdict else { panic!("{report}") };
     for (i, port) in ports.iter().enumerate() {
@@ -136,7 +136,7 @@ fn no_network_of_tiers_waits_for_itself() {
 
 #[test]
 fn entering_on_the_last_misroute_lets_a_clos_wait_for_itself() {
-    // A packet may be misrouted down, from where its way leads up, which up*/down* routing never does.
+    // A packet may be misrouted down, from where its path leads up, which up*/down* routing never does.
     for graph in [Clos::dart().build().unwrap(), clos(2, 2, 1, 1, 1), clos(2, 2, 2, 2, 4)] {
         let report = prove(&graph, ON);
         assert!(!report.holds());
@@ -155,7 +155,7 @@ fn entering_on_the_last_misroute_lets_a_clos_wait_for_itself() {
 
 #[test]
 fn misroutes_beside_the_destination_count_where_they_may_happen() {
-    // A packet of one of two ToRs that is misrouted has no way but back: only a last hop can do that.
+    // A misrouted packet of one of two ToRs has no path but back: only a last hop can do that.
     let graph = two_tors();
     assert_eq!(acyclic(&graph, ON), (2, 0));
     assert_eq!(cycle(&graph, &prove(&graph, ON_LAST_HOP)).len(), 2);
@@ -163,7 +163,7 @@ fn misroutes_beside_the_destination_count_where_they_may_happen() {
 
 #[test]
 fn a_ring_waits_for_itself_with_shortest_paths_alone() {
-    // Three switches: nobody goes on from one link between switches to another.
+    // Three switches: no packet continues from one link between switches to another.
     assert_eq!(acyclic(&ring(3), AFTER), (6, 0));
     for switches in 4..9 {
         let graph = ring(switches);
@@ -209,7 +209,7 @@ fn a_clos_without_one_link_holds_and_without_two_may_not() {
     assert_eq!(down_up(&two, &cycle(&two, &report)).as_deref(), Some("tor3"));
 }
 
-/// What walking every shortest way of every pair finds: ports between switches that are used, and pairs of them.
+/// Result of walking every shortest path of every pair: ports between switches that are used, and pairs of them.
 fn oracle(graph: &Graph, entry: Entry) -> (BTreeSet<PortId>, BTreeSet<(PortId, PortId)>) {
     let nodes = graph.names.len();
     let ports: Vec<(PortId, usize, usize)> = (0..2 * graph.links.len() as u32)
@@ -217,7 +217,7 @@ fn oracle(graph: &Graph, entry: Entry) -> (BTreeSet<PortId>, BTreeSet<(PortId, P
         .map(|p| (p, ends(graph, p).0.ix(), ends(graph, p).1.ix()))
         .collect();
     let host = |node: usize| node < graph.hosts as usize;
-    // All distances at once, by ways on which only switches are in the middle.
+    // All distances at once, by paths whose inner nodes are switches.
     const FAR: usize = 1 << 20;
     let mut distance = vec![FAR; nodes * nodes];
     (0..nodes).for_each(|n| distance[n * nodes + n] = 0);
@@ -230,7 +230,7 @@ fn oracle(graph: &Graph, entry: Entry) -> (BTreeSet<PortId>, BTreeSet<(PortId, P
             }
         }
     }
-    // Every way from a node to a host, as ports.
+    // Every path from a node to a host, as ports.
     fn walk(
         at: usize,
         to: usize,
@@ -312,7 +312,7 @@ fn agrees(graph: &Graph) {
 }
 
 #[test]
-fn small_networks_agree_with_walking_every_way() {
+fn small_networks_agree_with_walking_every_path() {
     let failed = clos(2, 2, 1, 2, 2);
     let failed = without(&failed, &[link(&failed, "tor0", "agg0"), link(&failed, "tor1", "agg1")]);
     for graph in [failed, clos(2, 2, 2, 2, 4), leaf_spine(3, 2, 2), two_tors(), ring(5), star(3, us(1))] {
@@ -347,7 +347,7 @@ proptest! {
     #![proptest_config(cases(1))]
 
     #[test]
-    fn random_networks_agree_with_walking_every_way(graph in any_graph()) {
+    fn random_networks_agree_with_walking_every_path(graph in any_graph()) {
         agrees(&graph);
     }
 
@@ -387,7 +387,7 @@ fn a_ring_that_waits_for_itself_is_found_and_stands_at_the_end() {
     let mut sim = tight(graph.clone(), 4 * WIRE, clockwise(5, 200 * PAYLOAD));
     assert_eq!(sim.circular_wait(), None);
     assert!(sim.run_until(Time::from_s(1), 1_000_000) && sim.is_over(), "{:?}", sim.totals());
-    // Nothing is left to happen, and nobody is done.
+    // No event is left, and no message is done.
     assert!(sim.totals().ledger.in_flight > 0 && sim.finished() == 0);
     assert_eq!(sim.totals().drops, Drops::default());
     let standing = sim.circular_wait().expect("it stands");
@@ -437,8 +437,8 @@ fn a_ring_whose_accounts_never_fill_has_none() {
 }
 
 #[test]
-fn a_circle_counts_while_no_resume_is_under_way_and_may_dissolve() {
-    // Far from each other, switches hear late that they may go on. Hosts start one microsecond apart.
+fn a_cycle_counts_while_no_resume_is_in_flight_and_may_dissolve() {
+    // Far from each other, switches receive a RESUME late. Hosts start one microsecond apart.
     let run = |threshold: u64, packets: u64| {
         let mut messages = clockwise(5, packets * PAYLOAD);
         messages.iter_mut().for_each(|m| m.start = us(2 * m.src as u64 % 5));
@@ -516,12 +516,12 @@ fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages:
     simulation(config, vec![traffic], messages)
 }
 
-/// Pauses that closed a circle in a class.
+/// Pauses that closed a cyclic buffer dependency in a class.
 fn circles(sim: &Simulation, class: u8) -> usize {
     sim.incidents().kept.iter().filter(|i| i.what == What::CircularWait(class)).count()
 }
 
-/// How many of 20 seeds end with a circular wait, in lane 0 and in lane 1.
+/// How many of 20 seeds end with a cyclic buffer dependency, in lane 0 and in lane 1.
 fn stuck(graph: &Graph, escape: Escape, blocked: Blocked, tokens: u8) -> [u32; 2] {
     let mut lanes = [0; 2];
     for seed in 0..20 {
@@ -546,8 +546,8 @@ fn entering_on_the_last_misroute_does_deadlock_the_escape_lane() {
 
 #[test]
 fn lane_1_can_deadlock_with_either_rule_for_blocked_messages() {
-    // What the manual of the module calls not proven does happen, with buffers of one packet and deflection at the
-    // least congestion. Packets that wait in lane 1 already have no way out, also with `duato`.
+    // The deadlocks that the module's documentation does not exclude do occur, with buffers of one packet and
+    // deflection at the least congestion. Packets already queued in lane 1 have no escape, even with `duato`.
     let graph = clos(3, 2, 2, 1, 1);
     for blocked in [Blocked::Stay, Blocked::Duato] {
         let [lane_0, lane_1] = stuck(&graph, Escape::AfterLastMisroute, blocked, 4);
@@ -569,9 +569,9 @@ fn meshed_ring() -> impl Strategy<Value = Graph> {
 proptest! {
     #![proptest_config(cases(1))]
 
-    /// A run without losses ends with all messages arrived, or in a circular wait.
+    /// A run without losses ends with all messages arrived, or in a cyclic buffer dependency.
     #[test]
-    fn who_is_stuck_at_the_end_waits_in_a_circle(
+    fn messages_stuck_at_the_end_wait_in_a_cycle(
         graph in meshed_ring(),
         pairs in vec((any::<u32>(), any::<u32>(), 0u64..20_000, 1u64..300_000), 10..40),
         threshold in 1u64..8_000,
@@ -601,7 +601,7 @@ proptest! {
         finish(&mut sim);
         prop_assert_eq!(sim.totals().circular_waits, 0);
     }
-    /// Whatever lane 1 does: no pause closes a circle in the escape lane, and who keeps to it arrives.
+    /// Whatever happens in lane 1: no pause closes a cycle in the escape lane, and messages that stay in it arrive.
     #[test]
     fn the_escape_lane_of_dart_never_waits_in_a_circle(
         (pods, tors, hosts, aggs, cores) in (2u32..4, 1u32..3, 1u32..3, 1u32..3, 1u32..3),

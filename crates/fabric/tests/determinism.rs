@@ -12,7 +12,7 @@ use fanin_fabric::*;
 use fanin_units::{PortId, Time};
 use proptest::prelude::*;
 
-/// All that a run is known by.
+/// All results of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     totals: Totals,
@@ -86,7 +86,7 @@ fn cuttable() -> impl Strategy<Value = Case> {
     })
 }
 
-/// All that can be asked of a network's switches.
+/// All queries of a network's switches.
 fn seen(sim: &Simulation) -> (Totals, Vec<PortCounters>, Vec<ClassCounters>, Vec<u64>, Vec<BufferUse>) {
     let queued = sim.ports().map(|(port, ..)| sim.queued(port)).collect();
     (sim.totals(), sim.port_counters(), sim.class_counters(), queued, sim.buffer_use())
@@ -133,20 +133,20 @@ proptest! {
         case in prop_oneof![stormy(Schemes::All), lossy(Schemes::All), crowded()],
         stops in prop::collection::vec((1u64..60_000, prop_oneof![Just(u64::MAX), 1u64..300]), 1..40),
     ) {
-        let (mut late, mut prompt) = (case.build(), case.build());
-        prompt.be_prompt();
+        let (mut lazy, mut eager) = (case.build(), case.build());
+        eager.make_departures_eager();
         for (nanoseconds, events) in stops {
-            // Where the late one stops within an instant is no time to compare; the next stop between two is.
-            let until = late.now() + ns(nanoseconds);
-            if late.run_until(until, events) {
-                prop_assert!(prompt.run_until(until, u64::MAX));
-                prop_assert_eq!(seen(&late), seen(&prompt));
+            // Where the lazy one stops within an instant is no time to compare; the next stop between two is.
+            let until = lazy.now() + ns(nanoseconds);
+            if lazy.run_until(until, events) {
+                prop_assert!(eager.run_until(until, u64::MAX));
+                prop_assert_eq!(seen(&lazy), seen(&eager));
             }
         }
-        run_to(&mut late, us(2000));
-        run_to(&mut prompt, us(2000));
-        prop_assert_eq!(seen(&late), seen(&prompt));
-        prop_assert_eq!(late.flows(), prompt.flows());
+        run_to(&mut lazy, us(2000));
+        run_to(&mut eager, us(2000));
+        prop_assert_eq!(seen(&lazy), seen(&eager));
+        prop_assert_eq!(lazy.flows(), eager.flows());
     }
 
     #[test]
@@ -155,9 +155,9 @@ proptest! {
         (from, to) in (0u64..100_000, 0u64..100_000),
         what in 1u8..4,
     ) {
-        let (mut late, mut prompt) = (case.build(), case.build());
-        prompt.be_prompt();
-        let ports: Vec<PortId> = late.ports().map(|(port, ..)| port).collect();
+        let (mut lazy, mut eager) = (case.build(), case.build());
+        eager.make_departures_eager();
+        let ports: Vec<PortId> = lazy.ports().map(|(port, ..)| port).collect();
         let of = |bit: u8| if what & bit != 0 { ports.clone() } else { Vec::new() };
         let wanted = Wanted { links: of(1), queues: of(2), ..Wanted::default() };
         let saw = |sim: &mut Simulation| {
@@ -171,8 +171,8 @@ proptest! {
             // What has fields of floating point can only be compared as text.
             all.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>()
         };
-        prop_assert_eq!(saw(&mut late), saw(&mut prompt));
-        prop_assert_eq!(seen(&late), seen(&prompt));
+        prop_assert_eq!(saw(&mut lazy), saw(&mut eager));
+        prop_assert_eq!(seen(&lazy), seen(&eager));
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn behind_a_slow_link(slow: Rate, delay: Time) -> Graph {
 
 /// The worst case for the ingress of A at switch 3: one byte below the threshold when the next packet comes, the wire
 /// back just busy with a full packet, and A at line rate all the time, with packets of such sizes that the last one
-/// that A starts before it hears of the pause is a full one and starts at the last moment. `headroom` is what is
+/// that A starts before it receives the pause is a full one and starts at the last moment. `headroom` is what is
 /// configured of `needed`.
 fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u64) -> Simulation {
     let (payload, header) = (packet.payload as u64, packet.header as u64);
@@ -32,7 +32,7 @@ fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u
     // No ACKs of the data that comes back, so that A's wire has nothing but its own data.
     traffics[1].endpoint.ack_chunk = u32::MAX;
     let slot = gbps(10).tx_time(wire);
-    // What A sends while the pause is on its way, before that last packet.
+    // The packets that A sends while the pause is in flight, before that last packet.
     let span = delay + delay + slot + gbps(10).tx_time(packet.pause as u64);
     let meanwhile = gbps(10).bytes_in(span);
     assert!(gbps(10).tx_time(meanwhile) < span - Time::from_ps(1), "choose a delay that is no whole number of bytes");
@@ -84,7 +84,7 @@ fn the_worst_case_fits_and_one_packet_less_loses_one() {
         assert_eq!(drop.what, What::Dropped(DropCause::Lossless));
         assert_eq!(drop.port, port(&sim, 3, 4), "the port it wanted to leave by");
 
-        // Not even a byte may be missing.
+        // Not one byte less is enough.
         let sim = worst_case(delay, packet, Some(needed - 1), needed);
         assert_eq!(sim.totals().drops.lossless, 1, "{delay} {packet:?}");
     }
@@ -172,7 +172,7 @@ fn pauses_travel_hop_by_hop_to_the_hosts_and_everything_empties_after() {
     let hops = [first(s1, s2), first(s0, s1), first(h0, s0)];
     assert!(first(h2, s2).is_some() && hops.iter().all(Option::is_some), "{hops:?}");
     assert!(hops.is_sorted(), "{hops:?}");
-    // A hop takes at least the way of the frame.
+    // A hop takes at least the time of the frame.
     assert!(hops[1].unwrap() - hops[0].unwrap() >= us(2));
     assert_eq!(first(s2, s3), None);
     assert_eq!(first(3, s3), None);
@@ -197,7 +197,7 @@ fn check_other_classes_pass(host_fifo: Option<HostFifo>) {
     let traffics = vec![traffic("none"), TrafficConfig { class: 2, ..traffic("none") }];
     let messages = vec![
         message(Time::ZERO, 0, 1, Message::ENDLESS),
-        // Same NIC, other class, other way.
+        // Same NIC, other class, other path.
         Message { traffic: 1, ..message(us(50), 0, 2, 100 * PAYLOAD) },
         // Answered by A, whose class 1 is paused.
         message(us(250), 2, 0, 10 * PAYLOAD),
@@ -298,8 +298,8 @@ fn a_link_that_dies_with_a_packet_on_it_gives_the_space_back() {
 }
 
 #[test]
-fn a_pause_or_a_resume_that_dies_with_its_link_stops_nobody_for_ever() {
-    // As above: the pause is on its way from 7 us on and the resume from 62.2 us on, for 1.05 us each.
+fn a_pause_or_resume_lost_with_its_link_stops_no_sender_for_ever() {
+    // As above: the pause is in flight from 7 us on and the resume from 62.2 us on, for 1.05 us each.
     for outage in [(ns(7_500), ns(7_700)), (ns(62_500), ns(62_700))] {
         let mut config = network(behind_a_slow_link(gbps(1), us(1)));
         config.graph.links[0].outages = vec![outage];
@@ -337,9 +337,9 @@ fn links_that_lose_packets_spare_pauses() {
 }
 
 #[test]
-fn a_port_sends_one_thing_at_a_time_however_news_and_space_run_in_circles() {
-    // Any packet held pauses its sender, and all ports send and receive: giving space back at one port lets another
-    // announce, which gives back space for the first.
+fn a_port_sends_one_packet_at_a_time_while_pauses_and_releases_recurse() {
+    // Any packet held pauses its sender, and all ports send and receive: releasing buffer at one port lets another send
+    // a pause frame, which releases buffer for the first.
     for release in [Release::Dequeue, Release::LastBit] {
         for seed in 0..20 {
             let mut config = network(chain(4, gbps(10), us(1)));
@@ -371,7 +371,7 @@ proptest! {
         let hosts = case.config.graph.hosts;
         for (nanoseconds, events) in steps {
             sim.run_until(sim.now() + ns(nanoseconds), events);
-            // What a switch holds of lossless classes fits into its buffer.
+            // The lossless classes of a switch fit into its buffer.
             for switch in hosts..case.config.graph.node_count() {
                 let of_switch = || sim.ports().filter(|(_, from, _)| from.0 == switch).map(|(p, ..)| p);
                 let held: u64 = of_switch().map(|p| sim.queued(p)).sum();

@@ -160,8 +160,8 @@ fn hpcc_a3_equilibrium() {
 // hpcc-single-vs-multi does not hold as it stands: after the ACK of the last packet of an incast's bursts its windows
 // are not what the link carries. A packet reports the queue that it leaves behind (Fig. 5), and behind the last packet
 // of a burst is only what windows let in after it. They grow while the queue shrinks, W = W_c eta/(1 + q/BDP), until
-// they are what is on its way and in the queue, and from then on keep the queue. So a round takes the root of what is
-// too much: of windows of S BDP remain (eta S payload/wire)^0.5.
+// they equal the bytes in flight and in the queue, and from then on keep the queue. So a round takes the root of what
+// is too much: of windows of S BDP remain (eta S payload/wire)^0.5.
 #[test]
 fn a_round_takes_the_root_of_an_incasts_excess() {
     let bdp = 4.0 * PER_US;
@@ -209,7 +209,7 @@ fn several_bottlenecks_take_at_most_two_rounds_more_than_there_are() {
         let messages = (0..n / 2).map(|i| endless(Time::ZERO, 2 * i, 2 * i + 1)).collect();
         let traffic = with("hpcc", |p| p.base_rtt = rtt);
         let mut sim = simulation(shared_buffer(graph(n, links + 1, &cables)), vec![traffic], messages);
-        // R/B of each link; each flow adds W_AI on top of eta. The first round trip is without any news, and counts.
+        // R/B of each link; each flow adds W_AI on top of eta. The first round trip is without feedback, and counts.
         let mut loads = |round| {
             run_to(&mut sim, rtt.saturating_mul(round));
             let load = |link| {
@@ -302,7 +302,7 @@ fn hpcc_a4_linerate() {
 // smallest, at 1/70, by the first packets of the bursts, and at their end the root above. Peak and windows in bytes of
 // payload.
 #[test]
-fn sixty_four_bursts_drain_at_line_rate_and_pause_nobody() {
+fn sixty_four_bursts_drain_at_line_rate_without_pauses() {
     // Hosts 0 to 63 behind eight switches, 66 to 73, a flow of 95 % from host 64 behind switch 74; the root is 75.
     let leaf = |host: u32| 66 + host / 8;
     let (start, rtt, senders) = (us(1000), us(12), (0..64).map(|host| (host, leaf(host))).collect::<Vec<_>>());

@@ -18,7 +18,7 @@ fn paced(rtt: Time) -> TrafficConfig {
     with("hpcc", |p| (p.base_rtt, p.additive_increase) = (rtt, Bytes(1_000_000_000)))
 }
 
-/// What there was of each flow, on average over the looks.
+/// State of each flow, averaged over the samples.
 struct Looks {
     /// Bytes in flight, as many as its packets have on the wire.
     true_bytes: Vec<f64>,
@@ -26,7 +26,7 @@ struct Looks {
     estimates: Vec<(f64, f64)>,
 }
 
-/// Runs flows (sender, receiver) of traffic 0 to a steady state and looks at them every microsecond, 300 times.
+/// Runs flows (sender, receiver) of traffic 0 to a steady state and samples them every microsecond, 300 times.
 fn looks(graph: Graph, flows: &[(u32, u32)], rtt: Time) -> Looks {
     let access: Vec<u32> = (0..graph.hosts)
         .map(|host| graph.links.iter().find(|link| link.a.0 == host).map_or(u32::MAX, |link| link.b.0))
@@ -142,6 +142,6 @@ fn hpcc_eq1_inflight_of_two_bottlenecks_is_a_lower_bound() {
         assert!(most(0) <= both + one.max(other) + mtu);
         least_of = least_of.min(most(1) / (both + one));
     }
-    // And no more than that: what waits at the one link is not seen at the other.
+    // And no more than that: a queue at one link does not count at the other.
     assert!(least_of < 0.95, "{least_of}");
 }

@@ -26,7 +26,7 @@ fn delivered(sim: &Simulation) -> Vec<u64> {
     sim.flows().iter().map(|f| f.delivered).collect()
 }
 
-/// The queue at a port, looked at every `step`.
+/// The queue at a port, sampled every `step`.
 fn queue(sim: &mut Simulation, port: fanin_units::PortId, until: Time, step: Time) -> Vec<(Time, u64)> {
     let mut seen = Vec::new();
     while sim.now() < until {
@@ -53,7 +53,7 @@ impl Alone {
     /// Event by event: packets sent, bytes in flight and the window after each.
     fn run(&mut self, until: Time, mut look: impl FnMut(Time, u64, u64, f64)) {
         let back = port(&self.sim, 2, 0);
-        self.sim.be_prompt();
+        self.sim.make_departures_eager();
         loop {
             let done = self.sim.run_until(until, 1);
             let now = self.sim.now();
@@ -99,7 +99,7 @@ fn hpcc_winit_pacing() {
     let rate = HPCC_WIRE as f64 * 8.0 * (late.len() - 1) as f64 / (late[late.len() - 1] - late[0]).as_secs_f64();
     assert!((0.94..0.96).contains(&(rate / 100e9)), "{rate}");
 
-    // No ACK for 1 ms: the receiver's link is down, which nobody notices. The sender is silent after W bytes.
+    // No ACK for 1 ms: the receiver's link is down, which is not detected. The sender is silent after W bytes.
     let mut config = hosts(2, gbps(100), us(3));
     config.detection = Time::from_ms(10);
     config.graph.links[1].outages = vec![(us(100), us(1100))];
@@ -218,7 +218,7 @@ fn mice_find_hpccs_queue_empty_and_dcqcns_at_its_threshold() {
         let messages = [endless(Time::ZERO, 1, 0), endless(Time::ZERO, 2, 0)].into_iter().chain(mice).collect();
         let mut sim = simulation(rack(4), vec![traffic], messages);
         run_to(&mut sim, Time::from_ms(135));
-        // There and back, as a ping: until the sender knows.
+        // There and back, as a ping: until the sender has the last ACK.
         let mut took: Vec<f64> = sim.flows()[2..].iter().map(|f| (f.acked - f.start).as_secs_f64() * 1e6).collect();
         took.sort_by(f64::total_cmp);
         [took[15], took[150], took[296]]

@@ -96,7 +96,7 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
     }
     assert!(on(2, 6).iter().all(|packet| packet.telemetry.is_none()), "who asks for none gets none");
 
-    // One ACK per data packet, with the records of that packet; no switch on the way back adds any.
+    // One ACK per data packet, with the records of that packet; no switch on the reverse path adds any.
     for (from, to) in back {
         let acks = on(from, to).into_iter().filter(|packet| packet.head.has(flags::INT)).collect::<Vec<_>>();
         assert_eq!(acks.len(), data.len());
@@ -182,8 +182,8 @@ fn sent_and_paced(all: f64, weights: &[f64]) -> Vec<(f64, f64)> {
 }
 
 /// 4.2. A pace is kept from packet to packet: what a packet waits for another flow's is not made up for, as in the
-/// authors' simulator, where their NIC has credit. So this holds where flows are seldom in each other's way, here at a
-/// tenth of the link.
+/// authors' simulator, where their NIC has credit. So this holds where flows seldom delay each other, here at a tenth
+/// of the link.
 #[test]
 fn a_nic_gives_each_flow_the_rate_that_it_is_paced_at() {
     for n in [1, 2, 4] {
@@ -196,7 +196,7 @@ fn a_nic_gives_each_flow_the_rate_that_it_is_paced_at() {
     }
 }
 
-/// What the lack of credit costs where flows are often in each other's way.
+/// The cost of the missing credit where flows often delay each other.
 #[test]
 fn without_credit_two_flows_of_a_busy_nic_fall_behind_their_paces() {
     let lost: Vec<f64> =
@@ -256,7 +256,7 @@ fn a_gap_makes_one_nak_and_starts_again_at_what_was_lost() {
     assert_eq!(backwards, naks.len(), "go-back-N and nothing else sends again");
 }
 
-/// 5.1: the longest way of the FatTree is 12 us there and back; the testbed's are 5.4 and 8.5 us.
+/// 5.1: the longest path of the FatTree has a round trip of 12 us; the testbed's are 5.4 and 8.5 us.
 #[test]
 fn hpcc_base_rtt() {
     // Pings of 64 B, one after another on an idle network. Gives their times, less those of the packets on the links

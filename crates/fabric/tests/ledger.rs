@@ -1,4 +1,4 @@
-//! No byte is made or lost unseen: bytes sent = delivered + dropped + in flight, whenever one looks.
+//! Conservation of bytes: bytes sent = delivered + dropped + in flight, at any time.
 
 mod common;
 
@@ -8,7 +8,7 @@ use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// Runs to `until` in uneven steps of time and of events, and looks at the ledger at each stop.
+/// Runs to `until` in uneven steps of time and of events, and checks the ledger at each stop.
 fn walk(sim: &mut Simulation, until: Time, steps: &[(u64, u64)]) {
     let mut hops = 0;
     for &(nanoseconds, events) in steps {
@@ -44,7 +44,7 @@ fn check_counts(sim: &Simulation) {
         assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
         assert_eq!(flow.finished.is_some(), flow.delivered == flow.bytes, "{case}: {flow:?}");
         assert!(!flow.acked.is_some() || flow.finished < flow.acked, "{case}: {flow:?}");
-        // After an outage it may find a faster way than the one it was posted for.
+        // After an outage it may find a faster path than the one it was posted for.
         if flow.finished.is_some() && !outages {
             assert!(flow.finished - flow.start >= flow.ideal, "{case}: faster than alone: {flow:?}");
         }

@@ -32,7 +32,7 @@ fn packet_by_packet(links: &[(Rate, Time)], bytes: u64, sizes: &PacketSizes) -> 
     *there.last().unwrap()
 }
 
-/// The links of one of the shortest ways.
+/// The links of one of the shortest paths.
 fn way(graph: &Graph, from: u32, to: u32) -> Vec<(Rate, Time)> {
     let distances = graph.distances_from(NodeId(to));
     let mut at = NodeId(from);
@@ -74,7 +74,7 @@ fn check_alone(graph: &Graph, pairs: &[(u32, u32)], host_fifo: Option<HostFifo>)
             assert_eq!(flow.acked - flow.finished, back, "{message:?}");
         }
     }
-    // Data and one ACK per packet, each over every link of its way.
+    // Data and one ACK per packet, each over every link of its path.
     let hops: u64 = sim.flows().iter().map(|f| 2 * f.packets_sent as u64 * f.hops as u64).sum();
     assert_eq!(sim.totals().packet_hops, hops);
 }
@@ -137,7 +137,7 @@ fn on_rccs_tree() {
 
 #[test]
 fn on_any_graph() {
-    // h0 and h1 are joined directly, h2 hangs on a chain of four different links, h3 has two NICs.
+    // h0 and h1 are joined directly, h2 is at the end of a chain of four different links, h3 has two NICs.
     let fast = gbps(100);
     let graph = graph(
         4,

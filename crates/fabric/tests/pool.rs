@@ -64,7 +64,7 @@ impl Switch {
     /// average over the last fifth of the time.
     fn watch(&self, busy: u32, until: Time) -> Vec<f64> {
         let mut sim = self.busy(busy);
-        sim.be_prompt();
+        sim.make_departures_eager();
         let hosts = self.hosts();
         let ports: Vec<PortId> = (0..busy).map(|to| port(&sim, hosts, to)).collect();
         let state = |sim: &Simulation| -> Vec<(u64, u64, u64)> {
@@ -270,7 +270,7 @@ fn an_ingress_pauses_at_its_class_share_to_the_packet() {
 }
 
 #[test]
-fn classes_without_a_share_use_what_is_left_together() {
+fn classes_without_a_share_use_the_rest_together() {
     // A fifth for class 1; classes 2 and 3 have 40 KB at each port between them.
     let mut config = network(star(4, us(1)));
     config.classes = vec![class_with(false, 0.2), class(false, Marking::Off), class(false, Marking::Off)];

@@ -1,4 +1,4 @@
-//! Go-back-N in a network, told as stories: what is lost, who notices, what is sent again; and links that die.
+//! Go-back-N in a network, step by step: losses, their detection, retransmissions; and link failures.
 
 mod common;
 
@@ -41,8 +41,8 @@ fn a_lost_packet_makes_a_nack_and_all_from_it_on_is_sent_again() {
     assert_eq!(sim.totals().drops, Drops { link_down: 1, ..Drops::default() });
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
     let flow = sim.flows()[0];
-    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is on its way. Packets 1
-    // to 9 follow from 6 us on.
+    // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is in flight. Packets 1 to
+    // 9 follow from 6 us on.
     assert_eq!((flow.packets_sent, flow.packets_resent), (5 + 9, 4));
     assert_eq!(flow.packets_arrived, 13);
     assert_eq!(flow.finished, ns(6_000 + 8 * 1_200) + ps(DATA));
@@ -67,7 +67,7 @@ fn a_second_nack_for_the_same_byte_waits_for_its_interval() {
 }
 
 #[test]
-fn nobody_misses_a_lost_last_packet_but_the_timer() {
+fn only_the_timer_detects_a_lost_last_packet() {
     // Packet 2 of three is lost; the ACK of packet 1 is back before it is due.
     let sim = story(pair(&[ns(3_000)]), traffic("none"), 3);
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (0, 1));
@@ -99,7 +99,7 @@ fn a_lost_last_ack_is_repeated_when_the_data_comes_again() {
 }
 
 #[test]
-fn what_was_lost_with_its_link_is_not_lost_again_to_errors() {
+fn packets_lost_with_their_link_are_not_counted_as_errors_too() {
     let mut graph = pair(&[ns(600)]);
     graph.links[0].error_rate = 1.0;
     let mut sim = simulation(network(graph), vec![traffic("none")], vec![message(Time::ZERO, 0, 1, PAYLOAD)]);
@@ -112,7 +112,7 @@ fn what_was_lost_with_its_link_is_not_lost_again_to_errors() {
 
 #[test]
 fn a_lost_ack_in_the_middle_costs_nothing() {
-    // The ACK of packet 0, on its way when packet 2 is half sent: packet 2 is lost as well.
+    // The ACK of packet 0, in flight when packet 2 is half sent: packet 2 is lost as well.
     let sim = story(pair(&[ns(2_800)]), traffic("none"), 10);
     assert_eq!(sim.totals().drops, Drops { link_down: 2, ..Drops::default() });
     assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
@@ -173,7 +173,7 @@ fn spines_used(sim: &Simulation) -> usize {
 }
 
 #[test]
-fn a_connection_carries_messages_in_order_over_one_way() {
+fn a_connection_carries_messages_in_order_over_one_path() {
     let sim = over_unequal_spines(true, 30);
     assert_eq!(spines_used(&sim), 1);
     let flows = sim.flows();
@@ -185,7 +185,7 @@ fn a_connection_carries_messages_in_order_over_one_way() {
 }
 
 #[test]
-fn messages_of_their_own_take_ways_of_their_own() {
+fn messages_with_their_own_queue_pairs_take_different_paths() {
     let sim = over_unequal_spines(false, 30);
     assert_eq!(spines_used(&sim), 4);
     let flows = sim.flows();
@@ -239,9 +239,9 @@ fn two_spines(outages: &[(Time, Time)]) -> Graph {
 }
 
 #[test]
-fn traffic_moves_to_the_other_of_two_equal_ways() {
+fn traffic_moves_to_the_other_of_two_equal_paths() {
     let (down, up) = (us(200), us(600));
-    // Small messages all the time, and one that is on its way when the link dies.
+    // Small messages all the time, and one in flight when the link fails.
     let mut messages: Vec<Message> =
         (0..400).map(|i| message(us(2 * i), (i % 4) as u32, 4 + (i / 4 % 4) as u32, 1000)).collect();
     messages.extend((0..8).map(|i| message(us(190), i % 4, 4 + i / 4, 30 * PAYLOAD)));
@@ -257,7 +257,7 @@ fn traffic_moves_to_the_other_of_two_equal_ways() {
     assert!(counters(&sim, 8, 10).packets > before.0 + 20, "it comes back into use");
     assert!(sim.totals().drops.link_down > 0);
     assert_eq!(sim.totals().drops.total(), sim.totals().drops.link_down, "the other way is found at once");
-    // Messages that start while the link is down do not notice.
+    // Messages that start while the link is down are not affected.
     let lucky = sim.flows().into_iter().filter(|f| f.start > us(250) && f.finished < us(600) && f.bytes == 1000);
     assert_eq!(lucky.filter(|f| f.packets_resent > 0).count(), 0);
 }
@@ -374,7 +374,7 @@ fn flows_move_to_the_other_nic_when_theirs_dies() {
 }
 
 #[test]
-fn endless_flows_leave_a_nic_whose_way_is_cut_further_on() {
+fn endless_flows_leave_a_nic_whose_path_is_cut_further_on() {
     // Host 1's link to switch 3 dies for ever, so that switch 3 leads nowhere for flows that never rest.
     let mut graph = two_nics();
     graph.links[2].outages = vec![(us(100), Time::NEVER)];
@@ -400,7 +400,7 @@ fn data_for_a_host_with_two_nics_takes_the_one_that_lives() {
 }
 
 #[test]
-fn an_outage_in_the_middle_of_a_message_hurts_nobody_else() {
+fn an_outage_in_the_middle_of_a_message_affects_no_other_flow() {
     // Fifty short outages of one link: everything arrives once, in order.
     let mut graph = star(4, us(1));
     graph.links[0].outages = (1..50).map(|i| (us(7 * i), us(7 * i) + ns(300))).collect();

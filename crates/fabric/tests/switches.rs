@@ -64,8 +64,8 @@ fn links_that_go_down_are_refused() {
     assert!(SwitchFabric::new(config, &[]).is_err());
 }
 
-/// What leaves hosts in a whole simulation goes into the switches alone; what reaches hosts there has to come out, with the same
-/// marks at the same times.
+/// Packets that leave hosts in a whole simulation enter the switches alone; packets that reach hosts there must come
+/// out, with the same marks at the same times.
 fn is_the_same(config: NetworkConfig, messages: Vec<Message>) -> Incidents {
     let of = traffic("dcqcn");
     let schemes: Vec<Settings> = vec![of.scheme.clone()];

@@ -43,7 +43,7 @@ fn a_connection_that_stays_open_pays_it_once() {
     check_all_arrived(&sim);
     let took: Vec<Time> = sim.flows().iter().map(|f| f.finished - f.start).collect();
     assert_eq!(took[1], ONE_WAY_FULL);
-    // The other way is a connection of its own.
+    // The reverse direction is a connection of its own.
     assert!(took[2] > ONE_WAY_ACK + ONE_WAY_ACK, "{took:?}");
 }
 

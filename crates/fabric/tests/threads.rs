@@ -11,7 +11,7 @@ use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;
 
-/// All that a run is known by.
+/// All results of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     now: Time,
@@ -25,21 +25,21 @@ struct Outcome {
     open: u64,
 }
 
-fn outcome(mut parts: ParallelSimulation, stops: &[Time]) -> Vec<Outcome> {
+fn outcome(mut partitions: ParallelSimulation, stops: &[Time]) -> Vec<Outcome> {
     let stop = |until: &Time| {
-        assert!(parts.run_until(*until, 50_000_000), "events without end");
-        check_ledger(&parts.totals());
-        let flows = parts.flows();
+        assert!(partitions.run_until(*until, 50_000_000), "events without end");
+        check_ledger(&partitions.totals());
+        let flows = partitions.flows();
         Outcome {
-            now: parts.now(),
-            totals: parts.totals(),
-            delivered: (0..flows.len() as u32).map(|message| parts.delivered(message)).collect(),
+            now: partitions.now(),
+            totals: partitions.totals(),
+            delivered: (0..flows.len() as u32).map(|message| partitions.delivered(message)).collect(),
             flows,
-            ports: parts.port_counters(),
-            classes: parts.class_counters(),
-            traffics: parts.traffic_counters(),
-            incidents: parts.incidents().into_owned(),
-            open: parts.open_messages(),
+            ports: partitions.port_counters(),
+            classes: partitions.class_counters(),
+            traffics: partitions.traffic_counters(),
+            incidents: partitions.incidents().into_owned(),
+            open: partitions.open_messages(),
         }
     };
     stops.iter().map(stop).collect()
@@ -56,24 +56,25 @@ fn whole(case: &Case, stops: &[Time]) -> Vec<Outcome> {
     outcome(ParallelSimulation::whole(case.config.clone(), case.traffics.clone(), messages), stops)
 }
 
-fn in_parts(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome> {
+fn in_partitions(case: &Case, of: &[u16], share: bool, stops: &[Time]) -> Vec<Outcome> {
     let messages = messages_of(case);
-    let mut parts = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, of);
+    let mut partitions = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, of);
     if share {
-        parts.always_share();
+        partitions.always_share();
     }
-    outcome(parts, stops)
+    outcome(partitions, stops)
 }
 
 /// Any cut, node by node.
-fn any_cut(case: &Case, parts: u16, spread: u64) -> Vec<u16> {
+fn any_cut(case: &Case, partitions: u16, spread: u64) -> Vec<u16> {
     let nodes = case.config.graph.names.len() as u64;
-    let mut of: Vec<u16> = (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(parts)) as u16).collect();
-    // Each part once at least, with numbers in a row.
+    let mut of: Vec<u16> =
+        (0..nodes).map(|node| (fanin_engine::mix(spread, node) % u64::from(partitions)) as u16).collect();
+    // Each partition at least once, with consecutive numbers.
     let mut used: Vec<u16> = of.clone();
     used.sort_unstable();
     used.dedup();
-    of.iter_mut().for_each(|part| *part = used.binary_search(part).unwrap() as u16);
+    of.iter_mut().for_each(|partition| *partition = used.binary_search(partition).unwrap() as u16);
     of
 }
 
@@ -82,12 +83,12 @@ const STOPS: [Time; 3] = [Time::from_ns(33_333), Time::from_us(150), Time::from_
 fn check(case: &Case, spread: u64) -> Result<(), TestCaseError> {
     prop_assume!(why_not_cut(&case.config, &case.traffics).is_none());
     let expected = whole(case, &STOPS);
-    for parts in [2, 3, 8] {
-        let found = in_parts(case, &any_cut(case, parts, spread), true, &STOPS);
-        prop_assert_eq!(&found, &expected, "{} parts", parts);
+    for partitions in [2, 3, 8] {
+        let found = in_partitions(case, &any_cut(case, partitions, spread), true, &STOPS);
+        prop_assert_eq!(&found, &expected, "{} partitions", partitions);
     }
     let own = cut(&case.config.graph, 2);
-    prop_assert_eq!(&in_parts(case, &own, false, &STOPS), &expected, "its own cut");
+    prop_assert_eq!(&in_partitions(case, &own, false, &STOPS), &expected, "its own cut");
     Ok(())
 }
 
@@ -112,8 +113,12 @@ fn an_incast_with_pauses_and_notices_is_the_same() {
     let expected = whole(&case, &stops);
     assert!(expected[1].totals.cnps > 0 && expected[1].incidents.pauses > 0);
     assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
-    for parts in [2, 3, 8] {
-        assert_eq!(in_parts(&case, &cut(&case.config.graph, parts), true, &stops), expected, "{parts} parts");
+    for partitions in [2, 3, 8] {
+        assert_eq!(
+            in_partitions(&case, &cut(&case.config.graph, partitions), true, &stops),
+            expected,
+            "{partitions} partitions"
+        );
     }
 }
 
@@ -161,9 +166,9 @@ fn queries_are_the_same_over_any_transport() {
         let stops = [us(13), us(37), Time::from_ms(100)];
         let expected = whole(&case, &stops);
         assert!(expected[2].flows.iter().all(|flow| flow.acked.is_some()), "{:?}", expected[2].flows);
-        for (parts, spread) in [(2, 1), (3, 2), (8, 3)] {
-            let found = in_parts(&case, &any_cut(&case, parts, spread), true, &stops);
-            assert_eq!(found, expected, "{parts} parts under {}", case.traffics[0].name);
+        for (partitions, spread) in [(2, 1), (3, 2), (8, 3)] {
+            let found = in_partitions(&case, &any_cut(&case, partitions, spread), true, &stops);
+            assert_eq!(found, expected, "{partitions} partitions under {}", case.traffics[0].name);
         }
     }
 }
@@ -182,14 +187,14 @@ fn deflections_without_pfc_are_the_same() {
     let expected = whole(&case, &stops);
     assert!(expected[1].totals.detour_bytes > 0, "{:?}", expected[1].traffics);
     assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
-    for parts in [2, 3, 8] {
-        let found = in_parts(&case, &any_cut(&case, parts, 7), true, &stops);
-        assert_eq!(found, expected, "{parts} parts");
+    for partitions in [2, 3, 8] {
+        let found = in_partitions(&case, &any_cut(&case, partitions, 7), true, &stops);
+        assert_eq!(found, expected, "{partitions} partitions");
     }
 }
 
 #[test]
-fn threads_share_what_is_worth_it() {
+fn many_threads_run_only_dense_windows() {
     let graph = FatTree { k: 8, link: cable(gbps(10), us(5)) }.build().unwrap();
     let of = cut(&graph, 2);
     let across = |bytes| -> Vec<Message> { (0..128).map(|h| message(us(1), h, (h + 64) % 128, bytes)).collect() };
@@ -199,48 +204,49 @@ fn threads_share_what_is_worth_it() {
     };
     for (messages, threads) in [(across(100 * PAYLOAD), 2), (alone(across(100 * PAYLOAD)), 1)] {
         let case = Case { config: network(graph.clone()), traffics: vec![traffic("none")], messages };
-        let mut parts = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
+        let mut partitions =
+            ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
         let mut slices = 0;
-        while !parts.run_until(Time::from_ms(3), 20_000) {
+        while !partitions.run_until(Time::from_ms(3), 20_000) {
             slices += 1;
         }
-        assert_eq!((parts.threads(), parts.count()), (threads, 2));
-        assert_eq!(parts.totals(), whole(&case, &[Time::from_ms(3)])[0].totals);
+        assert_eq!((partitions.threads(), partitions.count()), (threads, 2));
+        assert_eq!(partitions.totals(), whole(&case, &[Time::from_ms(3)])[0].totals);
         assert_eq!(threads == 2, slices > 3, "the budget ends a slice");
     }
 }
 
 #[test]
-fn samples_come_from_the_part_that_knows() {
+fn samples_come_from_the_owning_partition() {
     let case = incast(3);
-    let mut parts =
+    let mut partitions =
         ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &any_cut(&case, 5, 1));
     let mut sim = case.build();
-    parts.follow(0, 3, false);
+    partitions.follow(0, 3, false);
     sim.follow(0, 3, false);
     for at in 1..60 {
-        parts.run_until(us(at), u64::MAX);
+        partitions.run_until(us(at), u64::MAX);
         sim.run_until(us(at), u64::MAX);
         let message = sim.followed(0, 3).unwrap();
-        assert_eq!(parts.followed(0, 3), Some(message));
-        assert_eq!(parts.watch(message), sim.watch(message));
-        assert_eq!(&*parts.message(message), sim.message(message));
-        assert_eq!(parts.watch_traffic(0), sim.watch_traffic(0));
-        assert_eq!(parts.nothing_to_come(), sim.nothing_to_come());
+        assert_eq!(partitions.followed(0, 3), Some(message));
+        assert_eq!(partitions.watch(message), sim.watch(message));
+        assert_eq!(&*partitions.message(message), sim.message(message));
+        assert_eq!(partitions.watch_traffic(0), sim.watch_traffic(0));
+        assert_eq!(partitions.nothing_to_come(), sim.nothing_to_come());
         for (port, ..) in sim.ports() {
-            assert_eq!(parts.queued(port), sim.queued(port));
-            assert_eq!(parts.watch_port(port), sim.watch_port(port));
+            assert_eq!(partitions.queued(port), sim.queued(port));
+            assert_eq!(partitions.watch_port(port), sim.watch_port(port));
         }
         for host in 0..16 {
-            assert_eq!(parts.watch_host(0, host), sim.watch_host(0, host));
+            assert_eq!(partitions.watch_host(0, host), sim.watch_host(0, host));
         }
     }
-    assert!(parts.is_over() == sim.is_over() && parts.open_messages() == sim.open_messages());
+    assert!(partitions.is_over() == sim.is_over() && partitions.open_messages() == sim.open_messages());
 }
 
-/// Links of up to nine picoseconds: windows that hold a whole step, less than one, or no whole number of them. Time has
-/// to go on in each; whether a step is too long does not show here, where a packet takes longer to send than the window
-/// is.
+/// Links of up to nine picoseconds: lookahead windows of one step, less than one, or no whole number of them. Time has
+/// to advance in each; a step that is too long cannot be detected here, because a packet takes longer to send than the
+/// window.
 #[test]
 fn windows_of_a_few_picoseconds_are_the_same() {
     for delay in 1..10 {
@@ -250,14 +256,18 @@ fn windows_of_a_few_picoseconds_are_the_same() {
         let stops = [us(3), us(200)];
         let expected = whole(&case, &stops);
         assert!(expected[1].totals.packet_hops > 20, "{delay} ps");
-        for parts in [2, 3] {
-            assert_eq!(in_parts(&case, &any_cut(&case, parts, delay), true, &stops), expected, "{delay} ps, {parts}");
+        for partitions in [2, 3] {
+            assert_eq!(
+                in_partitions(&case, &any_cut(&case, partitions, delay), true, &stops),
+                expected,
+                "{delay} ps, {partitions}"
+            );
         }
     }
 }
 
 #[test]
-fn what_cannot_be_cut_says_why() {
+fn networks_that_cannot_be_cut_have_a_reason() {
     let reason = |change: fn(&mut Case)| {
         let mut case = incast(1);
         change(&mut case);
@@ -278,17 +288,17 @@ fn what_cannot_be_cut_says_why() {
 
 #[test]
 #[should_panic(expected = "on purpose")]
-fn a_panic_of_any_part_is_told() {
+fn a_panic_of_any_partition_reaches_the_caller() {
     let case = incast(1);
     let messages = Box::new(messages_of(&case).chain(std::iter::once_with(|| panic!("on purpose"))));
-    let mut parts =
+    let mut partitions =
         ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, &any_cut(&case, 4, 1));
-    parts.always_share();
-    parts.run_until(Time::from_ms(5), u64::MAX);
+    partitions.always_share();
+    partitions.run_until(Time::from_ms(5), u64::MAX);
 }
 
 #[test]
-fn messages_that_are_over_are_packed_in_every_part() {
+fn finished_messages_are_packed_in_every_partition() {
     // Enough of them for several stretches, and stops between which they are packed.
     let graph = LeafSpine {
         leaves: 4,
@@ -305,9 +315,9 @@ fn messages_that_are_over_are_packed_in_every_part() {
     let stops = [us(300), us(900), Time::from_ms(3)];
     let expected = whole(&case, &stops);
     assert!(expected.last().unwrap().flows.iter().all(|flow| flow.finished.is_some() && flow.acked.is_some()));
-    for parts in [2, 3] {
-        let of = any_cut(&case, parts, 7);
-        assert_eq!(in_parts(&case, &of, true, &stops), expected);
+    for partitions in [2, 3] {
+        let of = any_cut(&case, partitions, 7);
+        assert_eq!(in_partitions(&case, &of, true, &stops), expected);
         let mut run = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages_of(&case), &of);
         assert!(run.run_until(Time::from_ms(3), u64::MAX));
         assert_eq!(run.take_flows().iter().collect::<Vec<_>>(), expected.last().unwrap().flows);

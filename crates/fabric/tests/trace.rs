@@ -1,4 +1,4 @@
-//! What keeps a traced message at its host: every picosecond until its last packet left has one cause, or was sending.
+//! Waits of a traced message at its host: every picosecond until its last packet left has one cause, or was sending.
 
 mod common;
 
@@ -90,7 +90,7 @@ fn a_link_that_is_down_holds_a_message_at_its_host() {
 }
 
 #[test]
-fn what_stands_in_the_queue_behind_the_pacers_waits_for_the_nic() {
+fn packets_queued_behind_the_pacers_wait_for_the_nic() {
     // Two messages of a host fill its queue at once, so both wait there and not at their pacers.
     let run = |host_fifo| {
         let config = NetworkConfig { host_fifo, ..network(star(3, us(5))) };
@@ -112,7 +112,7 @@ fn what_stands_in_the_queue_behind_the_pacers_waits_for_the_nic() {
 }
 
 #[test]
-fn a_pause_holds_what_stands_in_the_queue_behind_the_pacers() {
+fn a_pause_holds_packets_queued_behind_the_pacers() {
     let mut config = network(star(3, us(1)));
     config.classes = vec![class(true, Marking::Off)];
     config.buffer = lossless(30_000, None);

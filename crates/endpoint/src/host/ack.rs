@@ -1,4 +1,4 @@
-//! What receivers send back: ACKs and NACKs, over TCP too, CNPs and credits.
+//! Packets sent by receivers: ACKs, also of TCP, NACKs, CNPs and credits.
 
 use super::send::put_fields;
 use super::{Beside, Hosts, Incoming, Io, Timer};
@@ -7,7 +7,7 @@ use fanin_cc::{AckFields, Emit, Header, Kind, flags};
 use fanin_units::Time;
 
 impl<P: Copy> Hosts<P> {
-    /// Sends what the receiver of a scheme wants to send by itself, and sets its timer.
+    /// Sends the packets that a scheme's receiver emits on its own, and sets its timer.
     #[inline(always)]
     pub(super) fn poll_receiver<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, scheme: u16) {
         let now = io.now();
@@ -64,7 +64,7 @@ impl<P: Copy> Hosts<P> {
             flags: bits,
             ..Header::default()
         };
-        // HPCC 3.1: the receiver copies what switches wrote into the ACK
+        // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let beside =
             if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };
         let nic = io.make_control(&head, receiver.path, beside);
@@ -111,7 +111,7 @@ impl<P: Copy> Hosts<P> {
         self.serve_any(io, nic);
     }
 
-    /// Serves the NIC that a control packet leaves by, if there was a way.
+    /// Serves the NIC that a control packet leaves by, if it has a path.
     #[inline(always)]
     pub(super) fn serve_any<I: Io<Path = P>>(&mut self, io: &mut I, nic: Option<u32>) {
         if let Some(nic) = nic {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use fanin_cc::{HeaderOverhead, SendOptions, Settings};
 use fanin_units::Time;
 
-/// A size in bytes that no message reaches: that of a message without end.
+/// The size of an endless message, in bytes.
 pub const ENDLESS: u64 = 1 << 60;
 
 /// Bytes on the wire by kind of packet.
@@ -42,9 +42,9 @@ pub struct TrafficConfig {
     pub scheme: Settings,
     /// Its data class, 1 or above.
     pub class: u8,
-    /// The class of what it sends in lane 1; 0 where its scheme uses one lane.
+    /// The class of its packets in lane 1; 0 where its scheme uses one lane.
     pub lane_class: u8,
-    /// Its weight where a receiver divides its line among senders.
+    /// Its weight where a receiver divides its line rate among senders.
     pub weight: u16,
     /// The tenant it belongs to.
     pub tenant: u8,
@@ -54,12 +54,12 @@ pub struct TrafficConfig {
     pub endpoint: EndpointConfig,
     /// Its endpoint where that is TCP.
     pub tcp: Option<TcpConfig>,
-    /// Time that a message spends in its sending host before the endpoint has it.
+    /// Overhead of the sending host: time before a message reaches the endpoint.
     pub overhead: Time,
 }
 
 impl TrafficConfig {
-    /// How a message of so many bytes sets out, where its incast has so many senders that the application named.
+    /// The send options of a message of `bytes` bytes, of an incast with `senders` senders named by the application.
     pub fn send_options(&self, bytes: u64, senders: usize) -> SendOptions {
         self.scheme.send_options(bytes, senders, self.endpoint.connection)
     }
@@ -77,8 +77,8 @@ pub struct TcpConfig {
     pub connection: tcp::Config,
     /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
     pub persistent: bool,
-    /// Class of ACKs without payload: the data class, or 0 for control. What opens or closes a connection goes with
-    /// data.
+    /// Class of ACKs without payload: the data class, or 0 for control. Segments that open or close a connection use
+    /// the data class.
     pub ack_class: u8,
 }
 
@@ -102,6 +102,6 @@ pub struct Traffic {
     pub config: TrafficConfig,
     /// The number of its scheme: traffics with the same scheme and parameters share one.
     pub scheme: u16,
-    /// What the scheme adds to packets.
+    /// The scheme's header overhead.
     pub overhead: HeaderOverhead,
 }

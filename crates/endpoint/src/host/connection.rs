@@ -1,4 +1,4 @@
-//! TCP on hosts: connections open and close, segments arrive, messages become bytes of a stream and messages again.
+//! TCP on hosts: connections open and close, segments arrive, messages are written to a stream and delimited again.
 
 use super::state::Opening;
 use super::{
@@ -14,8 +14,8 @@ fn tcp_config<I: Io>(io: &I, traffic: u16) -> &TcpConfig {
 }
 
 impl<P: Copy> Hosts<P> {
-    /// Gives a posted message a place in a stream: of a new connection, of the one that stays open between its hosts,
-    /// or of the one that brought what it answers.
+    /// Writes a posted message to a stream: of a new connection, of the persistent one between its hosts, or, for an
+    /// answer, of the request's connection.
     pub(super) fn open_stream<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, message: MessageId) {
         let record = *io.record(message);
         let persistent = tcp_config(io, record.traffic).persistent;
@@ -24,7 +24,7 @@ impl<P: Copy> Hosts<P> {
                 io.connection(record.traffic, record.src, record.dst).map(|first| (first, io.ends(first)))
             }
             None => None,
-            // The way back: this end received what the other one sent.
+            // The reverse direction: this end received the request.
             Some(asked) => {
                 let Ends { send, recv } = io.ends(asked);
                 Some((io.stream_opener(asked).unwrap_or(asked), Ends { send: recv, recv: send }))
@@ -51,17 +51,16 @@ impl<P: Copy> Hosts<P> {
         self.settle(io, ends.send);
     }
 
-    /// Whether these are the two ends of one connection now, and the first has not been closed. What opened the
-    /// connection names it where the other end is elsewhere.
+    /// Whether these are the two ends of one connection now, and the first has not been closed. Where the other end is
+    /// remote, the opening message identifies the connection.
     fn can_take_more(&self, ends: Ends, first: MessageId) -> bool {
         let Some(sender) = self.senders.get(ends.send as usize) else { return false };
         let Carrier::Tcp(end) = &sender.carrier else { return false };
-        // The other end is not gone before this one is closed.
+        // The other end exists until this one is closed.
         end.peer == ends.recv && !end.closed && (ends.recv != REMOTE || sender.id == first)
     }
 
-    /// The ends of a new connection that are here, the passive one waiting for a SYN; `None` without a way between the
-    /// hosts.
+    /// The local ends of a new connection, the passive one waiting for a SYN; `None` without a path between the hosts.
     fn open_connection<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, at: Time) -> Option<Ends> {
         let record = *io.record(message);
         let config = *tcp_config(io, record.traffic);
@@ -147,8 +146,8 @@ impl<P: Copy> Hosts<P> {
         self.senders[ends.send as usize].tcp_mut().connection.write(record.bytes);
     }
 
-    /// A host that is elsewhere put a message into a stream to a host of these. Opens the end that waits for a SYN
-    /// where the message opened its connection: that was posted at `at`, and nothing has reached the end since.
+    /// A remote host wrote a message to a stream to one of these hosts. Opens the passive end if the message opened its
+    /// connection: it was posted at `at`, and no segment has reached the end since.
     pub fn on_remote_stream<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId, first: MessageId, at: Time) {
         if message == first {
             self.open_connection(io, message, at);
@@ -174,7 +173,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// What an ACK carries that the scheme's receiver did not plan.
+    /// The contents of an ACK that the scheme's receiver did not request.
     fn unplanned<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> AckFields {
         let sender = &self.senders[slot as usize];
         let receiver = sender.tcp().receiver;
@@ -216,8 +215,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// A segment for an end that is done. RFC 9293 section 3.10.7.8: in TIME-WAIT a repeated FIN is acknowledged again,
-    /// and its own numbers say how. Section 3.10.7.1: anything else is refused.
+    /// A segment for an end that is closed. RFC 9293 section 3.10.7.8: in TIME-WAIT a repeated FIN is acknowledged
+    /// again, with the numbers taken from the segment. Section 3.10.7.1: anything else is refused.
     fn answer_late<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, to: &Header, segment: &Segment, opener: bool) {
         let here = self.node_of(host);
         let config = *tcp_config(io, io.record(to.flow).traffic);
@@ -250,8 +249,7 @@ impl<P: Copy> Hosts<P> {
             self.open_tcp_receiver(io, slot, head);
         }
         let outcome = self.senders[slot as usize].tcp_mut().connection.on_segment(io.now(), segment);
-        // Its data first: an ACK that is due must not follow data that already carries it, for that would be a
-        // duplicate.
+        // Data first: a due ACK must not follow data that already carries it, because it would be a duplicate.
         let mut answered = false;
         if let Some(arrived) = &outcome.arrived {
             answered = self.on_stream_data(io, slot, head, arrived);
@@ -260,7 +258,7 @@ impl<P: Copy> Hosts<P> {
             self.on_stream_acked(io, slot, head, segment.ack, acked);
         }
         if outcome.peer_closed && !self.senders[slot as usize].tcp().closed {
-            // Nothing more will be asked, so nothing more is to be said.
+            // No more requests will arrive, so there are no more answers.
             self.close_end(slot);
         }
         if outcome.must_ack && !answered {
@@ -301,8 +299,8 @@ impl<P: Copy> Hosts<P> {
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
         }
-        // The application reads what is in order at once, so the window that the ACK advertises is whole. A sender that
-        // may be short of it is told at once: it could not send the segments that a delayed ACK waits for.
+        // The application reads in-order data at once, so the ACK advertises the full window. A sender that may exhaust
+        // it gets an update at once: it could not send the segments that a delayed ACK waits for.
         let window_update = end.connection.read(arrived.delivered);
         let data = Data {
             flow: ReceiverFlow(end.receiver),
@@ -329,7 +327,7 @@ impl<P: Copy> Hosts<P> {
         plan.now.is_some()
     }
 
-    /// An ACK of that number told the sending side something.
+    /// The scheme processes an ACK of this number.
     fn on_stream_acked<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, number: u64, acked: &Acked) {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
@@ -342,7 +340,7 @@ impl<P: Copy> Hosts<P> {
         let ack = Ack {
             newly_acked: acked.newly_acked,
             acked_to: acked.acked_to,
-            // Numbers of bytes start behind the SYN's, and the FIN's is none.
+            // Byte numbers start after the SYN's, and the FIN's is not a byte.
             seq: number.saturating_sub(1).min(acked.acked_to),
             sent_to: acked.sent_to,
             in_flight: acked.in_flight,
@@ -359,7 +357,7 @@ impl<P: Copy> Hosts<P> {
         self.apply(io, slot, &control);
     }
 
-    /// The sender's timer event came: one of its connection's timers may be due.
+    /// The sender's timer event: one of its connection's timers may be due.
     pub(super) fn tcp_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
@@ -372,7 +370,7 @@ impl<P: Copy> Hosts<P> {
         let expired = end.connection.on_deadline(now);
         if expired.timeout.is_some() || expired.control_timeout {
             self.totals.timeouts += 1;
-            // It delays the first message that is not done: one that this end sends, or one that waits for its SYN.
+            // It delays the first unfinished message: one that this end sends, or one that waits for its SYN.
             if let Some((message, _)) = end.outgoing.first().or(end.incoming.first()) {
                 io.record_mut(MessageId(message)).timeouts += 1;
             }
@@ -388,9 +386,9 @@ impl<P: Copy> Hosts<P> {
         self.settle(io, slot);
     }
 
-    /// After anything that happened to an end: its timer, its turn at the NIC, its end.
+    /// After every event at an end: sets its timer, schedules it at the NIC, or closes it.
     fn settle<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
-        // What an end in TIME-WAIT would still say needs none of its state: see `answer_late`.
+        // The answers of an end in TIME-WAIT need none of its state: see `answer_late`.
         if matches!(self.senders[slot as usize].tcp().connection.state(), State::Closed | State::TimeWait) {
             self.free_end(io, slot);
             return;
@@ -399,7 +397,7 @@ impl<P: Copy> Hosts<P> {
         self.activate(io, slot);
     }
 
-    /// An end is gone: its places are free.
+    /// An end is gone: frees its slots.
     fn free_end<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let sender = &self.senders[slot as usize];
         let (scheme, host, first) = (sender.scheme, sender.host, sender.id);

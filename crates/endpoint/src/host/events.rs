@@ -1,4 +1,4 @@
-//! What happens to hosts: a packet arrives, or a timer is due.
+//! Events of hosts: a packet arrives, or a timer is due.
 
 use super::{Hosts, Io, Timer};
 use fanin_cc::{Kind, flags};
@@ -17,7 +17,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Bytes of a packet have entered a host, whoever it is for.
+    /// Bytes of a packet have entered a host, whatever its destination.
     #[inline(always)]
     pub fn count_received(&mut self, host: u32, wire: u16) {
         self.hosts[host as usize].received += wire as u64;

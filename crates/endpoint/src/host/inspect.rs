@@ -1,4 +1,4 @@
-//! What can be asked of hosts from outside. To ask changes nothing.
+//! Read-only queries of hosts from outside.
 
 use super::{Carrier, HostTotals, Hosts, Incoming, RecvQp, SendQp, TcpEnd};
 use crate::tcp::State;
@@ -83,7 +83,7 @@ impl<P: Copy> SendQp<P> {
         (self.sent, self.resent, self.attempt.saturating_add(1))
     }
 
-    /// What carries its bytes.
+    /// Its transport.
     pub fn carrier(&self) -> &Carrier {
         &self.carrier
     }
@@ -121,7 +121,7 @@ impl<P: Copy> RecvQp<P> {
         self.from
     }
 
-    /// Data packets that arrived, those of them that were marked, and those that came behind a later one of their
+    /// Data packets received, those of them that were marked, and those that arrived after a later one of their
     /// attempt.
     pub fn counts(&self) -> (u32, u32, u32) {
         (self.arrived, self.marked, self.reordered)

@@ -1,4 +1,4 @@
-//! What hosts ask of everything around them.
+//! The interface between hosts and their surroundings.
 
 use super::{Ends, FlowRecord, HostFifo, PacketSizes, Traffic, TrafficCounters};
 use crate::tcp::Segment;
@@ -6,12 +6,12 @@ use alloc::sync::Arc;
 use fanin_cc::{Header, Instance, PathInfo, Telemetry};
 use fanin_units::{MessageId, NodeId, Rate, Time};
 
-/// A timer of a host. Each has at most one event that counts; [`super::Hosts`] knows which.
+/// A timer of a host. Each has at most one valid event, tracked by [`super::Hosts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// The scheme's timer of a sender, and the timers of a TCP connection.
     Sender {
-        /// What the simulator orders simultaneous events by: it depends on the message alone, not on its slot.
+        /// The simulator's order of simultaneous events: it depends on the message alone, not on its slot.
         number: u32,
         /// The sender's slot.
         slot: u32,
@@ -30,71 +30,71 @@ pub enum Timer {
     },
 }
 
-/// What a packet says beside its header.
+/// The contents of a packet besides its header.
 #[derive(Clone, Copy, Debug)]
 pub enum Beside<'a> {
     /// Nothing.
     Nothing,
-    /// Room for what switches write into it.
+    /// Space for telemetry of switches.
     RoomForTelemetry,
-    /// What switches wrote into the packet that it answers.
+    /// The telemetry of the packet that it acknowledges.
     Telemetry(&'a Telemetry),
     /// It is a segment of TCP.
     Segment(&'a Segment),
 }
 
-/// A path that a host asks for.
+/// A request for a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathQuery<P> {
-    /// The message that goes this way first.
+    /// The first message on this path.
     pub message: MessageId,
     /// The host it leaves.
     pub from: NodeId,
     /// The host it goes to.
     pub to: NodeId,
-    /// The way back of that message's packets.
+    /// The reverse direction of that message's packets.
     pub back: bool,
-    /// All messages of the pair of hosts go the same way.
+    /// All messages of the pair of hosts use the same path.
     pub per_pair: bool,
-    /// The same way as this path, where one was chosen before.
+    /// The same path as this one, where one was chosen before.
     pub same_as: Option<P>,
 }
 
-/// What a host needs to know of a path.
+/// The properties of a path that a host requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// What a scheme's sender knows of it.
+    /// The information for a scheme's sender.
     Info,
-    /// The ideal of a message on it.
+    /// The ideal completion time of a message on it.
     Ideal,
     /// Both.
     Both,
 }
 
-/// A path and what is known of it.
+/// A path and its properties.
 #[derive(Clone, Copy, Debug)]
 pub struct Route<P> {
-    /// The NIC it leaves its host by; `None` where no way is known now.
+    /// The NIC it leaves its host by; `None` where no path is known now.
     pub nic: Option<u32>,
-    /// What its packets carry.
+    /// The route that its packets carry.
     pub path: P,
-    /// What a scheme's sender knows of it; without meaning where it was not needed.
+    /// The information for a scheme's sender; unspecified unless requested.
     pub info: PathInfo,
-    /// Completion time of the message alone on it, store-and-forward and without what schemes add to packets, or
-    /// [`Time::NEVER`] for a message without end and where it was not needed.
+    /// Completion time of the message alone on it, store-and-forward and without the bytes that schemes add to packets,
+    /// or [`Time::NEVER`] for an endless message or unless requested.
     pub ideal: Time,
     /// Links on it.
     pub hops: u16,
 }
 
-/// The surroundings of hosts. Hosts, NICs and messages are numbered by whoever implements it; time never goes back.
+/// The surroundings of hosts. The implementation numbers hosts, NICs and messages; time never goes back.
 pub trait Io {
-    /// What a packet carries so that it finds its way.
+    /// The route that a packet carries.
     type Path: Copy + core::fmt::Debug;
-    /// A packet that exists.
+    /// A handle to an existing packet.
     type Packet: Copy;
 
-    /// The time.
+    /// The current time.
     fn now(&self) -> Time;
     /// Calls back at a time: [`super::Hosts::on_timer`].
     fn set_timer(&mut self, timer: Timer, at: Time);
@@ -108,25 +108,25 @@ pub trait Io {
 
     /// A traffic.
     fn traffic(&self, traffic: u16) -> &Traffic;
-    /// What is counted of it.
+    /// Its counters.
     fn counters(&mut self, traffic: u16) -> &mut TrafficCounters;
     /// The state of a scheme.
     fn scheme(&mut self, scheme: u16) -> &mut Instance;
 
-    /// The state of a scheme and what switches wrote into a packet, for a packet that has telemetry.
+    /// The state of a scheme and the telemetry of a packet that has it.
     fn scheme_and_telemetry(&mut self, scheme: u16, packet: Self::Packet) -> (&mut Instance, &Telemetry);
 
-    /// What is known of a message.
+    /// The record of a message.
     fn record(&self, message: MessageId) -> &FlowRecord;
-    /// The same to change it.
+    /// As above, for writing.
     fn record_mut(&mut self, message: MessageId) -> &mut FlowRecord;
     /// The ends of a message.
     fn ends(&self, message: MessageId) -> Ends;
-    /// The same to change them.
+    /// As above, for writing.
     fn ends_mut(&mut self, message: MessageId) -> &mut Ends;
     /// All senders of the message's incast, where the application named them.
     fn incast(&self, message: MessageId) -> Option<&Arc<[u32]>>;
-    /// They are not needed any more.
+    /// Releases these senders.
     fn forget_incast(&mut self, message: MessageId);
     /// The message that this one answers on its connection, if any.
     fn answers(&self, message: MessageId) -> Option<MessageId>;
@@ -134,73 +134,73 @@ pub trait Io {
     fn will_be_answered(&self, message: MessageId) -> bool;
     /// The message that opened the connection between two hosts, where a traffic's connections stay open.
     fn connection(&self, traffic: u16, from: u32, to: u32) -> Option<MessageId>;
-    /// This message opens it.
+    /// Notes that this message opens it.
     fn open_connection(&mut self, message: MessageId);
-    /// A message arrived whole.
+    /// A message has arrived completely.
     fn on_arrived(&mut self, message: MessageId);
-    /// The sender of a message knows that it arrived whole. What that starts is not to start before
+    /// The sender of a message knows that it has arrived completely. Messages that depend on that start no earlier than
     /// [`Io::after_acked`].
     fn on_acked(&mut self, message: MessageId);
-    /// All messages that an ACK covers are known.
+    /// All messages that an ACK covers have been processed.
     fn after_acked(&mut self);
 
-    /// The number of a host, where it is one of these hosts.
+    /// The number of a local host.
     fn host(&self, node: NodeId) -> Option<u32>;
-    /// An RDMA message sets out to a host that may be elsewhere: what the receiver looks up there of its sender.
+    /// An RDMA message starts to a host that may be remote: sends the receiver the properties chosen by the sender.
     fn announce_message(&mut self, message: MessageId, first: Option<MessageId>);
-    /// A message goes over the TCP connection that `first` opened, to a host that is elsewhere.
+    /// A message uses the TCP connection that `first` opened, to a remote host.
     fn announce_stream(&mut self, message: MessageId, first: MessageId);
-    /// The message that opened the connection that a remote message came by, where that is another one.
+    /// The message that opened the connection of a message received from a remote host, if it is a different one.
     fn stream_opener(&self, message: MessageId) -> Option<MessageId>;
-    /// Notes that, for an answer on the same connection.
+    /// Stores that message, for an answer on the same connection.
     fn note_stream_opener(&mut self, message: MessageId, first: MessageId);
 
-    /// A path, its properties, and the ideal of a message on it.
+    /// A path with the requested properties.
     fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
-    /// The path alone.
+    /// The path without its properties.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// A path that is chosen hop by hop, for a single packet.
     fn path_by_hash(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// The NIC that a path to a host leaves by now.
     fn nic_of(&self, from: NodeId, to: NodeId, path: Self::Path) -> Option<u32>;
 
-    /// Makes a data packet, or a segment of TCP, that leaves by a port and has not left yet.
+    /// Creates a data packet, or a segment of TCP, that is to leave by a port.
     fn make(&mut self, port: u32, head: &Header, path: Self::Path, scheme: u16, beside: Beside<'_>) -> Self::Packet;
     /// Puts a control packet into the queue of the link that it leaves by. Returns its NIC, which is to be served;
-    /// `None` where there was no way and the packet is lost.
+    /// `None` where there is no path and the packet is lost.
     fn make_control(&mut self, head: &Header, path: Self::Path, beside: Beside<'_>) -> Option<u32>;
     /// The header of a packet.
     fn header(&self, packet: Self::Packet) -> &Header;
-    /// What it says as a segment of TCP; for a packet that is one.
+    /// The TCP segment of a packet that is one.
     fn segment(&self, packet: Self::Packet) -> Segment;
-    /// What switches wrote into it; for a packet that has telemetry.
+    /// The telemetry of a packet that has it.
     fn telemetry(&self, packet: Self::Packet) -> &Telemetry;
     /// Deflections so far.
     fn deflections(&self, packet: Self::Packet) -> u8;
-    /// It has reached its end. What it says stays readable until the next packet is made.
+    /// The packet has reached its destination. Its contents stay readable until the next packet is created.
     fn consume(&mut self, packet: Self::Packet);
 
-    /// Whether the link behind a port is up.
+    /// Whether the link of a port is up.
     fn is_up(&self, port: u32) -> bool;
-    /// The rate of the link behind a port.
+    /// The rate of the link of a port.
     fn rate(&self, port: u32) -> Rate;
-    /// How long a packet takes to leave.
+    /// The transmission time of a packet.
     fn tx_time(&self, port: u32, wire: u32) -> Time;
-    /// When the link is free.
+    /// The time from which the link is idle.
     fn free_at(&self, port: u32) -> Time;
     /// Bit c: PFC paused class c.
     fn paused(&self, port: u32) -> u8;
-    /// Whether packets wait in the queues of the port that it may send.
+    /// Whether the queues of the port hold packets that it may send.
     fn has_queued(&self, port: u32) -> bool;
     /// Bytes queued of a class.
     fn queued(&self, port: u32, class: u8) -> u64;
-    /// Which of these classes has its turn.
+    /// The next of these classes in round-robin order.
     fn choose_class(&self, port: u32, classes: u8) -> u8;
-    /// The class that had its turn last.
+    /// The class served last.
     fn last_class(&self, port: u32) -> u8;
-    /// A class has had its turn.
+    /// Notes that a class was served.
     fn set_last_class(&mut self, port: u32, class: u8);
-    /// Sends a packet that waits in the queues of a port, if one may leave. Returns whether it did.
+    /// Sends a queued packet of a port, if it may send one. Returns whether it did.
     fn send_queued(&mut self, port: u32) -> bool;
     /// Sends a packet past the queues.
     fn send(&mut self, port: u32, packet: Self::Packet);

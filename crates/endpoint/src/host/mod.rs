@@ -1,13 +1,13 @@
 //! Everything that a host does between its congestion control and its packets: messages are posted, queue pairs and TCP
 //! connections take turns at the NIC, packets are made, ACKs, NACKs, CNPs and credits go back, timers run.
 //!
-//! [`Hosts`] owns the state of one or many hosts. What lies outside a host it asks of an [`Io`]: the time, timers, the
-//! link behind each NIC, paths, and the table of messages. The simulator is one implementation; a transport on a wire
-//! is another, and neither has a copy of what is here.
+//! [`Hosts`] owns the state of one or many hosts. It accesses everything outside a host through an [`Io`]: the time,
+//! timers, the link behind each NIC, paths, and the table of messages. The simulator is one implementation; a transport
+//! on a wire is another, and both use this code.
 //!
-//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (what goes back), `receive.rs` and
-//! `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (the same over TCP), `post.rs` (messages begin),
-//! `events.rs` (all of it from outside).
+//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`
+//! and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs`
+//! (the entry points).
 
 mod ack;
 mod config;
@@ -36,5 +36,5 @@ pub use stream::TcpEnd;
 
 /// No slot of a table.
 pub const NO_SLOT: u32 = u32::MAX;
-/// The slot of an end that is not here: in another partition of a simulated network, or at the other end of a wire.
+/// The slot of a remote end: in another partition of a simulated network, or at the other end of a wire.
 pub const REMOTE: u32 = u32::MAX - 1;

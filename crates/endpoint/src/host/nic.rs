@@ -37,7 +37,7 @@ impl Ring {
         self.tail = slot;
     }
 
-    /// Takes out a sender, wherever it stands: walks along the ring.
+    /// Removes a sender at any position: walks along the ring.
     pub(super) fn remove<P>(&mut self, senders: &mut [SendQp<P>], slot: u32) {
         let mut at = core::mem::take(self).head;
         while at != NO_SLOT {
@@ -64,24 +64,24 @@ impl Ring {
 /// One NIC port of a host.
 #[repr(C, align(64))]
 pub struct Nic {
-    /// When the first sender in the heap is due, so that the heap is left alone until then.
+    /// When the first sender in the heap is due, so that the heap is not read until then.
     due: Time,
     /// The port, as [`super::Io`] numbers it.
     pub(super) port: u32,
     /// The host.
     pub(super) host: u32,
-    /// Bit c: class c has senders in its ring.
+    /// Bit c: the ring of class c has senders.
     pub(super) ready_mask: u8,
     /// Senders that may send now, per data class from 1 (index 0 is not used).
     pub(super) ready: [Ring; 8],
-    /// Senders that wait for their time: when it comes, its order and slot.
+    /// Senders that wait for their time: the time, the order and the slot.
     paced: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Turns so far of senders that share something with others of their pair.
+    /// Turns so far of senders that share state with others of their pair.
     pub(super) turns: u32,
 }
 
 impl Nic {
-    /// One without senders.
+    /// A NIC without senders.
     pub(super) fn new(port: u32, host: u32) -> Self {
         let paced = BinaryHeap::new();
         Self { due: Time::NEVER, port, host, ready_mask: 0, ready: [Ring::default(); 8], paced, turns: 0 }
@@ -93,7 +93,7 @@ impl Nic {
         self.due
     }
 
-    /// Lets a sender wait until `at`; the least order goes first of senders that are due at the same time.
+    /// Lets a sender wait until `at`; among senders due at the same time, the least order is first.
     #[inline(always)]
     pub(super) fn pace(&mut self, at: Time, order: u32, slot: u32) {
         self.due = self.due.min(at);
@@ -111,7 +111,7 @@ impl Nic {
         Some(first)
     }
 
-    /// No sender stands with it any more.
+    /// Removes all senders.
     pub(super) fn forget_paced(&mut self) {
         self.due = Time::NEVER;
         self.paced.clear();

@@ -1,4 +1,4 @@
-//! Messages set out: each gets a queue pair or a connection of its own, or the one that is open between its hosts.
+//! Starting messages: each gets a queue pair or a connection of its own, or the open one between its hosts.
 
 use super::state::Opening;
 use super::{Carrier, Hosts, Io, NO_SLOT, Needs, PathQuery};
@@ -46,7 +46,7 @@ impl<P: Copy> Hosts<P> {
         }
         let route = io.route(&query, Needs::Both);
         let Some(nic) = route.nic else {
-            // No link is up, and no timer runs for what was never sent: it waits for the next link that comes up.
+            // No link is up, and no timer runs for data never sent: it waits for the next link that comes up.
             self.stranded.push(message.0);
             return;
         };
@@ -71,7 +71,7 @@ impl<P: Copy> Hosts<P> {
         self.activate(io, slot);
     }
 
-    /// A link came up: messages that found none down to their hosts set out.
+    /// A link came up: starts the messages that waited for one.
     pub fn send_stranded<I: Io<Path = P>>(&mut self, io: &mut I) {
         for message in core::mem::take(&mut self.stranded).into_iter().map(MessageId) {
             if let Some(host) = io.host(NodeId(io.record(message).src)) {
@@ -80,10 +80,10 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Routes have changed. `blocks` says, for a sender whose messages are pinned to their path (Dart IV-C), whether
-    /// what it has under way is lost: from its host, its receiver, its path, these messages. Their sender starts anew
-    /// when it notices, at once where nothing is in flight whose loss could tell it. Returns those messages with the
-    /// first attempt that may go on.
+    /// Routes have changed. `blocks` decides, for a sender whose messages are pinned to their path (Dart IV-C), whether
+    /// its messages in flight are lost, given its host, its receiver, its path and these messages. Their sender
+    /// restarts when it detects the loss, or at once where nothing is in flight whose loss it could detect. Returns
+    /// those messages with the first attempt that may go on.
     pub fn on_routes_changed<I: Io<Path = P>>(
         &mut self,
         io: &mut I,
@@ -95,7 +95,7 @@ impl<P: Copy> Hosts<P> {
             if sender.id == MessageId::NONE || !sender.options.pinned {
                 continue;
             }
-            // A connection may have several.
+            // A connection may have several messages.
             let under_way: alloc::vec::Vec<MessageId> = half.under_way().collect();
             let from = self.hosts[sender.host as usize].node;
             if under_way.is_empty() || !blocks(from, sender.to, sender.path, &under_way) {

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use fanin_cc::{Control, SendOptions};
 use fanin_units::{MessageId, NodeId, Time};
 
-/// Where a sender stands with its NIC.
+/// A sender's place at its NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Turn {
     /// Nothing to send, or not allowed to.
@@ -18,7 +18,7 @@ pub enum Turn {
     Paced,
 }
 
-/// What carries a sender's bytes.
+/// The transport of a sender.
 #[derive(Debug)]
 pub enum Carrier {
     /// A reliable connection of RDMA.
@@ -32,9 +32,9 @@ pub enum Carrier {
 pub struct SendQp<P> {
     /// Its number: the message that opened it; `NONE` when the slot is free.
     pub(super) id: MessageId,
-    /// What to send.
+    /// Its transport, which chooses the data to send.
     pub(super) carrier: Carrier,
-    /// When.
+    /// Its window and pacing.
     pub(super) pacer: Pacer,
     /// Its slot in the scheme's pool.
     pub(super) cc: u32,
@@ -49,26 +49,25 @@ pub struct SendQp<P> {
     pub(super) path: P,
     /// The message that its next packet belongs to.
     pub(super) message: MessageId,
-    /// How that message sets out.
+    /// The send options of that message.
     pub(super) options: SendOptions,
     /// The class of its packets.
     pub(super) class: u8,
-    /// Dense number of the (host, receiver) pair, or [`NO_SLOT`] where its scheme shares nothing within a pair.
+    /// Dense number of the (host, receiver) pair, or [`NO_SLOT`] where its scheme shares no state within a pair.
     pub(super) pair: u32,
     pub(super) turn: Turn,
-    /// Closed while it stood in the ring.
+    /// Closed while it was in the ring.
     pub(super) dead: bool,
     /// The next sender in the ring.
     pub(super) next_ready: u32,
     /// When it is due in the heap.
     pub(super) paced_at: Time,
-    /// Decides between senders of a NIC that are due at the same time. A sender goes by its number; one that shares
-    /// something with others of its pair (Dart's bucket) by when it had its last turn, so that these take turns packet
-    /// by packet.
+    /// Order of senders of a NIC that are due at the same time: a sender's number, or, if it shares state with others
+    /// of its pair (Dart's bucket), its last turn, so that these alternate packet by packet.
     pub(super) order: u32,
-    /// When the scheme wants to be woken.
+    /// The scheme's timer.
     pub(super) timer_at: Time,
-    /// The one timer event that counts.
+    /// The one valid timer event.
     pub(super) timer_event: Time,
     /// When the retransmission timer runs out.
     pub(super) deadline: Time,
@@ -77,12 +76,12 @@ pub struct SendQp<P> {
     /// Data packets sent, and those of them that had been sent before.
     pub(super) sent: u32,
     pub(super) resent: u32,
-    /// How often it started over.
+    /// Number of restarts.
     pub(super) attempt: u16,
 }
 
 impl<P> SendQp<P> {
-    /// A sender that has nothing to send yet.
+    /// A sender without data to send.
     pub(super) fn new(id: MessageId, carrier: Carrier, control: &Control, path: P) -> Self {
         Self {
             id,
@@ -114,7 +113,7 @@ impl<P> SendQp<P> {
         }
     }
 
-    /// What orders its timer events: both ends of a TCP connection have the number of the message that opened it.
+    /// The order of its timer events: both ends of a TCP connection have the number of the message that opened it.
     pub(super) fn timer_number(&self) -> u32 {
         match &self.carrier {
             Carrier::Tcp(end) => self.id.0 | (end.passive as u32) << 28,
@@ -122,7 +121,7 @@ impl<P> SendQp<P> {
         }
     }
 
-    /// Whether it has something that its window lets go.
+    /// Whether it has data that its window allows it to send.
     #[inline(always)]
     pub fn can_send(&self, now: Time) -> bool {
         match &self.carrier {
@@ -131,10 +130,10 @@ impl<P> SendQp<P> {
         }
     }
 
-    /// The end of a connection that it is.
+    /// Its end of a TCP connection.
     ///
     /// # Panics
-    /// Where it is none: only called for senders of traffics over TCP.
+    /// If it is none: only called for senders of traffics over TCP.
     #[inline(always)]
     pub(super) fn tcp(&self) -> &TcpEnd {
         match &self.carrier {
@@ -158,7 +157,7 @@ impl<P> SendQp<P> {
     /// The sending half of its queue pair.
     ///
     /// # Panics
-    /// Where it is none: only called for senders of traffics over RDMA.
+    /// If it is none: only called for senders of traffics over RDMA.
     #[inline(always)]
     pub(super) fn rdma_mut(&mut self) -> &mut rc::SendHalf {
         match &mut self.carrier {
@@ -167,7 +166,7 @@ impl<P> SendQp<P> {
         }
     }
 
-    /// The same to look at.
+    /// See [`SendQp::rdma_mut`].
     ///
     /// # Panics
     /// As [`SendQp::rdma_mut`].
@@ -180,7 +179,7 @@ impl<P> SendQp<P> {
     }
 }
 
-/// What brings a receiver's bytes.
+/// The transport of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub enum Incoming {
     /// The receiving half of an RDMA queue pair.
@@ -189,34 +188,34 @@ pub enum Incoming {
     Tcp(u32),
 }
 
-/// A receiver: what a receiver role of a scheme knows as one flow.
+/// A receiver: one flow of a scheme's receiver role.
 #[derive(Clone, Copy, Debug)]
 pub struct RecvQp<P> {
     /// Its number: the message that opened it; `NONE` when the slot is free.
     pub(super) id: MessageId,
-    /// What has arrived.
+    /// Its transport, which tracks the received data.
     pub(super) incoming: Incoming,
     /// Its sender, and its own host.
     pub(super) from: NodeId,
     pub(super) here: NodeId,
-    /// Which way its ACKs go back.
+    /// The path of its ACKs.
     pub(super) path: P,
     /// Data packets that arrived, and those of them that were marked.
     pub(super) arrived: u32,
     pub(super) marked: u32,
     pub(super) traffic: u16,
     pub(super) scheme: u16,
-    /// When the data packet that an ACK answers left its sender.
+    /// When the data packet that an ACK answers was sent.
     pub(super) last_sent_at: Time,
-    /// The attempt that arrives, and the offset behind its furthest packet.
+    /// The current attempt, and the offset after its furthest packet.
     pub(super) attempt: u16,
     pub(super) furthest: u64,
-    /// Data packets that arrived behind a later one of their attempt.
+    /// Data packets that arrived after a later one of their attempt.
     pub(super) reordered: u32,
 }
 
 impl<P> RecvQp<P> {
-    /// One that nothing has reached yet.
+    /// A receiver that no packet has reached yet.
     pub(super) fn new(
         id: MessageId,
         incoming: Incoming,

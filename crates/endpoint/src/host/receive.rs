@@ -37,7 +37,7 @@ impl<P: Copy> Hosts<P> {
             }
             self.telemetry[slot as usize] = *io.telemetry(packet);
         }
-        // What is late of an attempt before says nothing of the one that arrives now.
+        // Late packets of an earlier attempt are no reordering of the current one.
         if head.attempt > receiver.attempt {
             receiver.attempt = head.attempt;
             receiver.furthest = 0;
@@ -117,7 +117,7 @@ impl<P: Copy> Hosts<P> {
             self.totals.nacks += 1;
             self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
         }
-        // What this packet made the scheme send goes out before its flow may close.
+        // The scheme's packets for this one are sent before its flow may close.
         self.poll_receiver(io, host, scheme);
         if in_order && head.has(flags::END) {
             self.on_whole(io, host, slot, message);
@@ -202,7 +202,7 @@ impl<P: Copy> Hosts<P> {
         self.release_receiver(slot);
     }
 
-    /// An ACK for a message that is complete and forgotten.
+    /// An ACK for a message that is complete and no longer stored.
     #[inline(never)]
     fn repeat_ack<I: Io<Path = P>>(&mut self, io: &mut I, data: &Header, to: u64) {
         let head = Header {
@@ -244,6 +244,6 @@ pub fn announced_incast<I: Io>(io: &I, message: MessageId) -> Option<(u32, alloc
     let record = io.record(message);
     let senders = io.incast(message)?;
     let listed = io.traffic(record.traffic).config.send_options(record.bytes, senders.len()).list > 0;
-    // Traffic and incast in one number; both run from 0 and neither gets near its half in practice.
+    // Traffic and incast in one number; both count from 0 and stay far below half of the range in practice.
     listed.then(|| ((record.traffic as u32) << 24 ^ record.group, senders.clone()))
 }

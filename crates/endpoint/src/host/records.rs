@@ -1,10 +1,10 @@
-//! What is known of messages: where their ends are, and what became of them.
+//! Records of messages: the slots of their ends, and their results.
 
 use super::NO_SLOT;
 use fanin_cc::Actions;
 use fanin_units::Time;
 
-/// What became of a message.
+/// The record of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
     /// When it was posted, or [`Time::NEVER`].
@@ -35,24 +35,24 @@ pub struct FlowRecord {
     pub packets_marked: u32,
     /// Data packets that arrived.
     pub packets_arrived: u32,
-    /// Which traffic it belongs to.
+    /// Its traffic.
     pub traffic: u16,
     /// Links between its hosts.
     pub hops: u16,
     /// Links that its first packet crossed; 0 before that arrived.
     pub links: u16,
-    /// Most deflections that one of its packets took.
+    /// Most deflections of one of its packets.
     pub deflections: u8,
-    /// Times it set out, 1 or more once it began: each loss that is repaired is one more.
+    /// Attempts, at least 1 once it has started: each repaired loss adds one.
     pub attempts: u16,
-    /// Data packets that arrived behind a later one of the same attempt.
+    /// Data packets that arrived out of order: after a later one of the same attempt.
     pub reordered: u32,
-    /// Whether it asks for an answer, which then is the message that somebody waits for.
+    /// Whether it is a request: the application waits for its answer.
     pub request: bool,
 }
 
 impl FlowRecord {
-    /// A message that is known and not posted yet.
+    /// A message that is not posted yet.
     pub fn new(src: u32, dst: u32, bytes: u64, traffic: u16, group: u32) -> Self {
         Self {
             start: Time::NEVER,
@@ -93,7 +93,7 @@ pub struct TrafficCounters {
     pub packets_arrived: u64,
     /// Of those, with a congestion mark.
     pub packets_marked: u64,
-    /// How often its scheme acted.
+    /// Actions of its scheme.
     pub actions: Actions,
 }
 
@@ -106,11 +106,11 @@ pub struct HostTotals {
     pub nacks: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
-    /// Data packets that arrived behind a later one of the same attempt of their message.
+    /// Data packets that arrived out of order: after a later one of the same attempt of their message.
     pub reordered: u64,
-    /// Most bytes by which one of them came behind.
+    /// Largest reordering distance of one of them, in bytes.
     pub reorder_distance: u64,
-    /// Bytes of packets on links beyond those of their shortest paths, by deflection.
+    /// Bytes sent over links beyond those of shortest paths, because of deflections.
     pub detour_bytes: u64,
 }
 

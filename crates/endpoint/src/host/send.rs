@@ -1,4 +1,4 @@
-//! Packets leave: senders take turns at their NIC, and packets are made.
+//! Sending: senders take turns at their NIC, and packets are created.
 
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
 use crate::tcp::bits;
@@ -6,7 +6,7 @@ use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
-    /// A sender may have become able to send: gives it a place with its NIC, and serves that.
+    /// A sender may have become able to send: queues it at its NIC, and serves the NIC.
     #[inline]
     pub(super) fn activate<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let sender = &self.senders[slot as usize];
@@ -53,8 +53,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Serves a NIC: what is queued at its port first (pause frames, control, data behind the pacers), then senders.
-    /// Does nothing while its link is down.
+    /// Serves a NIC: first the queues of its port (pause frames, control, data behind the pacers), then senders. Does
+    /// nothing while its link is down.
     #[inline(never)]
     pub fn serve<I: Io<Path = P>>(&mut self, io: &mut I, nic: u32) {
         let (nic, port) = (nic as usize, self.nics[nic as usize].port);
@@ -80,7 +80,7 @@ impl<P: Copy> Hosts<P> {
                 self.fill(io, nic);
             }
         }
-        // When to serve it again: as soon as the port is free if something waits, else when a sender is due.
+        // When to serve it again: as soon as the port is free if packets wait, else when a sender is due.
         let pulls = fifo.is_none() && self.nics[nic].ready_mask & !io.paused(port) != 0;
         let mut at = Time::NEVER;
         if io.has_queued(port) || pulls {
@@ -112,7 +112,7 @@ impl<P: Copy> Hosts<P> {
     }
 
     /// Pulls packets from senders that are due into the queues behind the pacers, until those are full. Each class has
-    /// its own place, so that one that is paused holds back no other.
+    /// its own queue, so that a paused class does not block others.
     #[inline(never)]
     fn fill<I: Io<Path = P>>(&mut self, io: &mut I, nic: usize) {
         let Some(fifo) = io.host_fifo() else { return };
@@ -133,7 +133,7 @@ impl<P: Copy> Hosts<P> {
         io.set_last_class(port, turn);
     }
 
-    /// Makes the next packet: data classes in turn, senders of a class in turn.
+    /// Creates the next packet: round robin over data classes and over the senders of a class.
     #[inline(always)]
     fn pull<I: Io<Path = P>>(&mut self, io: &mut I, nic: usize, paused: u8) -> Option<I::Packet> {
         loop {
@@ -280,7 +280,7 @@ impl<P: Copy> Hosts<P> {
         };
         sender.pacer.sent(now, wire, io.rate(port), line_time);
         if segment.len > 0 {
-            // Numbers of bytes start behind the SYN's.
+            // Byte numbers start after the SYN's.
             let offset = segment.seq - 1;
             sender.sent += 1;
             sender.resent += segment.retransmitted as u32;
@@ -295,7 +295,7 @@ impl<P: Copy> Hosts<P> {
                     head.flags |= flags::END;
                 }
             }
-            // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
+            // RFC 3168 section 6.1.5: a retransmission is not ECN-capable.
             if ecn && !segment.retransmitted {
                 head.flags |= flags::ECT;
             }
@@ -315,7 +315,7 @@ impl<P: Copy> Hosts<P> {
         Some(io.make(port, &head, path, 0, Beside::Segment(&segment)))
     }
 
-    /// Sets the timer of an end to what its connection wants.
+    /// Sets the timer of an end to its connection's deadline.
     #[inline(always)]
     pub(super) fn set_tcp_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let deadline = self.senders[slot as usize].tcp().connection.deadline();
@@ -337,7 +337,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// A scheme gave a new answer for a sender.
+    /// Applies a new decision of the scheme to a sender.
     #[inline]
     pub(super) fn apply<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, control: &Control) {
         let sender = &mut self.senders[slot as usize];
@@ -363,7 +363,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// What a pair of hosts shares has changed: asks the control of its other senders again.
+    /// The shared state of a pair of hosts has changed: asks the scheme for new decisions of its other senders.
     #[inline(never)]
     fn tell_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
         let pair = self.senders[changed as usize].pair as usize;
@@ -379,7 +379,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Finds which message a queue pair sends next, and how that sets out.
+    /// Finds the message that a queue pair sends next, and its send options.
     pub(super) fn set_out<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         let message = sender.rdma().next_message();
@@ -392,8 +392,8 @@ impl<P: Copy> Hosts<P> {
         sender.options = config.send_options(io.record(message).bytes, senders);
         let old = core::mem::replace(&mut sender.class, config.class_of_lane(sender.options.lane));
         if sender.class != old && sender.turn == Turn::Ready {
-            // It stands in the ring of a class that it does not send in any more; whoever made it turn back activates
-            // it again.
+            // It is in the ring of a class that it no longer sends in; the caller that made it go back activates it
+            // again.
             sender.turn = Turn::Idle;
             let nic = sender.nic as usize;
             let ring = &mut self.nics[nic].ready[old as usize];
@@ -404,7 +404,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Routes have changed: senders of hosts with several links may have to leave by another one, wherever they stand.
+    /// Routes have changed: senders of hosts with several links may have to use another one, in any state.
     pub(super) fn choose_nics_again<I: Io<Path = P>>(&mut self, io: &mut I) {
         for host in 0..self.hosts.len() {
             let senders = self.hosts[host].senders.clone();
@@ -430,7 +430,7 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// No sender stands with this NIC any more.
+    /// Removes all senders of this NIC.
     fn empty_rings(&mut self, nic: usize) {
         self.nics[nic].ready_mask = 0;
         self.nics[nic].forget_paced();
@@ -444,7 +444,7 @@ impl<P: Copy> Hosts<P> {
     }
 }
 
-/// What the scheme's receiver puts on an ACK of TCP.
+/// The fields that the scheme's receiver sets on an ACK of TCP.
 pub(super) fn put_fields(head: &mut Header, segment: &mut crate::tcp::Segment, fields: &AckFields, ecn: bool) {
     head.cc_feedback = fields.cc_feedback;
     if fields.ecn_echo && ecn && !segment.has(bits::SYN) {

@@ -31,8 +31,8 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Looks at the retransmission timers of a host's queue pairs. One event serves all of them, because progress only
-    /// ever moves a timer back.
+    /// Checks the retransmission timers of a host's queue pairs. One event serves all of them, because progress only
+    /// ever moves a timer later.
     #[inline(never)]
     pub(super) fn host_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
         let now = io.now();
@@ -41,7 +41,7 @@ impl<P: Copy> Hosts<P> {
         }
         self.hosts[host as usize].timer_event = Time::NEVER;
         let mut next = Time::NEVER;
-        // By number of the sender, so that the order is the model's own and not that of the slots.
+        // By number of the sender, so that the order does not depend on the slots.
         let mut expired: Vec<(MessageId, u32)> = Vec::new();
         for &slot in &self.hosts[host as usize].senders {
             let sender = &self.senders[slot as usize];
@@ -65,8 +65,7 @@ impl<P: Copy> Hosts<P> {
         let sender = &mut self.senders[slot as usize];
         sender.deadline = Time::NEVER;
         if sender.rdma().in_flight() == 0 {
-            // Of a message that started over, what had arrived before is still being sent again; nothing else is
-            // missing.
+            // A restarted message is still retransmitting bytes that had arrived before; no others are missing.
             return;
         }
         self.totals.timeouts += 1;
@@ -78,7 +77,7 @@ impl<P: Copy> Hosts<P> {
         self.apply(io, slot, &control);
     }
 
-    /// Sends again what was not acknowledged, as a new attempt. Returns whether there was anything.
+    /// Retransmits unacknowledged data as a new attempt. Returns whether there was any.
     #[inline(never)]
     fn go_back<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> bool {
         let sender = &mut self.senders[slot as usize];
@@ -86,7 +85,7 @@ impl<P: Copy> Hosts<P> {
             return false;
         }
         sender.attempt = sender.attempt.saturating_add(1);
-        // It is the message that was gone back to that may have to start over, not the one that was being sent.
+        // The message gone back to may have to restart, not the one that was being sent.
         self.set_out(io, slot);
         let sender = &mut self.senders[slot as usize];
         if sender.options.whole {
@@ -123,7 +122,7 @@ impl<P: Copy> Hosts<P> {
                 if newly_acked > 0 {
                     let waits = half.in_flight() > 0;
                     sender.deadline = if waits { now.saturating_add(endpoint.timeout) } else { Time::NEVER };
-                    // One that had gone back may find that its next message is another.
+                    // After going back, its next message may be another one.
                     self.set_out(io, slot);
                     io.after_acked();
                 }
@@ -186,7 +185,7 @@ impl<P: Copy> Hosts<P> {
     }
 }
 
-/// What a sender has in flight as it learns of a loss.
+/// The data that a sender has in flight when it detects a loss.
 fn loss_of(half: &crate::rc::SendHalf) -> Loss {
     Loss::new(half.acked_to(), half.sent_to())
 }

@@ -14,14 +14,13 @@ pub struct Host {
     pub(super) node: NodeId,
     /// Slots of its senders.
     pub(super) senders: Vec<u32>,
-    /// The one retransmission timer event that counts.
+    /// The one valid retransmission timer event.
     pub(super) timer_event: Time,
     /// Bytes on the wire that have entered it.
     pub(super) received: u64,
 }
 
-/// Hosts: senders, receivers, and the NICs at which senders take turns. `P` is what packets carry so that they find
-/// their way.
+/// Hosts: senders, receivers, and the NICs at which senders take turns. `P` is the route that packets carry.
 pub struct Hosts<P> {
     pub(super) hosts: Vec<Host>,
     pub(super) nics: Vec<Nic>,
@@ -29,21 +28,21 @@ pub struct Hosts<P> {
     pub(super) free_senders: Vec<u32>,
     pub(super) receivers: Vec<RecvQp<P>>,
     pub(super) free_receivers: Vec<u32>,
-    /// What the last data packet of each receiver carried, by its slot.
+    /// The telemetry of the last data packet of each receiver, by its slot.
     pub(super) telemetry: Vec<Telemetry>,
-    /// Dense numbers of (host, receiver, scheme), made when a sender opens.
+    /// Dense numbers of (host, receiver, scheme), assigned when a sender opens.
     pub(super) pairs: BTreeMap<(u32, u32, u16), u32>,
     /// The senders that are open of each pair, in the order of their numbers.
     pub(super) pair_senders: Vec<Vec<u32>>,
-    /// The receiver timer event that counts, by scheme and host.
+    /// The valid receiver timer event, by scheme and host.
     pub(super) receiver_events: Vec<Time>,
-    /// Messages posted while their host had no link that was up.
+    /// Messages posted while no link of their host was up.
     pub(super) stranded: Vec<u32>,
     pub(super) totals: HostTotals,
 }
 
 impl<P: Copy> Hosts<P> {
-    /// Hosts without NICs, under so many schemes.
+    /// Hosts without NICs, with `schemes` schemes.
     pub fn new(nodes: impl Iterator<Item = NodeId>, schemes: usize) -> Self {
         let host = |node| Host { node, senders: Vec::new(), timer_event: Time::NEVER, received: 0 };
         let hosts: Vec<Host> = nodes.map(host).collect();
@@ -106,7 +105,7 @@ impl<P: Copy> Hosts<P> {
         if let (Carrier::Rdma(new), Carrier::Rdma(old)) =
             (&mut sender.carrier, &mut self.senders[slot as usize].carrier)
         {
-            // Its list of messages keeps the memory it has.
+            // Its list of messages keeps its allocation.
             core::mem::swap(new, old);
             new.reset();
         }
@@ -126,7 +125,7 @@ impl<P: Copy> Hosts<P> {
         slot
     }
 
-    /// Gives a sender's slot back; if it stands in a ring, as soon as it comes to the front.
+    /// Frees a sender's slot; if it is in a ring, as soon as it reaches the front.
     pub(super) fn release_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         sender.id = MessageId::NONE;
@@ -173,13 +172,13 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// It is not needed any more.
+    /// Frees a receiver's slot.
     pub(super) fn release_receiver(&mut self, slot: u32) {
         self.receivers[slot as usize].id = MessageId::NONE;
         self.free_receivers.push(slot);
     }
 
-    /// A sender that shares something with others of its pair comes after them now.
+    /// A sender that shares state with others of its pair moves behind them.
     #[inline(never)]
     pub(super) fn had_turn(&mut self, slot: u32) {
         let sender = &mut self.senders[slot as usize];
@@ -188,7 +187,7 @@ impl<P: Copy> Hosts<P> {
         sender.order = nic.turns;
     }
 
-    /// Sets when a sender's scheme wants to be woken.
+    /// Sets the timer of a sender's scheme.
     #[inline(always)]
     pub(super) fn set_scheme_timer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, at: Time) {
         let sender = &mut self.senders[slot as usize];
@@ -199,8 +198,8 @@ impl<P: Copy> Hosts<P> {
         self.wake_sender(io, slot, at);
     }
 
-    /// Makes sure that a sender's timers are looked at again at `at`. One event serves all of a sender's timers; one
-    /// that has moved back is found too early and set anew.
+    /// Makes sure that a sender's timers are checked at `at`. One event serves all of a sender's timers; if a timer has
+    /// moved later, the event comes too early and is set again.
     #[inline(always)]
     pub(super) fn wake_sender<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, at: Time) {
         let sender = &mut self.senders[slot as usize];
@@ -222,7 +221,7 @@ impl<P: Copy> Hosts<P> {
     }
 }
 
-/// What a sender is opened with.
+/// The parameters of a new sender.
 pub(super) struct Opening<P> {
     pub id: MessageId,
     pub traffic: u16,
@@ -232,6 +231,6 @@ pub(super) struct Opening<P> {
     pub path: P,
     pub info: PathInfo,
     pub carrier: Carrier,
-    /// When: now, or as its other end, which is elsewhere, did.
+    /// The time: now, or when its remote end opened.
     pub at: Time,
 }

@@ -1,4 +1,4 @@
-//! An end of a TCP connection as a host keeps it, and where messages stand in its stream.
+//! An end of a TCP connection at a host, and the positions of messages in its stream.
 
 use super::NO_SLOT;
 use crate::tcp::Connection;
@@ -14,7 +14,7 @@ pub struct TcpEnd {
     pub(super) incoming: Boundaries,
     /// Its flow at the receiver role of its scheme; [`NO_SLOT`] until the peer's first segment.
     pub(super) receiver: u32,
-    /// The sending slot of the other end, as long as that exists; [`super::REMOTE`] where it is not here.
+    /// The sending slot of the other end, as long as that exists; [`super::REMOTE`] for a remote one.
     pub(super) peer: u32,
     /// Whether it is the end that waited for the SYN.
     pub(super) passive: bool,
@@ -40,29 +40,29 @@ impl TcpEnd {
         self.bounds(message).is_some()
     }
 
-    /// Where a message that it sends begins and ends in the stream, until it is acknowledged.
+    /// Start and end in the stream of a message that it sends, until it is acknowledged.
     pub fn bounds(&self, message: u32) -> Option<(u64, u64)> {
         self.outgoing.messages.iter().find(|m| m.0 == message).map(|m| (m.1, m.2))
     }
 
-    /// The message that arrives now, and how much of it has.
+    /// The message being received, and the bytes of it received.
     pub fn under_way(&self) -> Option<(u32, u64)> {
         let (message, from, _) = *self.incoming.messages.front()?;
         Some((message, self.connection.arrived_to().saturating_sub(from)))
     }
 }
 
-/// Where messages end in a stream.
+/// The bounds of messages in a stream.
 #[derive(Debug, Default)]
 pub(super) struct Boundaries {
-    /// Message, offset of its first byte, offset behind its last.
+    /// Message, offset of its first byte, offset after its last.
     messages: VecDeque<(u32, u64, u64)>,
     end: u64,
 }
 
 impl Boundaries {
     pub(super) fn push(&mut self, message: u32, bytes: u64) {
-        // Nothing behind a message without end is ever sent, so where it would be does not matter.
+        // No message after an endless one is ever sent, so its offset does not matter.
         let end = self.end.saturating_add(bytes);
         self.messages.push_back((message, self.end, end));
         self.end = end;

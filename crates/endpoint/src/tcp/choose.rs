@@ -1,22 +1,22 @@
-//! What may leave next: new data, what is lost, or a probe.
+//! The choice of the next segment: new data, a retransmission, or a probe.
 
 use super::send::SendHalf;
 use fanin_units::Time;
 
-/// Why a segment leaves.
+/// Why a segment is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// It is at SND.NXT.
+    /// New data, at SND.NXT.
     Next,
     /// It repairs a loss in recovery.
     Repair,
     /// RFC 6675's rescue retransmission.
     Rescue,
-    /// It asks whether a closed window has opened.
+    /// A probe of a closed window.
     Probe,
 }
 
-/// A segment that may leave.
+/// A segment that may be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) seq: u64,
@@ -28,22 +28,22 @@ pub(super) struct Choice {
 }
 
 impl SendHalf {
-    /// What may leave with so many bytes allowed in flight.
+    /// The next segment that may be sent with `window` bytes allowed in flight.
     #[inline]
     pub(super) fn choose(&self, window: u64) -> Option<Choice> {
         if self.una == 0 {
             return None;
         }
         if self.repair_first {
-            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: whatever the window, but only what was sent. More might
-            // be behind the receiver's window, where a timeout would find no room and no timer would be left.
+            // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: regardless of the window, but only bytes already sent.
+            // More might exceed the receiver's window, where a timeout would find no room and no timer would be left.
             let (_, stop) = self.scoreboard.hole_from(self.una);
             return Some(self.segment(self.una, stop.unwrap_or(self.high), Why::Repair));
         }
         if self.recovering && self.sack {
             return self.choose_by_sack(window);
         }
-        // After a timeout what is selectively acknowledged is passed over (RFC 6675 section 5.1).
+        // After a timeout, selectively acknowledged bytes are skipped (RFC 6675 section 5.1).
         let (seq, stop) = if self.nxt < self.high { self.scoreboard.hole_from(self.nxt) } else { (self.nxt, None) };
         let left = stop.unwrap_or(u64::MAX).min(self.data_end).saturating_sub(seq);
         if left == 0 {
@@ -53,7 +53,7 @@ impl SendHalf {
         let room = self.edge.saturating_sub(seq);
         let in_flight = self.in_flight();
         if in_flight == 0 {
-            // Nothing would ever open the window again: one segment leaves, or what of it the receiver takes.
+            // The window would never open again: one segment is sent, or as much of it as the receiver accepts.
             return match room {
                 0 => self.probe_due.then(|| Choice { fin: false, ..self.segment(seq, seq + 1, Why::Probe) }),
                 _ => Some(self.segment(seq, seq + room.min(left), Why::Next)),
@@ -105,14 +105,14 @@ impl SendHalf {
         (self.closed && seq == self.data_end && self.nxt <= seq).then(|| self.segment(seq, seq, Why::Next))
     }
 
-    /// A full segment from `seq` on, or what there is before `stop`; with the FIN where it ends the stream.
+    /// A full segment from `seq` on, or the bytes before `stop`; with the FIN where it ends the stream.
     #[inline]
     fn segment(&self, seq: u64, stop: u64, why: Why) -> Choice {
         let len = stop.min(self.data_end).saturating_sub(seq).min(self.mss);
         Choice { seq, len, fin: self.closed && seq + len == self.data_end, retransmitted: seq < self.high, why }
     }
 
-    /// What was chosen leaves.
+    /// The chosen segment is sent.
     #[inline]
     pub(super) fn commit(&mut self, now: Time, choice: &Choice, window: u64) {
         let end = choice.seq + choice.len + u64::from(choice.fin);

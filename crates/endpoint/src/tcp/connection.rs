@@ -1,4 +1,4 @@
-//! The states of a connection (RFC 9293 section 3.10), its halves and its timers. What it sends is in `emit.rs`.
+//! The states of a connection (RFC 9293 section 3.10), its halves and its timers. Its segments are built in `emit.rs`.
 
 use super::receive::{LARGEST_SCALE, ReceiveHalf};
 use super::send::SendHalf;
@@ -18,12 +18,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The end that opens: [`Connection::transmit`] gives its SYN.
+    /// The active end: [`Connection::transmit`] returns its SYN.
     pub fn connect(config: &Config) -> Self {
         Self { state: State::SynSent, ..Self::listen(config) }
     }
 
-    /// The end that waits for a SYN.
+    /// The passive end, which waits for a SYN.
     pub fn listen(config: &Config) -> Self {
         Self {
             config: *config,
@@ -51,28 +51,28 @@ impl Connection {
         self.send.sack
     }
 
-    /// What its own windows are shifted by on the wire; zero until both ends agreed to scaling.
+    /// Its own window scale (a shift) on the wire; zero until both ends agreed to scaling.
     pub fn window_scale(&self) -> u8 {
         self.receive.scale
     }
 
-    /// The application adds bytes to the stream; before the handshake they wait for it. After [`Connection::close`]
-    /// there is nothing to add to.
+    /// The application adds bytes to the stream; before the handshake they are buffered. After [`Connection::close`]
+    /// they are ignored.
     pub fn write(&mut self, bytes: u64) {
         self.send.write(bytes);
     }
 
-    /// The application has no more bytes: a FIN goes out behind the last one.
+    /// The application has no more bytes: a FIN is sent after the last one.
     pub fn close(&mut self) {
         self.send.closed = true;
     }
 
-    /// The application takes so many of the bytes that arrived in order. Whether a window update should go out.
+    /// The application reads `bytes` of the data received in order. Returns whether a window update should be sent.
     pub fn read(&mut self, bytes: u64) -> bool {
         self.receive.read(bytes) && matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// Bytes that arrived in order and were not taken.
+    /// Bytes received in order and not yet read.
     pub fn available(&self) -> u64 {
         self.receive.available()
     }
@@ -89,17 +89,17 @@ impl Connection {
         self.send.offset(self.send.high)
     }
 
-    /// Offset of the stream byte that leaves next, whatever the windows say of when; `None` where all that was written
-    /// is sent and nothing of it is to be sent again.
+    /// Offset of the next stream byte to send, regardless of the windows; `None` where all written bytes are sent and
+    /// none is to be retransmitted.
     pub fn next_offset(&self) -> Option<u64> {
-        // The peer's window may be closed where that of congestion control is as wide as can be.
+        // The peer's window may be closed even with an unlimited congestion window.
         match self.send.choose(u64::MAX) {
             Some(choice) => (choice.len > 0).then(|| self.send.offset(choice.seq)),
             None => (self.send.nxt < self.send.data_end).then(|| self.send.offset(self.send.nxt)),
         }
     }
 
-    /// Offset before which all of the peer's stream has arrived.
+    /// Offset up to which the peer's stream has arrived completely.
     #[inline]
     pub fn arrived_to(&self) -> u64 {
         self.receive.arrived_to()
@@ -115,7 +115,7 @@ impl Connection {
         self.send.rto.current()
     }
 
-    /// Whether something arrived that no ACK covers yet.
+    /// Whether there is received data that no ACK covers yet.
     pub fn owes_ack(&self) -> bool {
         self.receive.owes_ack()
     }
@@ -131,7 +131,7 @@ impl Connection {
         self.on_open(now, segment)
     }
 
-    /// What only opens or ends a connection, or comes before it is open.
+    /// Segments that open or end a connection, or arrive before it is open.
     fn on_control(&mut self, now: Time, segment: &Segment) -> Outcome {
         if self.state == State::Closed {
             return Outcome::default();
@@ -160,7 +160,7 @@ impl Connection {
                 Outcome { opened: true, must_ack: true, ..Outcome::default() }
             }
             State::SynReceived if segment.has(bits::SYN) => {
-                // The peer has not seen the answer to its SYN: it goes out again.
+                // The peer has not seen the answer to its SYN: it is sent again.
                 if syn {
                     self.send.nxt = 0;
                 }
@@ -190,12 +190,12 @@ impl Connection {
         self.send.edge = 1 + u64::from(syn.window);
     }
 
-    /// A segment with an ACK, on a connection that is open or was.
+    /// A segment with an ACK, on a connection that is or was open.
     #[inline]
     fn on_open(&mut self, now: Time, segment: &Segment) -> Outcome {
         let mut outcome = Outcome::default();
         if segment.ack > self.send.high {
-            // RFC 9293 section 3.10.7.4: an ACK of what was never sent.
+            // RFC 9293 section 3.10.7.4: an ACK of a number never sent.
             outcome.must_ack = true;
             return outcome;
         }
@@ -206,18 +206,18 @@ impl Connection {
             outcome.must_ack = segment.len > 0 || segment.has(bits::FIN);
             return outcome;
         }
-        let news = self.send.on_ack(now, segment);
+        let effect = self.send.on_ack(now, segment);
         let ecn_echo = self.ecn && segment.has(bits::ECE);
-        if news.newly_acked > 0 || news.duplicate || ecn_echo {
+        if effect.newly_acked > 0 || effect.duplicate || ecn_echo {
             outcome.acked = Some(Acked {
-                newly_acked: news.newly_acked,
+                newly_acked: effect.newly_acked,
                 acked_to: self.acked_to(),
                 sent_to: self.sent_to(),
-                in_flight: news.in_flight,
+                in_flight: effect.in_flight,
                 recovering: self.send.recovering,
                 ecn_echo,
                 rtt: now.saturating_sub(segment.echo),
-                loss: news.loss,
+                loss: effect.loss,
             });
         }
         if self.send.fin_acked() {

@@ -4,7 +4,7 @@ use super::{Connection, Covers, Segment, State, bits};
 use fanin_units::Time;
 
 impl Connection {
-    /// Whether [`Connection::transmit`] would give a segment.
+    /// Whether [`Connection::transmit`] would return a segment.
     #[inline]
     pub fn can_transmit(&self, _now: Time, window: u64) -> bool {
         match self.state {
@@ -14,8 +14,8 @@ impl Connection {
         }
     }
 
-    /// The next SYN, data or FIN segment that may leave with so many bytes allowed in flight. It carries an ACK, which
-    /// settles the one that may be due.
+    /// The next SYN, data or FIN segment that may be sent with `window` bytes allowed in flight. It carries an ACK, so
+    /// a pending one is no longer due.
     #[inline]
     pub fn transmit(&mut self, now: Time, window: u64) -> Option<Segment> {
         match self.state {
@@ -49,20 +49,20 @@ impl Connection {
         })
     }
 
-    /// The SYN, or the SYN that answers one.
+    /// The SYN or SYN-ACK.
     fn syn(&mut self, now: Time) -> Segment {
         let answers = self.state == State::SynReceived;
         let retransmitted = self.send.high > 0;
         self.send.nxt = 1;
         self.send.on_sent(now, 1, retransmitted);
         let (ack, ..) = self.receive.ack_all();
-        // RFC 3168 section 6.1.1: a SYN offers ECN by both bits, its answer agrees by one.
+        // RFC 3168 section 6.1.1: a SYN offers ECN by both bits, a SYN-ACK accepts it by one.
         let ecn = match (answers, self.ecn, self.config.ecn) {
             (true, true, _) => bits::ECE,
             (false, _, true) => bits::ECE | bits::CWR,
             _ => 0,
         };
-        // An answer carries only options that were offered to it.
+        // A SYN-ACK carries only options that the SYN offered.
         let scaling = if answers { self.receive.scaling } else { self.config.window_scaling };
         Segment {
             ack,
@@ -83,7 +83,7 @@ impl Connection {
         let sack = if self.send.sack { self.receive.blocks(without_last) } else { Default::default() };
         let (ack, echo) = if without_last { self.receive.ack_but_last(now) } else { self.receive.ack_all() };
         Segment {
-            // The highest number sent, or what the peer's window still takes of it after a probe.
+            // The highest number sent, or as much of it as the peer's window accepts after a probe.
             seq: self.send.high.min(self.send.edge.max(self.send.una)),
             ack,
             sent_at: now,

@@ -1,10 +1,10 @@
 //! TCP, one end of a connection: handshake and FIN, byte stream, loss recovery by SACK (RFC 6675) or NewReno (RFC
 //! 6582), retransmission timer (RFC 6298), delayed ACK, receive window with scaling, ECN negotiation (RFC 3168).
 //!
-//! Sans-I/O: segments and times go in, segments and the next time come out. How many bytes may be in flight is the
-//! congestion control's answer, which the caller passes to [`Connection::transmit`]; what of them to send is decided
-//! here. Whether and when an ACK that is due goes out is the receiver role's answer, so [`Connection::on_segment`] only
-//! says that one is due, and the caller makes it with [`Connection::ack`].
+//! Sans-I/O: segments and times go in, segments and the next time come out. The congestion control decides how many
+//! bytes may be in flight, which the caller passes to [`Connection::transmit`]; the connection decides which bytes to
+//! send. The receiver role decides whether and when a due ACK is sent, so [`Connection::on_segment`] only reports that
+//! one is due, and the caller builds it with [`Connection::ack`].
 //!
 //! Sequence numbers are 64-bit and do not wrap: the SYN is number 0, byte k of the stream is number 1 + k, the FIN is
 //! the one behind the last byte. A wire format takes the lower 32 bits.
@@ -22,7 +22,7 @@ pub use connection::Connection;
 use fanin_cc::Loss;
 use fanin_units::Time;
 
-/// How an end behaves.
+/// Parameters of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Largest payload of a segment in bytes (MSS).
@@ -33,11 +33,11 @@ pub struct Config {
     pub ecn: bool,
     /// Whether it offers window scaling (RFC 7323); used if both ends do. Without it a window is below 64 KiB.
     pub window_scaling: bool,
-    /// Bytes that it keeps for the application: the largest window it advertises.
+    /// Receive buffer in bytes: the largest window it advertises.
     pub receive_buffer: u64,
-    /// An ACK for every so many full-size segments (RFC 5681 section 4.2, RFC 1122); 1 acknowledges each.
+    /// One ACK per this many full-size segments (RFC 5681 section 4.2, RFC 1122); 1 acknowledges each.
     pub ack_every: u32,
-    /// How long an ACK may be delayed.
+    /// Longest delay of an ACK.
     pub ack_delay: Time,
     /// Retransmission timeout before the first round-trip time is known (RFC 6298 section 2.1).
     pub initial_rto: Time,
@@ -63,7 +63,7 @@ pub mod bits {
     pub const CWR: u8 = 128;
 }
 
-/// Runs of bytes that arrived out of order, newest first (RFC 2018): at most three.
+/// SACK blocks: ranges of bytes received out of order, newest first (RFC 2018), at most three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u64, u64); 3],
@@ -71,7 +71,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The first three of these, as (first number, number behind the last).
+    /// The first three of these ranges, as (first number, number after the last).
     pub fn new(runs: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut all = Self::default();
         for (to, run) in all.blocks.iter_mut().zip(runs) {
@@ -81,20 +81,20 @@ impl SackBlocks {
         all
     }
 
-    /// They, newest first.
+    /// The blocks, newest first.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count as usize]
     }
 }
 
-/// What a segment says.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Number of its first byte, or of its SYN or FIN.
     pub seq: u64,
     /// The next number that its sender expects; counts with [`bits::ACK`].
     pub ack: u64,
-    /// When it left (timestamp).
+    /// When it was sent (timestamp).
     pub sent_at: Time,
     /// The `sent_at` of the segment that this one answers (timestamp echo); zero on a SYN.
     pub echo: Time,
@@ -108,9 +108,9 @@ pub struct Segment {
     pub scale: Option<u8>,
     /// On a SYN: whether SACK is offered.
     pub sack_permitted: bool,
-    /// Whether any of it was sent before. Not on the wire.
+    /// Whether any of it is a retransmission. Not on the wire.
     pub retransmitted: bool,
-    /// Runs that arrived out of order.
+    /// SACK blocks.
     pub sack: SackBlocks,
 }
 
@@ -120,7 +120,7 @@ impl Segment {
         self.flags & bits == bits
     }
 
-    /// The number behind it: SYN and FIN take one each.
+    /// The number after it: SYN and FIN take one each.
     pub fn end(&self) -> u64 {
         let control = u64::from(self.flags & bits::SYN != 0) + u64::from(self.flags & bits::FIN != 0);
         self.seq.saturating_add(self.len as u64 + control)
@@ -134,7 +134,7 @@ pub enum State {
     Listen,
     /// Sent its SYN.
     SynSent,
-    /// Got a SYN, sent its own, waits for the ACK.
+    /// Received a SYN, sent its own, waits for the ACK.
     SynReceived,
     /// Open in both directions.
     Established,
@@ -142,77 +142,77 @@ pub enum State {
     FinWait1,
     /// Its FIN is acknowledged.
     FinWait2,
-    /// Got a FIN; may still send.
+    /// Received a FIN; may still send.
     CloseWait,
     /// Both sent a FIN at once; its own is not acknowledged.
     Closing,
-    /// Got a FIN, then sent its own.
+    /// Received a FIN, then sent its own.
     LastAck,
-    /// All is done; answers what the peer repeats.
+    /// TIME-WAIT: answers retransmissions of the peer.
     TimeWait,
     /// Gone.
     Closed,
 }
 
-/// What an ACK told the sending side.
+/// The effect of an ACK on the sending side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
     /// Stream bytes acknowledged for the first time (neither SYN nor FIN).
     pub newly_acked: u64,
-    /// Offset in the stream before which all has arrived.
+    /// Offset in the stream up to which all bytes have arrived.
     pub acked_to: u64,
     /// Offset of the next stream byte to send for the first time.
     pub sent_to: u64,
     /// Stream bytes in flight just before this ACK: pipe in recovery by SACK, otherwise sent less acknowledged.
     pub in_flight: u64,
-    /// Whether a loss is being repaired now, this ACK taken.
+    /// Whether a loss is being repaired now, after this ACK.
     pub recovering: bool,
     /// Whether it echoes a congestion mark, where ECN is agreed.
     pub ecn_echo: bool,
-    /// Time since the segment that it answers left.
+    /// Time since the acknowledged segment was sent.
     pub rtt: Time,
     /// A loss found by this ACK: recovery begins.
     pub loss: Option<Loss>,
 }
 
-/// What a data segment told the receiving side.
+/// The effect of a data segment on the receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     /// Offset in the stream of its first byte.
     pub offset: u64,
-    /// Offset before which all has arrived, this segment taken.
+    /// Offset up to which all bytes have arrived, this segment included.
     pub arrived_to: u64,
-    /// Bytes that became available in order by it; more than its own where it fills a gap.
+    /// Bytes that it made available in order; more than its own where it fills a gap.
     pub delivered: u64,
     /// Whether it was the next one expected.
     pub in_order: bool,
     /// Whether an ACK is due now.
     pub ack_due: bool,
-    /// Whether earlier segments had arrived that no ACK covers.
+    /// Whether earlier segments are not covered by an ACK.
     pub pending: bool,
-    /// Whether an ACK would be due now if one for those had just gone out.
+    /// Whether an ACK would be due now if one for those had just been sent.
     pub due_alone: bool,
 }
 
-/// What a segment brought about. All at once: a segment may carry data, an ACK and a FIN.
+/// The effects of a segment. Several may apply: a segment may carry data, an ACK and a FIN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its ACK, where it told the sending side something: stream bytes acknowledged, selectively too, a duplicate, an
+    /// Its ACK, where it matters to the sending side: bytes acknowledged or selectively acknowledged, a duplicate, an
     /// echo of a congestion mark.
     pub acked: Option<Acked>,
     /// Its data, duplicates included.
     pub arrived: Option<Arrived>,
     /// The connection is open from now on.
     pub opened: bool,
-    /// The peer sends no more: its FIN was taken in order.
+    /// The peer sends no more: its FIN was received in order.
     pub peer_closed: bool,
-    /// An ACK has to go out at once, whatever congestion control decides: for a handshake, a FIN, a segment outside the
+    /// An ACK must be sent at once, regardless of congestion control: for a handshake, a FIN, a segment outside the
     /// window or a probe of it, an ACK of a number that was never sent. Where the segment also carries data, an ACK
-    /// that goes out for that at once settles this too: see [`Connection::owes_ack`].
+    /// sent for the data at once covers this too: see [`Connection::owes_ack`].
     pub must_ack: bool,
 }
 
-/// What a timer brought about.
+/// The effect of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expired {
     /// The retransmission timer ran out with data in flight.
@@ -223,12 +223,12 @@ pub struct Expired {
     pub ack_due: bool,
 }
 
-/// What an ACK covers.
+/// The range that an ACK covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
-    /// All that has arrived.
+    /// All bytes received.
     All,
-    /// All but the data segment taken last; only right after [`Connection::on_segment`], and only where
+    /// All bytes except the last data segment; only right after [`Connection::on_segment`], and only where
     /// [`Arrived::pending`] was set.
     AllButLast,
 }

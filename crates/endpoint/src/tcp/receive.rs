@@ -1,4 +1,4 @@
-//! The receiving half: what has arrived, which ACK is due, what it says, and the window.
+//! The receiving half: received data, due ACKs and their contents, and the window.
 
 use super::{Arrived, Config, SackBlocks, Segment, bits};
 use alloc::vec::Vec;
@@ -15,30 +15,30 @@ pub(super) struct ReceiveHalf {
     buffer: u64,
     ack_every: u64,
     ack_delay: Time,
-    /// What it shifts its window by, and whether that is agreed.
+    /// Its window scale, and whether both ends agreed to it.
     pub(super) scale: u8,
     pub(super) scaling: bool,
     /// RCV.NXT: the next number expected.
     pub(super) nxt: u64,
-    /// The first number that the application has not taken.
+    /// The first number that the application has not read.
     read_to: u64,
-    /// Behind the last number that it takes.
+    /// The number after the last one that it accepts.
     edge: u64,
-    /// Behind the last number that an ACK has promised to take: `edge`, rounded down to the unit of the window.
+    /// The number after the last one that an ACK has advertised: `edge`, rounded down to the unit of the window.
     promised: u64,
-    /// Runs above `nxt`, apart from each other, the one that grew last at the end.
+    /// Ranges above `nxt`, disjoint and not adjacent, the one that grew last at the end.
     runs: Vec<(u64, u64)>,
     /// The number of the peer's FIN, where known.
     fin_at: u64,
 
-    /// Segments that arrived and that no ACK covers, and the bytes of them.
+    /// Segments received and not covered by an ACK, and their bytes.
     pending: u32,
     pending_bytes: u64,
-    /// When the first of those left, or the last segment if there are none.
+    /// When the first of those was sent, or the last segment if there are none.
     echo: Time,
     /// The delayed ACK's timer.
     pub(super) timer: Time,
-    /// What the last segment was, for an ACK that leaves it out.
+    /// The last segment, for an ACK that excludes it.
     last: Last,
 }
 
@@ -51,7 +51,7 @@ struct Last {
     out_of_order: bool,
 }
 
-/// What a segment brought.
+/// The effects of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     pub(super) arrived: Option<Arrived>,
@@ -102,7 +102,7 @@ impl ReceiveHalf {
         (self.arrived_to() + 1).saturating_sub(self.read_to)
     }
 
-    /// A segment without SYN. Only data and FIN count here.
+    /// A segment without SYN. Only data and FIN are considered.
     #[inline]
     pub(super) fn on_segment(&mut self, now: Time, segment: &Segment) -> Taken {
         let (seq, len) = (segment.seq, u64::from(segment.len));
@@ -121,7 +121,7 @@ impl ReceiveHalf {
         self.on_other(now, segment, has_fin)
     }
 
-    /// What is not simply the next data.
+    /// All segments but the expected next data.
     fn on_other(&mut self, now: Time, segment: &Segment, has_fin: bool) -> Taken {
         let (seq, len) = (segment.seq, u64::from(segment.len));
         let end = seq.saturating_add(len);
@@ -151,7 +151,7 @@ impl ReceiveHalf {
         }
         let delivered = self.arrived_to() - was;
         let fin = self.nxt > before && self.nxt > self.fin_at;
-        // Data that had all arrived may bring a FIN that had not.
+        // A duplicate of data may carry a FIN that is new.
         let in_order = delivered > 0;
         let at_once = !in_order || filling || has_fin;
         Taken {
@@ -161,7 +161,7 @@ impl ReceiveHalf {
         }
     }
 
-    /// The answer about a segment that [`Self::note`] has seen. RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2.
+    /// The ACK decision for a segment after [`Self::note`]. RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2.
     #[inline]
     fn arrived(&self, segment: &Segment, delivered: u64, in_order: bool, at_once: bool) -> Arrived {
         let at_once = at_once || self.ack_every <= 1;
@@ -197,16 +197,16 @@ impl ReceiveHalf {
         }
     }
 
-    /// Whether the stream may end here: nothing has arrived behind it.
+    /// Whether the stream may end here: no later byte has arrived.
     fn may_end_at(&self, end: u64) -> bool {
         end >= self.nxt && self.runs.iter().all(|run| run.1 <= end)
     }
 
-    /// A run above `nxt` arrived: it joins those that it touches and is now the newest (RFC 2018 section 4).
+    /// A range above `nxt` arrived: it merges with those that it touches and becomes the newest (RFC 2018 section 4).
     fn insert(&mut self, from: u64, to: u64) {
         let mut all = (from, to);
         self.runs.retain(|run| {
-            // The runs are apart from each other, so those that it touches need not be looked for again as it grows.
+            // The ranges are not adjacent, so merging cannot make it touch further ones.
             let apart = run.1 < from || run.0 > to;
             if !apart {
                 all = (all.0.min(run.0), all.1.max(run.1));
@@ -216,7 +216,7 @@ impl ReceiveHalf {
         self.runs.push(all);
     }
 
-    /// `nxt` moved: past the runs that it reached.
+    /// `nxt` has moved: advances it past the ranges that it reached.
     fn absorb(&mut self) {
         let to = self.nxt;
         let mut nxt = to;
@@ -230,13 +230,13 @@ impl ReceiveHalf {
         self.nxt = nxt;
     }
 
-    /// Whether something arrived that no ACK covers.
+    /// Whether there is received data that no ACK covers.
     #[inline(always)]
     pub(super) fn owes_ack(&self) -> bool {
         self.pending > 0
     }
 
-    /// An ACK for all goes out: its number and echo.
+    /// An ACK for all received data is sent: its number and echo.
     #[inline]
     pub(super) fn ack_all(&mut self) -> (u64, Time) {
         self.pending = 0;
@@ -245,7 +245,7 @@ impl ReceiveHalf {
         (self.nxt, self.echo)
     }
 
-    /// An ACK for all but the last segment goes out: its number and echo.
+    /// An ACK for all but the last segment is sent: its number and echo.
     pub(super) fn ack_but_last(&mut self, now: Time) -> (u64, Time) {
         let echo = self.echo;
         self.pending = 1;
@@ -255,7 +255,7 @@ impl ReceiveHalf {
         (self.last.nxt, echo)
     }
 
-    /// RFC 2018 section 4: the run of the newest segment first, then those reported most recently before.
+    /// RFC 2018 section 4: the range of the newest segment first, then those reported most recently.
     #[inline]
     pub(super) fn blocks(&self, without_last: bool) -> SackBlocks {
         if self.runs.is_empty() {
@@ -265,14 +265,14 @@ impl ReceiveHalf {
         SackBlocks::new(self.runs.iter().rev().skip(skip).copied())
     }
 
-    /// How far a window could reach now: the free buffer, as far as the field can say it.
+    /// The largest right edge of the window now: the free buffer, limited by the window field.
     #[inline(always)]
     fn reach(&self) -> u64 {
         (self.read_to + self.buffer).min(self.nxt + (LARGEST_FIELD << self.scale))
     }
 
-    /// The window field of an ACK with this number. The edge moves only by a worthwhile step (RFC 9293 section
-    /// 3.8.6.2.2) and never back.
+    /// The window field of an ACK with this number. The edge moves only by steps large enough to avoid the silly window
+    /// syndrome (RFC 9293 section 3.8.6.2.2) and never back.
     #[inline]
     pub(super) fn window(&mut self, ack: u64) -> u16 {
         let reach = self.reach();
@@ -292,14 +292,14 @@ impl ReceiveHalf {
         field as u16
     }
 
-    /// The scale that it offers: the least that lets the field hold the whole buffer.
+    /// The scale that it offers: the smallest with which the field can hold the whole buffer.
     pub(super) fn offered_scale(&self) -> u8 {
         (0..LARGEST_SCALE).find(|&scale| self.buffer >> scale <= LARGEST_FIELD).unwrap_or(LARGEST_SCALE)
     }
 
-    /// The application takes bytes. Whether the peer should be told: the window could grow by two segments or half the
-    /// buffer (RFC 9293 section 3.8.6.2.2), and the peer may soon be short of it. Without the latter, an application
-    /// that reads at once would have an ACK sent for every second segment whatever the rule for ACKs.
+    /// The application reads bytes. Returns whether to send a window update: the window could grow by two segments or
+    /// half the buffer (RFC 9293 section 3.8.6.2.2), and the peer may soon exhaust it. Without the latter condition, an
+    /// application that reads at once would cause an ACK for every second segment regardless of the ACK policy.
     pub(super) fn read(&mut self, bytes: u64) -> bool {
         let taken = bytes.min(self.available());
         self.read_to += taken;

@@ -3,9 +3,9 @@
 use super::Config;
 use fanin_units::Time;
 
-/// A timer of zero would fire for ever at one instant.
+/// A timer of zero would fire for ever at the same instant.
 const SHORTEST: Time = Time::from_ns(1);
-/// A round-trip time above it (53 days) is a wrong clock; keeps the sums below from overflowing.
+/// A round-trip time above it (53 days) means a wrong clock; the bound keeps the sums below from overflowing.
 const LONGEST: u64 = 1 << 62;
 
 /// The estimator and its backoff.
@@ -58,7 +58,7 @@ impl Rto {
             self.variation = self.variation - self.variation / 4 + self.smoothed.abs_diff(rtt) / 4;
             self.smoothed = self.smoothed - self.smoothed / 8 + rtt / 8;
         }
-        // The clock is exact: its granularity G is nothing.
+        // The clock is exact: its granularity G is zero.
         self.base = self.bounded(Time::from_ps(self.smoothed.saturating_add(self.variation.saturating_mul(4))));
         self.backoff = 0;
     }

@@ -1,15 +1,16 @@
-//! What the receiver reported as arrived out of order, and what follows from it about losses (RFC 6675 section 4).
+//! The SACK scoreboard: ranges reported as received out of order, and the losses inferred from them (RFC 6675 section
+//! 4).
 
 use alloc::vec::Vec;
 
 /// RFC 6675's DupThresh.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// Runs of numbers that were selectively acknowledged: sorted, apart from each other, all above the cumulative ACK.
+/// Ranges of numbers that were selectively acknowledged: sorted, not adjacent, all above the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     runs: Vec<(u64, u64)>,
-    /// Numbers in all runs.
+    /// Numbers in all ranges.
     sacked: u64,
 }
 
@@ -19,9 +20,9 @@ impl Scoreboard {
         self.runs.is_empty()
     }
 
-    /// Adds a run; returns how many of its numbers were not known.
+    /// Adds a range; returns how many of its numbers are new.
     pub(super) fn add(&mut self, from: u64, to: u64) -> u64 {
-        // Those that overlap it or touch it.
+        // Ranges that overlap it or touch it.
         let first = self.runs.partition_point(|run| run.1 < from);
         let behind = self.runs.partition_point(|run| run.0 <= to);
         let new = if first >= behind {
@@ -38,7 +39,7 @@ impl Scoreboard {
         new
     }
 
-    /// The cumulative ACK moved. A run that begins at it contradicts it, and is forgotten.
+    /// The cumulative ACK moved. A range that begins at it contradicts it, and is removed.
     #[inline]
     pub(super) fn advance(&mut self, una: u64) {
         if self.runs.first().is_some_and(|run| run.0 <= una) {
@@ -47,7 +48,7 @@ impl Scoreboard {
         }
     }
 
-    /// How many numbers below this one are in runs.
+    /// How many numbers below `number` are in ranges.
     fn below(&self, number: u64) -> u64 {
         if self.runs.last().is_none_or(|run| run.1 <= number) {
             return self.sacked;
@@ -55,7 +56,7 @@ impl Scoreboard {
         self.runs.iter().take_while(|run| run.0 < number).map(|run| run.1.min(number) - run.0).sum()
     }
 
-    /// How many of `from..to` are in no run.
+    /// How many of `from..to` are in no range.
     #[inline]
     pub(super) fn missing(&self, from: u64, to: u64) -> u64 {
         let all = to.saturating_sub(from);
@@ -63,7 +64,8 @@ impl Scoreboard {
     }
 
     /// RFC 6675 section 4, IsLost, with its 2-SMSS rule: every missing number below this one is lost, none above it is.
-    /// Lost is what has three runs above it, or more than (DupThresh - 1) * SMSS numbers in runs above it.
+    /// A number is lost with three ranges above it, or with more than (DupThresh - 1) * SMSS numbers in ranges above
+    /// it.
     pub(super) fn lost_to(&self, mss: u64) -> u64 {
         let mut above = 0;
         for (run, count) in self.runs.iter().rev().zip(1..) {
@@ -75,7 +77,7 @@ impl Scoreboard {
         0
     }
 
-    /// The first missing number from `at` on, and the run above it where there is one.
+    /// The first missing number from `at` on, and the range above it where there is one.
     pub(super) fn hole_from(&self, at: u64) -> (u64, Option<u64>) {
         let mut next = self.runs.partition_point(|run| run.1 <= at);
         let mut from = at;
@@ -136,7 +138,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Against a bit per number.
+        /// Compares with one bit per number.
         #[test]
         fn it_is_a_set_of_numbers(ops in prop::collection::vec((1u64..100, 1u64..20), 1..40), at in 0u64..120) {
             let mut board = Scoreboard::default();

@@ -1,4 +1,4 @@
-//! The sending half: what is outstanding, what an ACK says of it, and what to repair. What may leave next is in
+//! The sending half: outstanding data, ACK processing, and loss recovery. The choice of the next segment is in
 //! `choose.rs`.
 
 use super::rto::Rto;
@@ -7,7 +7,7 @@ use super::{Config, Segment};
 use fanin_cc::Loss;
 use fanin_units::Time;
 
-/// Bytes that an application may write in all; keeps sums of sequence numbers from overflowing.
+/// Largest number of bytes that an application may write; keeps sums of sequence numbers from overflowing.
 const LONGEST_STREAM: u64 = 1 << 60;
 /// No segment is being timed.
 const NOT_TIMED: u64 = u64::MAX;
@@ -20,18 +20,18 @@ pub(super) struct SendHalf {
     pub(super) una: u64,
     /// SND.NXT; goes back to `una` when the timer runs out.
     pub(super) nxt: u64,
-    /// Behind the highest number ever sent: RFC 6675's HighData + 1.
+    /// The number after the highest ever sent: RFC 6675's HighData + 1.
     pub(super) high: u64,
-    /// Behind the last byte written: the number of the FIN.
+    /// The number after the last byte written: that of the FIN.
     pub(super) data_end: u64,
     /// A FIN follows the last byte.
     pub(super) closed: bool,
 
-    /// Behind the last number that the peer's window takes. The peer never takes a promise back, so the furthest one
-    /// stands, and rounding to the unit of the window does no harm (RFC 7323 section 2.4).
+    /// The number after the last one in the peer's window. The peer never shrinks its window, so the furthest edge
+    /// stands, and rounding to the unit of the window is harmless (RFC 7323 section 2.4).
     pub(super) edge: u64,
     pub(super) scale: u8,
-    /// The window field of the last ACK; on a SYN it has another unit, and none is known.
+    /// The window field of the last ACK; on a SYN its unit differs, and none is known.
     last_window: Option<u16>,
 
     /// Whether SACK is agreed.
@@ -40,16 +40,16 @@ pub(super) struct SendHalf {
     pub(super) dup_acks: u32,
     /// In loss recovery (RFC 6675) or fast recovery (RFC 6582); not after a timeout.
     pub(super) recovering: bool,
-    /// RFC 6675's RecoveryPoint + 1, RFC 6582's recover + 1. Outlives the recovery.
+    /// RFC 6675's RecoveryPoint + 1, RFC 6582's recover + 1. Kept after the recovery.
     pub(super) recover: u64,
     /// RFC 6675's HighRxt + 1 and RescueRxt + 1.
     pub(super) high_rxt: u64,
     pub(super) rescue_rxt: u64,
     /// RFC 6675's pipe, while recovering by SACK.
     pub(super) pipe: u64,
-    /// The segment at `una` is to be sent again whatever the window.
+    /// The segment at `una` is to be retransmitted regardless of the window.
     pub(super) repair_first: bool,
-    /// RFC 6582: what fast recovery adds to the window.
+    /// RFC 6582: the window inflation of fast recovery.
     pub(super) inflation: i64,
     /// RFC 6582: a partial ACK of this recovery has restarted the timer.
     partial_ack: bool,
@@ -61,20 +61,20 @@ pub(super) struct SendHalf {
     pub(super) rto: Rto,
     /// The retransmission timer.
     pub(super) timer: Time,
-    /// The one segment being timed, by the number behind it, and when it left.
+    /// The one segment being timed: the number after it, and when it was sent.
     timed_end: u64,
     timed_at: Time,
     syn_timed_out: bool,
 
-    /// When the next probe of a closed window is due, and after how many.
+    /// When the next probe of a closed window is due, and how many were sent.
     persist_at: Time,
     persist_count: u32,
     pub(super) probe_due: bool,
 }
 
-/// What an ACK said.
+/// The effect of an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AckNews {
+pub(super) struct AckEffect {
     /// Stream bytes acknowledged for the first time.
     pub(super) newly_acked: u64,
     /// Stream bytes in flight before.
@@ -153,14 +153,15 @@ impl SendHalf {
         if self.recovering {
             self.pipe
         } else if self.dup_acks > 0 || self.una < self.recover {
-            // RFC 6675 section 5 (3.2): nothing is lost yet, or nothing is told lost from lost again after a timeout.
+            // RFC 6675 section 5 (3.2): no loss is known yet, or after a timeout the losses before it cannot be told
+            // from those after it.
             self.scoreboard.missing(self.una, self.nxt.min(self.data_end))
         } else {
             self.flight()
         }
     }
 
-    /// RFC 6675 section 4, SetPipe: what is missing and not lost, and once more what of the missing was sent again.
+    /// RFC 6675 section 4, SetPipe: bytes missing and not lost, plus missing bytes that were retransmitted.
     fn set_pipe(&mut self) {
         let top = self.nxt.min(self.data_end);
         let not_lost = self.scoreboard.lost_to(self.mss).max(self.una);
@@ -181,7 +182,7 @@ impl SendHalf {
         self.watch_window(now);
     }
 
-    /// RFC 6298 section 3, Karn: one segment at a time, none of which any part was sent twice.
+    /// RFC 6298 section 3, Karn: one segment at a time, and none that was retransmitted in part or whole.
     #[inline]
     fn sample(&mut self, now: Time) {
         if self.timed_end <= self.una {
@@ -190,37 +191,37 @@ impl SendHalf {
         }
     }
 
-    /// An ACK of something that was sent, on an open connection.
+    /// An ACK of sent data, on an open connection.
     #[inline]
-    pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckNews {
-        let mut news = AckNews { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
+    pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckEffect {
+        let mut effect = AckEffect { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
         let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
         let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
         if edge > self.edge {
             self.edge = edge;
         }
 
-        // RFC 5681 section 2; by SACK, new information is what makes a duplicate (RFC 6675 section 2).
-        news.duplicate = !self.sack
+        // RFC 5681 section 2; with SACK, an ACK with new SACK information is a duplicate (RFC 6675 section 2).
+        effect.duplicate = !self.sack
             && segment.ack == self.una
             && self.una < self.nxt
             && same_window
             && segment.len == 0
             && !segment.has(super::bits::FIN);
         if segment.ack > self.una {
-            news.newly_acked = self.advance(now, segment.ack);
+            effect.newly_acked = self.advance(now, segment.ack);
         }
         if self.sack && !segment.sack.as_slice().is_empty() {
-            news.duplicate = self.take_blocks(segment);
+            effect.duplicate = self.take_blocks(segment);
         }
-        if news.duplicate {
-            news.loss = self.on_duplicate();
+        if effect.duplicate {
+            effect.loss = self.on_duplicate();
         }
         if self.recovering && self.sack {
             self.set_pipe();
         }
         self.watch_window(now);
-        news
+        effect
     }
 
     /// The cumulative ACK moves to `ack`. Returns the stream bytes that it acknowledges.
@@ -240,8 +241,8 @@ impl SendHalf {
                 self.repair_first = false;
                 self.inflation = 0;
             } else if !self.sack {
-                // RFC 6582 section 3.2 step 3, partial ACK: the next segment is lost too; the window is deflated by
-                // what left the network, and a whole segment is given back; only the first one restarts the timer.
+                // RFC 6582 section 3.2 step 3, partial ACK: the next segment is lost too; the window is deflated by the
+                // bytes acknowledged and inflated by one segment; only the first one restarts the timer.
                 self.repair_first = true;
                 let back = if newly >= self.mss { self.mss } else { 0 };
                 self.inflation = self.inflation.saturating_sub_unsigned(newly).saturating_add_unsigned(back);
@@ -258,7 +259,7 @@ impl SendHalf {
     }
 
     /// RFC 6675 section 4, Update. Returns whether any of it is new. Blocks at or below the cumulative ACK or above the
-    /// highest number sent cannot be true.
+    /// highest number sent are invalid.
     fn take_blocks(&mut self, segment: &Segment) -> bool {
         let floor = self.una;
         let mut new = 0;
@@ -270,7 +271,7 @@ impl SendHalf {
         new > 0
     }
 
-    /// Counts a duplicate ACK; a loss where it shows one.
+    /// Counts a duplicate ACK. Returns a loss if it indicates one.
     fn on_duplicate(&mut self) -> Option<Loss> {
         if self.recovering {
             // RFC 6582 section 3.2 step 3 (RFC 5681 section 3.2 (4)): a segment has left the network.
@@ -280,7 +281,7 @@ impl SendHalf {
             return None;
         }
         self.dup_acks = self.dup_acks.saturating_add(1);
-        // RFC 6675 section 5 (1), (2); section 5.1: not before the ACK reaches what a timeout found outstanding.
+        // RFC 6675 section 5 (1), (2); section 5.1: not before the ACK covers the data outstanding at the last timeout.
         // RFC 6582 section 3.2 step 2: not before it covers more than that.
         let (found, allowed) = if self.sack {
             (self.dup_acks >= DUP_THRESH || self.scoreboard.lost_to(self.mss) > self.una, self.una >= self.recover)
@@ -290,7 +291,7 @@ impl SendHalf {
         if !found || !allowed || self.flight() == 0 {
             return None;
         }
-        // RFC 5681 section 3.2 (2): what limited transmit sent does not count.
+        // RFC 5681 section 3.2 (2): bytes sent by limited transmit do not count.
         let loss = self.loss(self.flight().saturating_sub(self.limited));
         self.recovering = true;
         self.recover = self.high;
@@ -309,14 +310,14 @@ impl SendHalf {
         Loss { in_flight, retransmitted, ..Loss::new(self.offset(self.una), self.offset(self.high)) }
     }
 
-    /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it starts again with what is sent then). A loss
-    /// where stream bytes were in flight.
+    /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it restarts with the next transmission). Returns a
+    /// loss where stream bytes were in flight.
     pub(super) fn on_timeout(&mut self) -> Option<Loss> {
         let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
         self.timer = Time::NEVER;
         self.rto.back_off();
         self.syn_timed_out |= self.una == 0;
-        // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. What was selectively acknowledged stays known.
+        // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. The SACK scoreboard is kept.
         self.recovering = false;
         if self.una > 0 {
             self.recover = self.high;
@@ -330,7 +331,7 @@ impl SendHalf {
         loss
     }
 
-    /// The numbers `seq..end` leave; `retransmitted` if any left before.
+    /// The numbers `seq..end` are sent; `retransmitted` if any was sent before.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, end: u64, retransmitted: bool) {
         self.high = self.high.max(end);
@@ -360,7 +361,7 @@ impl SendHalf {
         }
     }
 
-    /// When the next probe is due. The window may close while nothing waits to be sent.
+    /// When the next probe is due. The window may close while there is no data to send.
     #[inline(always)]
     pub(super) fn probe_at(&self) -> Time {
         if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }

@@ -114,7 +114,7 @@ fn after_a_timeout_slow_start_counts_only_what_had_not_arrived() {
 }
 
 #[test]
-fn after_a_timeout_what_arrived_is_not_in_flight() {
+fn after_a_timeout_sacked_bytes_are_not_in_flight() {
     // Three segments of window carry the three that are missing, however far apart they are.
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.lose(|s| s.is(2000, 0) || s.is(2000, 1) || s.is(5000, 0) || s.is(5000, 1) || s.is(8000, 0) || s.is(8000, 1));
@@ -163,7 +163,7 @@ fn the_last_segment_lost_with_another_is_rescued() {
 
 #[test]
 fn the_ack_of_the_first_repair_alone_rescues_nothing() {
-    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is on its way, is not
+    // RFC 6675 section 5 (4.3) sets RescueRxt to the first repair, so that the next, which is in flight, is not
     // doubled.
     let (mut wire, start) = open(Window::Constant(10 * MSS));
     wire.lose(|s| s.is(2000, 0) || s.is(3000, 0));
@@ -255,7 +255,7 @@ fn each_of_the_first_two_duplicates_lets_a_new_segment_leave() {
 }
 
 #[test]
-fn what_arrives_twice_is_no_sign_of_loss() {
+fn duplicates_are_no_sign_of_loss() {
     let (mut wire, _) = open(Window::Constant(10 * MSS));
     wire.script(|s| if s.is_data() { Fate::Twice(ms(1)) } else { Fate::Deliver });
     wire.write(CLIENT, 40 * MSS);

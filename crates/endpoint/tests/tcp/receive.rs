@@ -252,7 +252,7 @@ fn more_than_64_kib_are_in_flight_only_with_scaling() {
 }
 
 #[test]
-fn what_is_outside_the_window_is_dropped_and_answered() {
+fn segments_outside_the_window_are_dropped_and_answered() {
     // RFC 9293 section 3.10.7.4.
     let mut end = server(&Config { receive_buffer: 4 * MSS, ..config() });
     let beyond = end.on_segment(ms(1), &data(4000, MSS, ms(1)));

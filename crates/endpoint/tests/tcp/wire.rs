@@ -120,7 +120,7 @@ pub struct Wire {
     /// Stop keeping `trace` and the logs.
     pub silent: bool,
     pub trace: Vec<Sent>,
-    /// What each end was told, with the time.
+    /// The effects at each end, with their times.
     pub acked: [Vec<(Time, Acked)>; 2],
     pub outcomes: [Vec<(Time, Segment, Outcome)>; 2],
     pub expired: [Vec<(Time, Expired)>; 2],
@@ -248,7 +248,7 @@ impl Wire {
         self.pump(end);
     }
 
-    /// The application takes bytes, and tells the peer if it should.
+    /// The application reads bytes, and sends a window update if necessary.
     pub fn read(&mut self, end: usize, bytes: u64) {
         if self.ends[end].read(bytes) {
             self.send_ack(end);

@@ -1,4 +1,4 @@
-//! Where threads wait for each other, very often and mostly for a very short time.
+//! Synchronisation of threads that meet very often and mostly wait for a very short time.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,21 +6,21 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{available_parallelism, panicking, sleep, yield_now};
 use std::time::Duration;
 
-/// Looks before a thread gives its core to others: some tens of microseconds, which is what the last one is late at
-/// most where all have the same work.
+/// Spins before a thread yields its core: some tens of microseconds, the longest wait for the last thread where all
+/// have the same work.
 const SPINS: u32 = 2_000;
-/// Looks after that, each of which lets another thread run first.
+/// Yields after that, each of which lets another thread run.
 const YIELDS: u32 = 20;
 
-/// A sleep from which nobody wakes a thread.
+/// Sleep of a thread in `wait_while`, which no other thread wakes.
 const NAP: Duration = Duration::from_micros(20);
 
-/// A barrier that spins, then lets others run, then sleeps, so that more threads than cores do not crawl.
+/// A barrier that spins, then yields, then sleeps, so that more threads than cores stay fast.
 pub(crate) struct Barrier {
     threads: usize,
     spins: u32,
     arrived: AtomicUsize,
-    /// How often all have met.
+    /// Number of times that all threads have met.
     met: AtomicUsize,
     broken: AtomicBool,
     asleep: AtomicUsize,
@@ -30,7 +30,7 @@ pub(crate) struct Barrier {
 
 impl Barrier {
     pub fn new(threads: usize) -> Self {
-        // With a core for each, whom we wait for is running now.
+        // With a core for each thread, the awaited thread is running now.
         let cores = available_parallelism().map_or(1, usize::from);
         Self {
             threads,
@@ -44,7 +44,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have come. False when one of them never will, because it panicked.
+    /// Waits until all threads have arrived. False if one of them panicked.
     pub fn wait(&self) -> bool {
         let before = self.met.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -57,19 +57,18 @@ impl Barrier {
         !self.broken.load(Ordering::Acquire)
     }
 
-    /// Waits while something is so that another thread changes soon. False when one of them never will, because it
-    /// panicked.
-    pub fn wait_while(&self, so: impl Fn() -> bool) -> bool {
-        let mut looks = 0;
-        while so() {
+    /// Waits while a condition holds that another thread ends soon. False if one of them panicked.
+    pub fn wait_while(&self, holds: impl Fn() -> bool) -> bool {
+        let mut tries = 0;
+        while holds() {
             if self.broken.load(Ordering::Acquire) {
                 return false;
             }
-            looks += 1;
-            match looks {
-                _ if looks <= self.spins => spin_loop(),
-                _ if looks <= self.spins + YIELDS => yield_now(),
-                // Nobody wakes us: whoever comes last does not know that it does.
+            tries += 1;
+            match tries {
+                _ if tries <= self.spins => spin_loop(),
+                _ if tries <= self.spins + YIELDS => yield_now(),
+                // No thread wakes this one: the thread that ends the condition does not know of the wait.
                 _ => sleep(NAP),
             }
         }
@@ -94,7 +93,8 @@ impl Barrier {
             yield_now();
         }
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever is last looks for sleepers after it has counted, and we look at its count after we say that we sleep.
+        // The last thread reads `asleep` after it has raised `met`, and a sleeper reads `met` after it has raised
+        // `asleep`, so no wake-up is lost.
         self.asleep.fetch_add(1, Ordering::SeqCst);
         while !self.done(before) {
             lock = self.wake.wait(lock).unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +110,7 @@ impl Barrier {
     }
 }
 
-/// Held by each thread while it runs: where that panics, the others do not wait for it for ever.
+/// Held by each thread while it runs: if the thread panics, the others stop waiting for it.
 pub(crate) struct Presence<'a>(pub &'a Barrier);
 
 impl Drop for Presence<'_> {
@@ -128,7 +128,7 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     #[test]
-    fn nobody_runs_ahead_and_nobody_sleeps_for_ever() {
+    fn no_thread_runs_ahead_and_none_sleeps_for_ever() {
         for threads in [1, 2, 3, 8] {
             let barrier = Barrier::new(threads);
             let rounds: Vec<AtomicU32> = (0..threads).map(|_| AtomicU32::new(0)).collect();

@@ -1,4 +1,4 @@
-//! The threads of a run, and how partitions keep within reach of each other.
+//! The threads of a run, and how partitions stay within the lookahead of each other.
 
 use super::barrier::{Barrier, Presence};
 use crate::partition::Letters;
@@ -9,54 +9,56 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Events per window from which on threads are worth their meeting at its end: some tens of microseconds of work.
+/// Events per lookahead window from which on many threads are faster than one despite their synchronisation: some tens
+/// of microseconds of work.
 pub const WORTH: u64 = 400;
-/// Windows between two looks at whether they are.
-pub(super) const LOOK: u64 = 64;
-/// Most windows between two meetings of all threads.
+/// Lookahead windows between two decisions whether to use one thread or many.
+pub(super) const DECIDE_EVERY: u64 = 64;
+/// Most lookahead windows between two barriers of all threads.
 const STRETCH: u64 = 16;
-/// Events after which they should meet where a window holds many: a second's work, or less.
+/// Events after which the threads should meet where a window holds many: at most a second of work.
 const SOON: u64 = 1_000_000;
-/// Steps of a window.
+/// Steps of a lookahead window.
 const AHEAD: u64 = 4;
-/// Letter boxes from part to part.
+/// Message buffers from one partition to another.
 const BOXES: usize = 2 * AHEAD as usize;
-/// What it takes to start all threads and to wait for their end, in windows.
+/// Cost of starting all threads and waiting for their end, in lookahead windows.
 pub(super) const START: u64 = 2;
 
-/// The threads of a run but the first, which is the caller's.
+/// The threads of a run except the first, which is the caller's.
 pub(super) struct Crew {
     pub shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// How far the part of a thread is. A line of the cache each, since each is written by another thread.
+/// Progress of one partition. Each has a cache line of its own, since each is written by a different thread.
 #[derive(Default)]
 #[repr(align(128))]
 struct State {
-    /// When something happens next there, in picoseconds.
+    /// Time of its next event, in picoseconds.
     next: AtomicU64,
     /// Events since the run began.
     events: AtomicU64,
-    /// Steps of this stretch that it has done.
+    /// Completed steps of this stretch.
     done: AtomicU64,
 }
 
-/// What threads of a run share.
+/// State shared by the threads of a run.
 pub(super) struct Shared {
     partitions: usize,
     window: Time,
     pub barrier: Barrier,
     states: Vec<State>,
-    /// From part to part, by `from * parts + to`, and by the step it was sent in: as many as those in which it was not
-    /// read yet and those in which it is written, for a part is never more than two windows ahead of another.
+    /// From partition to partition, by `from * partitions + to`, and by the step they were sent in. There are buffers
+    /// for all steps not read yet and for those being written: a partition is never more than two lookahead windows
+    /// ahead of another.
     letters: Vec<[Mutex<Letters>; BOXES]>,
-    /// Where the members of the other threads lie before and after a run.
-    pub desks: Vec<Mutex<Option<Box<Simulation>>>>,
+    /// The partitions of the other threads, handed over before a run and handed back after it.
+    pub handover: Vec<Mutex<Option<Box<Simulation>>>>,
     pub task: Mutex<Task>,
 }
 
-/// What the threads are to do.
+/// The command to all threads.
 #[derive(Clone, Copy)]
 pub(super) enum Task {
     Run { until: Time, budget: u64, density: u64 },
@@ -68,12 +70,12 @@ pub(super) enum Task {
 pub(super) enum Ended {
     Arrived,
     Spent,
-    /// It is time to look whether threads are worth it.
-    Look,
+    /// It is time to decide again whether to use one thread or many.
+    Decide,
 }
 
-/// Windows until all threads meet again, where each holds so many events: whoever waits for the end of a budget, or
-/// wants to stop, does not wait for long.
+/// Lookahead windows until all threads meet again, where each holds `density` events. Few enough that the end of a
+/// budget, or a request to stop, is noticed soon.
 pub(super) fn stretch_of(density: u64) -> u64 {
     (SOON / density.max(1)).clamp(1, STRETCH)
 }
@@ -83,8 +85,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Runs one part until all find the same reason to end, where a window is expected to hold so many events; nothing
-    /// when another one panicked.
+    /// Runs one partition until all find the same reason to end; a lookahead window is expected to hold `density`
+    /// events. `None` if another thread panicked.
     pub fn run(
         &self,
         member: &mut Simulation,
@@ -99,7 +101,7 @@ impl Shared {
             state.next.store(member.next_at().as_ps(), Relaxed);
             state.events.store(member.events() - before, Relaxed);
             state.done.store(0, Relaxed);
-            // The barrier orders what is written before it and what is read after it.
+            // The barrier orders the writes before it and the reads after it.
             if !self.barrier.wait() {
                 return None;
             }
@@ -113,18 +115,18 @@ impl Shared {
             if events >= budget {
                 return Some((Ended::Spent, windows));
             }
-            if windows >= 4 * LOOK {
-                return Some((Ended::Look, windows));
+            if windows >= 4 * DECIDE_EVERY {
+                return Some((Ended::Decide, windows));
             }
             density = events.checked_div(windows).unwrap_or(density);
             windows += self.stretch(member, number, next, until, stretch_of(density))?;
         }
     }
 
-    /// Runs so many windows of one part from `next` on, in steps of which [`AHEAD`] make a window. What others send in
-    /// a step arrives [`AHEAD`] steps later or after that, so a step has to wait only for what they did so long before:
-    /// nobody waits for a part that has much to do in one step until it is a window behind. Answers how many windows
-    /// these were.
+    /// Runs `windows` lookahead windows of one partition from `next` on, in steps of which [`AHEAD`] make a window. A
+    /// packet sent by another partition in a step arrives at least [`AHEAD`] steps later, so a step waits only until
+    /// the others have done the step that long before: a partition with much work in one step delays the others only
+    /// once it is a window behind. Returns the number of windows run.
     fn stretch(&self, member: &mut Simulation, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
         let step = self.window.as_ps() / AHEAD;
         let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
@@ -139,7 +141,7 @@ impl Shared {
         while done < windows * ahead && end < until {
             let read = done.checked_sub(ahead);
             if let Some(read) = read {
-                // What is written before a part says that it is done is read after that.
+                // Acquire pairs with the release below: a partition publishes its messages before its step count.
                 let behind = || others().any(|other| self.states[other].done.load(Acquire) <= read);
                 if !self.barrier.wait_while(behind) {
                     return None;
@@ -165,17 +167,17 @@ impl Shared {
         Some(done.div_ceil(ahead))
     }
 
-    /// What one of the other threads does all its life.
+    /// Main loop of one of the other threads.
     fn work(&self, number: usize) {
         let _present = Presence(&self.barrier);
         while self.barrier.wait() {
             let task = *lock(&self.task);
             let Task::Run { until, budget, density } = task else { return };
-            let Some(mut member) = lock(&self.desks[number]).take() else { return };
+            let Some(mut member) = lock(&self.handover[number]).take() else { return };
             if self.run(&mut member, number, until, (budget, density)).is_none() {
                 return;
             }
-            *lock(&self.desks[number]) = Some(member);
+            *lock(&self.handover[number]) = Some(member);
             if !self.barrier.wait() {
                 return;
             }
@@ -191,7 +193,7 @@ impl Crew {
             barrier: Barrier::new(partitions),
             states: (0..partitions).map(|_| State::default()).collect(),
             letters: (0..partitions * partitions).map(|_| Default::default()).collect(),
-            desks: (0..partitions).map(|_| Mutex::new(None)).collect(),
+            handover: (0..partitions).map(|_| Mutex::new(None)).collect(),
             task: Mutex::new(Task::Stop),
         });
         let work = |number: usize| {
@@ -203,7 +205,7 @@ impl Crew {
         Self { shared, threads }
     }
 
-    /// One of the threads panicked: so does the caller, with what that one said.
+    /// One of the threads panicked: the caller panics with the same payload.
     pub fn tell_panic(&mut self) -> ! {
         let mut said: Option<Box<dyn std::any::Any + Send>> = None;
         for thread in self.threads.drain(..) {
@@ -224,7 +226,7 @@ impl Drop for Crew {
             return;
         }
         *lock(&self.shared.task) = Task::Stop;
-        // After a panic here the others are on their way out.
+        // After a panic here the others are already ending.
         self.shared.barrier.wait();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -237,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_meet_soon_even_where_a_window_holds_much() {
+    fn all_threads_meet_soon_even_in_dense_windows() {
         assert_eq!([0, 1, 62_500, 250_000, 600_000, 2_000_000, u64::MAX].map(stretch_of), [16, 16, 16, 4, 1, 1, 1]);
     }
 }

@@ -1,35 +1,36 @@
-//! Where to cut a network: pods stay whole, and what they share is dealt out.
+//! Cutting a network into partitions: pods stay whole, and the switches they share are distributed.
 
 use crate::topology::Graph;
 use fanin_units::NodeId;
 use std::cmp::Reverse;
 
-/// What a packet costs at the end of a message, where it is made and answered, in packets at a switch.
+/// Cost of a packet at a host, where it is created or acknowledged, relative to a packet at a switch.
 const END: u64 = 2;
-/// No group.
+/// A node of no group.
 const SHARED: u32 = u32::MAX;
 
-/// The part of each node, at most `parts` of them, each with about the same load to be expected: all links carry the
-/// same share of their rates. A part has whole pods (what hangs together without the switches of the highest level)
-/// where there are enough of them, else whole racks; switches of no pod or rack are dealt out. Where all hosts are at
-/// one switch, everything is one part.
-pub fn cut(graph: &Graph, parts: usize) -> Vec<u16> {
+/// The partition of each node: at most `partitions` of them with about equal expected loads, on the assumption that all
+/// links are equally utilised. A partition has whole pods (connected components without the switches of the highest
+/// level) if there are enough of them, else whole racks; switches of no pod or rack are distributed. If all hosts are
+/// at one switch, there is one partition.
+pub fn cut(graph: &Graph, partitions: usize) -> Vec<u16> {
     let levels = graph.levels();
     let top = levels.iter().copied().filter(|level| *level != u32::MAX).max().unwrap_or(0);
-    let mut groups = (2..=top).rev().map(|below| pods(graph, &levels, below)).find(|groups| count(groups) >= parts);
+    let mut groups =
+        (2..=top).rev().map(|below| pods(graph, &levels, below)).find(|groups| count(groups) >= partitions);
     let groups = groups.get_or_insert_with(|| racks(graph));
-    let parts = parts.min(count(groups));
-    if parts < 2 {
+    let partitions = partitions.min(count(groups));
+    if partitions < 2 {
         return vec![0; graph.names.len()];
     }
-    deal(graph, groups, parts.min(u16::MAX as usize))
+    deal(graph, groups, partitions.min(u16::MAX as usize))
 }
 
 fn count(groups: &[u32]) -> usize {
     groups.iter().filter(|group| **group != SHARED).max().map_or(0, |last| *last as usize + 1)
 }
 
-/// Groups of nodes below a level that hang together without the others.
+/// Connected components of the nodes below a level.
 fn pods(graph: &Graph, levels: &[u32], below: u32) -> Vec<u32> {
     let adjacency = graph.adjacency();
     let mut groups = vec![SHARED; levels.len()];
@@ -70,8 +71,8 @@ fn racks(graph: &Graph) -> Vec<u32> {
     groups
 }
 
-/// Groups, the largest first, and then single nodes go to the part that has the least so far.
-fn deal(graph: &Graph, groups: &[u32], parts: usize) -> Vec<u16> {
+/// Assigns groups, the largest first, and then single nodes to the partition with the least load so far.
+fn deal(graph: &Graph, groups: &[u32], partitions: usize) -> Vec<u16> {
     let mut weights = vec![0u64; groups.len()];
     for link in &graph.links {
         // In megabits, so that sums fit.
@@ -84,22 +85,22 @@ fn deal(graph: &Graph, groups: &[u32], parts: usize) -> Vec<u16> {
     for (group, weight) in groups.iter().zip(&weights).filter(|(group, _)| **group != SHARED) {
         of_groups[*group as usize] += weight;
     }
-    let mut loads = vec![0u64; parts];
+    let mut loads = vec![0u64; partitions];
     let mut least = |weight: u64| {
-        let part = (0..parts).min_by_key(|part| loads[*part]).unwrap_or(0);
-        loads[part] += weight;
-        part as u16
+        let partition = (0..partitions).min_by_key(|partition| loads[*partition]).unwrap_or(0);
+        loads[partition] += weight;
+        partition as u16
     };
     let mut order: Vec<usize> = (0..of_groups.len()).collect();
     order.sort_by_key(|group| Reverse(of_groups[*group]));
-    let mut part_of_group = vec![0; of_groups.len()];
+    let mut partition_of_group = vec![0; of_groups.len()];
     for group in order {
-        part_of_group[group] = least(of_groups[group]);
+        partition_of_group[group] = least(of_groups[group]);
     }
     let mut single: Vec<usize> = (0..groups.len()).filter(|node| groups[*node] == SHARED).collect();
     single.sort_by_key(|node| Reverse(weights[*node]));
     let mut of: Vec<u16> =
-        groups.iter().map(|group| part_of_group.get(*group as usize).copied().unwrap_or(0)).collect();
+        groups.iter().map(|group| partition_of_group.get(*group as usize).copied().unwrap_or(0)).collect();
     for node in single {
         of[node] = least(weights[node]);
     }
@@ -116,12 +117,12 @@ mod tests {
         Cable::new(Rate::from_gbps(10), Time::from_us(1))
     }
 
-    /// Hosts and switches of each part, and links between parts.
-    fn shape(graph: &Graph, parts: usize) -> (Vec<(u32, u32)>, usize) {
-        let of = cut(graph, parts);
+    /// Hosts and switches of each partition, and links between partitions.
+    fn shape(graph: &Graph, partitions: usize) -> (Vec<(u32, u32)>, usize) {
+        let of = cut(graph, partitions);
         let mut shape = vec![(0, 0); of.iter().max().map_or(0, |most| *most as usize + 1)];
-        for (node, part) in of.iter().enumerate() {
-            let (hosts, switches) = &mut shape[*part as usize];
+        for (node, partition) in of.iter().enumerate() {
+            let (hosts, switches) = &mut shape[*partition as usize];
             *(if node < graph.hosts as usize { hosts } else { switches }) += 1;
         }
         let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
@@ -135,10 +136,10 @@ mod tests {
         assert_eq!(shape(&graph, 1), (vec![(16, 20)], 0));
         assert_eq!(shape(&graph, 2), (vec![(8, 10); 2], 8));
         assert_eq!(shape(&graph, 4), (vec![(4, 5); 4], 12));
-        // One part has two pods, and the core evens that out.
+        // One partition has two pods, and the core switches balance that.
         assert_eq!(shape(&graph, 3).0, [(8, 8), (4, 6), (4, 6)]);
-        // More parts than pods: racks.
-        assert_eq!(shape(&graph, 8).0.iter().map(|part| part.0).collect::<Vec<_>>(), [2; 8]);
+        // More partitions than pods: racks.
+        assert_eq!(shape(&graph, 8).0.iter().map(|partition| partition.0).collect::<Vec<_>>(), [2; 8]);
         assert_eq!(shape(&graph, 100).0.len(), 8);
     }
 

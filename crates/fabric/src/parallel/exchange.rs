@@ -1,4 +1,4 @@
-//! A partition and its neighbours: what it sends at the end of a step, and what it takes in.
+//! Exchange between partitions: messages sent at the end of a step, and messages received.
 
 use crate::partition::{Letters, RemoteUpdate};
 use crate::sim::Simulation;
@@ -6,7 +6,8 @@ use fanin_engine::EventQueue;
 use fanin_units::{MessageId, Time};
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// When something happens next: here, or by what should have left. All letters have been sent.
+    /// Time of the next event: in this partition, or by a departure that is still to be worked out. All messages have
+    /// been sent.
     pub(super) fn next_at(&mut self) -> Time {
         let core = &self.world.net.core;
         debug_assert!(core.outbox.is_empty(), "letters that were not sent");
@@ -14,14 +15,14 @@ impl<Q: EventQueue> Simulation<Q> {
         next.min(self.loader.first_at())
     }
 
-    /// Makes what leaves in a step ready to be sent.
+    /// Prepares the messages of a step to other partitions.
     pub(super) fn collect_letters(&mut self) {
         self.world.net.flush_remote();
         let core = &mut self.world.net.core;
         core.outbox.collect(&mut core.packets);
     }
 
-    /// What leaves for each partition.
+    /// The messages to each partition.
     pub(super) fn letters(&mut self) -> &mut [Letters] {
         self.world.net.core.outbox.letters()
     }
@@ -31,7 +32,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core.probes.totals.events
     }
 
-    /// Takes in what another partition sent, and leaves its letters empty.
+    /// Takes in the messages of another partition and empties them.
     pub(super) fn take_letters(&mut self, letters: &mut Letters) {
         for update in letters.take_updates() {
             self.take_update(update);

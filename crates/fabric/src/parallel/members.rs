@@ -14,23 +14,22 @@ use std::sync::Arc;
 
 /// A network in one or more partitions, each of which has a thread. One partition is a [`Simulation`] and nothing else.
 ///
-/// Where a window of the lookahead holds less than [`super::WORTH`] events, the caller's thread runs all partitions in
-/// turn, until there are more again.
+/// While a lookahead window holds fewer than [`super::WORTH`] events, the caller's thread runs all partitions in turn.
 pub struct ParallelSimulation {
-    /// Those of the other threads are away while they run.
+    /// `None` while another thread runs it.
     pub(super) members: Vec<Option<Box<Simulation>>>,
-    /// How far partitions may run ahead of each other.
+    /// How far partitions may run ahead of each other: the lookahead.
     pub(super) window: Time,
-    /// The other threads, once they were worth it.
+    /// The other threads, once a run has used them.
     pub(super) crew: Option<Crew>,
-    /// Whether they are now, and whether they always are.
+    /// Whether they are used now, and whether they always are.
     pub(super) sharing: bool,
     pub(super) always: bool,
-    /// Windows and events since the last decision whether they are.
+    /// Lookahead windows and events since that was last decided.
     pub(super) since: [u64; 2],
-    /// Events that many threads ran, and one.
+    /// Events run by many threads, and by one.
     pub(super) ran: [u64; 2],
-    /// Events of a window, lately.
+    /// Recent events per lookahead window.
     pub(super) density: u64,
     pub(super) plan: Arc<Plan>,
 }
@@ -60,8 +59,7 @@ impl ParallelSimulation {
 
     /// The same cut into partitions, given for each node: `0..partitions`, each at least once.
     ///
-    /// The network must be one that [`why_not_cut`] has nothing against, and links between partitions must have a
-    /// delay.
+    /// [`why_not_cut`] must be `None` for the network, and links between partitions must have a delay.
     ///
     /// # Panics
     /// Where a partition is missing, or a link between two has no delay.
@@ -71,7 +69,7 @@ impl ParallelSimulation {
         }
         assert_eq!(of.len(), config.graph.names.len(), "a partition for each node");
         debug_assert_eq!(why_not_cut(&config, &configs), None, "the network cannot be cut");
-        // Partitions between which there is no link never have to wait for each other.
+        // Partitions without a link between them never have to wait for each other.
         let window = lookahead(&config.graph, of).unwrap_or(Time::from_ms(1));
         assert!(window > Time::ZERO, "a link without delay between two partitions");
         let (traffics, schemes) = traffics(&configs);
@@ -90,12 +88,12 @@ impl ParallelSimulation {
         Self::of(members.collect(), window, plan)
     }
 
-    /// How many partitions there are, which is the most threads that run.
+    /// The number of partitions, which is the largest number of threads that run.
     pub fn count(&self) -> usize {
         self.members.len()
     }
 
-    /// Gives each partition a thread even where that is not worth it, for tests.
+    /// Gives each partition a thread even where one thread is faster, for tests.
     pub fn always_share(&mut self) {
         (self.sharing, self.always) = (self.count() > 1, true);
     }
@@ -114,7 +112,7 @@ impl ParallelSimulation {
         self.members.iter_mut().map(|member| member.as_deref_mut().expect("members are here between runs"))
     }
 
-    /// Any partition, for what all know.
+    /// Any partition, for state that all of them have.
     pub(super) fn any(&self) -> &Simulation {
         self.members[0].as_deref().expect("members are here between runs")
     }
@@ -128,7 +126,7 @@ impl ParallelSimulation {
         if self.members.len() == 1 { Some(self.only_mut()) } else { None }
     }
 
-    /// The same to look at.
+    /// See [`Self::one_mut`].
     pub fn one(&self) -> Option<&Simulation> {
         (self.members.len() == 1).then(|| self.any())
     }

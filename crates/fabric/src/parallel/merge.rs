@@ -1,4 +1,4 @@
-//! What can be asked of a network in partitions: each answer from the partition that knows, or added up over all.
+//! Queries of a network in partitions: each answer comes from the owning partition, or is summed over all.
 
 use super::members::ParallelSimulation;
 use crate::config::NetworkConfig;
@@ -87,7 +87,7 @@ impl ParallelSimulation {
         sums
     }
 
-    /// What is known of a message by now, but for what stands with its queue pair.
+    /// The record of a message so far, without the state kept at its queue pair.
     ///
     /// # Panics
     /// Where there is no such message yet.
@@ -100,7 +100,7 @@ impl ParallelSimulation {
         Cow::Owned(merged(from.message(number), to.message(number), !std::ptr::eq(from, to)))
     }
 
-    /// What some partition knows of a message: at least its hosts.
+    /// A message's record in one of its partitions, enough to know its hosts.
     fn record_of(&self, number: u32) -> Option<FlowRecord> {
         self.all().find_map(|partition| partition.world.messages.records().get(number as usize))
     }
@@ -126,14 +126,14 @@ impl ParallelSimulation {
         flows
     }
 
-    /// What is known of all messages, but for what stands with their queue pairs. Packed rows are read without
-    /// unpacking them.
+    /// The records of all messages, without the state kept at their queue pairs. Packed rows are read without unpacking
+    /// them.
     fn records(&self) -> impl Iterator<Item = FlowRecord> + '_ {
         let mut rows: Vec<_> =
             self.all().map(|partition| partition.world.messages.records().numbered(0).peekable()).collect();
         let messages = self.any().world.messages.len();
         (0..messages).filter_map(move |number| {
-            // Its sender's partition and its receiver's have a row, which may be one.
+            // Its sender's partition and its receiver's each have a row; they may be the same partition.
             let mut known = rows.iter_mut().filter_map(|rows| rows.next_if(|(of, _)| *of == number));
             let (_, first) = known.next()?;
             let Some((_, second)) = known.next() else { return Some(first) };
@@ -209,7 +209,7 @@ impl ParallelSimulation {
         let mut sum = Incidents::default();
         for partition in self.all() {
             let of = partition.incidents();
-            // Two events of one instant happen in their order; what one event causes stands in order already.
+            // Two events of one instant happen in their order; the effects of one event are in order already.
             let keys = of
                 .kept
                 .iter()
@@ -302,7 +302,7 @@ impl ParallelSimulation {
         self.with(NodeId(self.config().graph.hosts + switch)).watch_switch(traffic, switch)
     }
 
-    /// See [`Simulation::follow`]; hops are written down of a network in one partition only.
+    /// See [`Simulation::follow`]; hops are recorded only in a network of one partition.
     pub fn follow(&mut self, traffic: u16, number: u32, trace: bool) {
         let trace = trace && self.members.len() == 1;
         self.all_mut().for_each(|partition| partition.follow(traffic, number, trace));
@@ -339,8 +339,8 @@ impl ParallelSimulation {
     }
 }
 
-/// The record of a message from those of its sender's and its receiver's part. Both ends of a TCP connection have
-/// timers.
+/// The record of a message from the rows of its sender's and its receiver's partition. Both ends of a TCP connection
+/// have timers.
 fn merged(sender: &FlowRecord, receiver: &FlowRecord, apart: bool) -> FlowRecord {
     FlowRecord {
         finished: receiver.finished,

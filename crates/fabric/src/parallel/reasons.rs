@@ -1,4 +1,4 @@
-//! What keeps a network in one piece.
+//! Reasons not to cut a network.
 
 use super::crew::WORTH;
 use super::cut::cut;
@@ -8,8 +8,8 @@ use crate::topology::Graph;
 use fanin_cc::PathInfo;
 use fanin_units::{Rate, Time};
 
-/// Why a network is not to be cut anywhere, or `None`. Gates of messages are not seen here: those of patterns are local
-/// to a host, those of htsim's triggers are not, and whoever has such triggers must not cut.
+/// Why a network must not be cut anywhere, or `None`. Dependencies between messages are not checked here: those of
+/// patterns are local to a host; those of htsim's triggers are not, and a caller with such triggers must not cut.
 pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option<&'static str> {
     if config.graph.links.iter().any(|link| !link.outages.is_empty()) {
         return Some("a link failure changes the routes of all nodes at once");
@@ -28,7 +28,7 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
     None
 }
 
-/// How a run is best shared by at most so many threads: the part of each node, or why one thread is better.
+/// The best partitioning for at most `threads` threads: the partition of each node, or why one thread is better.
 ///
 /// # Errors
 /// A short sentence, the reason.
@@ -37,7 +37,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
         return Err("it was given one");
     }
     let of = cut(&config.graph, threads);
-    if of.iter().all(|part| *part == 0) {
+    if of.iter().all(|partition| *partition == 0) {
         return Err("all hosts are at one switch");
     }
     let window = lookahead(&config.graph, &of).unwrap_or(Time::from_ms(1));
@@ -52,15 +52,15 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
     why_not_cut(config, traffics).map_or(Ok(of), Err)
 }
 
-/// Whether a sender of a traffic's scheme has a timer, or shares something, from when it is made.
+/// Whether a sender of a traffic's scheme has a timer or shared state from its creation on.
 fn acts_by_itself(traffic: &TrafficConfig) -> bool {
     let path = PathInfo::new(Rate::from_gbps(10), Time::from_us(10), 1000, 1040);
     let mut scheme = traffic.scheme.build();
     scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
 
-/// How far parts may run ahead of each other: the delay of the shortest link between two of them. `None` where there is
-/// none.
+/// How far partitions may run ahead of each other: the delay of the shortest link between two of them. `None` without
+/// such a link.
 pub fn lookahead(graph: &Graph, of: &[u16]) -> Option<Time> {
     let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
     between.map(|link| link.delay).min()

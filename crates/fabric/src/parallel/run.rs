@@ -1,14 +1,14 @@
-//! Runs of a network in partitions: on a thread each, or all on one where that is faster.
+//! Runs of a network in partitions: each on its own thread, or all on one where that is faster.
 
 use super::barrier::Presence;
-use super::crew::{Crew, Ended, LOOK, START, Task, WORTH, lock};
+use super::crew::{Crew, DECIDE_EVERY, Ended, START, Task, WORTH, lock};
 use super::members::ParallelSimulation;
 use crate::sim::Simulation;
 use fanin_units::Time;
 
 impl ParallelSimulation {
     /// Runs all events before `until`, at most about `budget` of them; a cut network stops where all threads meet.
-    /// Returns whether it got there.
+    /// Returns whether it reached `until`.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
         if self.members.len() == 1 {
             return self.only_mut().run_until(until, budget);
@@ -21,29 +21,29 @@ impl ParallelSimulation {
             let ran = self.events() - before;
             self.ran[usize::from(!self.sharing)] += ran;
             self.density = ran.checked_div(windows).unwrap_or(self.density);
-            self.look(windows + START, ran);
+            self.decide(windows + START, ran);
             left = left.saturating_sub(ran);
-            if ended != Ended::Look {
+            if ended != Ended::Decide {
                 self.all_mut().for_each(Simulation::flush);
                 return ended == Ended::Arrived;
             }
         }
     }
 
-    /// Counts windows and their events, and now and then decides who runs the next ones.
-    fn look(&mut self, windows: u64, events: u64) {
+    /// Counts lookahead windows and their events, and regularly decides whether one thread or many run the next ones.
+    fn decide(&mut self, windows: u64, events: u64) {
         let [all, held] = &mut self.since;
         *all += windows;
         *held += events;
-        if *all >= LOOK || *held >= LOOK * WORTH {
-            // It takes less to go on than to begin, so that they do not change their minds all the time.
+        if *all >= DECIDE_EVERY || *held >= DECIDE_EVERY * WORTH {
+            // Hysteresis: the threshold to continue is lower than the threshold to start.
             let worth = if self.sharing { WORTH / 2 } else { WORTH };
             self.sharing = self.always || *held / *all >= worth;
             self.since = [0; 2];
         }
     }
 
-    /// All parts in turn. Answers why that ended, and after how many windows.
+    /// Runs all partitions in turn. Returns why that ended, and after how many lookahead windows.
     fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
         let window = self.window;
         let mut members: Vec<&mut Simulation> = self.members.iter_mut().filter_map(Option::as_deref_mut).collect();
@@ -59,8 +59,8 @@ impl ParallelSimulation {
             if events(&members) - before >= budget {
                 return (Ended::Spent, windows);
             }
-            if windows == LOOK {
-                return (Ended::Look, windows);
+            if windows == DECIDE_EVERY {
+                return (Ended::Decide, windows);
             }
             windows += 1;
             let end = next.saturating_add(window).min(until);
@@ -78,14 +78,14 @@ impl ParallelSimulation {
         }
     }
 
-    /// Each part on a thread of its own.
+    /// Runs each partition on a thread of its own.
     fn run_shared(&mut self, until: Time, budget: u64) -> (Ended, u64) {
         let (count, window, density) = (self.members.len(), self.window, self.density);
         let crew = self.crew.get_or_insert_with(|| Crew::new(count, window));
         let shared = crew.shared.clone();
         *lock(&shared.task) = Task::Run { until, budget, density };
-        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
-            *lock(desk) = member.take();
+        for (slot, member) in shared.handover.iter().zip(&mut self.members).skip(1) {
+            *lock(slot) = member.take();
         }
         let own = self.members[0].as_mut().expect("members are here between runs");
         let ended = {
@@ -95,8 +95,8 @@ impl ParallelSimulation {
             ended.filter(|_| shared.barrier.wait())
         };
         let Some(ended) = ended else { crew.tell_panic() };
-        for (desk, member) in shared.desks.iter().zip(&mut self.members).skip(1) {
-            *member = lock(desk).take();
+        for (slot, member) in shared.handover.iter().zip(&mut self.members).skip(1) {
+            *member = lock(slot).take();
         }
         ended
     }

@@ -1,19 +1,19 @@
-//! One iterator of messages for all parts: who needs a stretch first makes it.
+//! One iterator of messages for all partitions: the first that needs a block generates it.
 
 use crate::config::Message;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Messages made at once, so that parts seldom ask.
+/// Messages generated at once, so that partitions seldom take the lock.
 const BLOCK: usize = 1024;
 
 type Messages = Box<dyn Iterator<Item = Message> + Send>;
 
 struct Source {
     messages: Messages,
-    /// Blocks that not all parts have taken, each with how many have yet to.
+    /// Blocks that not all partitions have taken, each with the number that have yet to.
     blocks: VecDeque<(Arc<[Message]>, usize)>,
-    /// The number of the first of them.
+    /// Number of the first of these blocks.
     first: usize,
     readers: usize,
 }
@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// The messages as one part sees them: all of them, in order.
+/// The reader of one partition: all messages, in order.
 pub(crate) struct Reader {
     source: Arc<Mutex<Source>>,
     block: Arc<[Message]>,
@@ -44,7 +44,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// As many readers of the same messages.
+    /// `readers` readers of the same messages.
     pub fn all(messages: Messages, readers: usize) -> Vec<Self> {
         let source = Source { messages, blocks: VecDeque::new(), first: 0, readers };
         let source = Arc::new(Mutex::new(source));

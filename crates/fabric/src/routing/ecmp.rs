@@ -2,12 +2,12 @@
 
 use fanin_units::PortId;
 
-/// What the search finds: no path.
+/// Result of the search: no path.
 pub(super) const NONE: u32 = u32::MAX;
-/// What the search finds: the host is next to us.
+/// Result of the search: the host is adjacent.
 pub(super) const HERE: u32 = u32::MAX - 1;
 
-/// Equal-cost next hops: of `members`, the `n` from `start` on; to a host next to us, `each` for every host of its
+/// Equal-cost next hops: of `members`, the `n` from `start` on; to an adjacent host, `each` for every host of its
 /// group, in order.
 #[derive(Clone, Copy)]
 pub(super) struct EcmpGroup {
@@ -16,7 +16,7 @@ pub(super) struct EcmpGroup {
     pub each: u32,
 }
 
-/// All of them, by number: first each port alone, then no path, then what more there is.
+/// All groups, by number: first each port alone, then no path, then all others.
 pub(super) struct EcmpGroups {
     pub groups: Vec<EcmpGroup>,
     pub members: Vec<PortId>,

@@ -1,4 +1,4 @@
-//! Ports as the search for routes sees them.
+//! Ports, indexed for the search for routes.
 
 use crate::topology::Graph;
 use fanin_units::{NodeId, PortId, Rate, Time};
@@ -11,7 +11,7 @@ pub struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    /// Those of a network. `down` says of each link whether it is down, and may end with the last that is.
+    /// The links of a network. `down` holds whether each link is down, and may end with the last that is.
     pub fn new(graph: &'a Graph, down: &'a [bool]) -> Self {
         Self { graph, down }
     }
@@ -48,7 +48,7 @@ impl<'a> Links<'a> {
         self.graph.links[port.ix() / 2].rate
     }
 
-    /// What a link adds to a base round-trip time: a data packet there and an ACK back.
+    /// Contribution of a link to a base round-trip time: a data packet forward and an ACK back.
     pub(super) fn round_trip(&self, port: PortId, (wire, ack): (u32, u32)) -> Time {
         let link = &self.graph.links[port.ix() / 2];
         link.rate.tx_time(wire as u64) + link.rate.tx_time(ack as u64) + link.delay + link.delay
@@ -59,7 +59,7 @@ impl<'a> Links<'a> {
 pub(super) struct Out {
     start: Vec<u32>,
     ports: Vec<PortId>,
-    /// Of any port, up or not, where its link leads, and its number among those of its node.
+    /// Of any port, up or down, the node its link leads to, and its number among the ports of its node.
     pub ends: Vec<(NodeId, u32)>,
 }
 

@@ -5,17 +5,17 @@ use super::ports::{Access, Links, Out};
 use fanin_units::{PortId, Rate, Time};
 use std::collections::BTreeMap;
 
-/// A port as the search for routes sees it.
+/// A port in the search for routes.
 #[derive(Clone, Copy)]
 struct Hop {
     /// The node it leads to.
     to: u32,
     port: PortId,
-    /// What it adds to a base round-trip time.
+    /// Its contribution to a base round-trip time.
     cost: Time,
 }
 
-/// Hosts that hang with their only link on the same switch, alike in what they add to a round-trip time and in rate.
+/// Hosts whose only links lead to the same switch and are equal in rate and in contribution to a round-trip time.
 #[derive(Clone, Copy)]
 struct Leaves {
     cost: Time,
@@ -23,7 +23,7 @@ struct Leaves {
     count: u32,
 }
 
-/// The search: breadth first. Hosts with a single link, which are nearly all, are no part of it: their switch knows the
+/// The search: breadth first. Hosts with a single link, which are nearly all, are left out: their switch stores the
 /// longest round-trip time of each kind of them.
 pub(super) struct Search<'a> {
     links: Links<'a>,
@@ -47,7 +47,7 @@ pub(super) struct Search<'a> {
     rtt: Vec<Time>,
     order: Vec<u32>,
     found: Vec<PortId>,
-    /// The group that each node had last: neighbouring targets are reached alike.
+    /// The group found last for each node: neighbouring targets often share it.
     last: Vec<u32>,
     known: BTreeMap<Vec<PortId>, u32>,
 }
@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
             self.distance[switch.ix()] = 1;
             self.rtt[switch.ix()] = self.links.round_trip(out, self.sizes);
             column[self.row_of[switch.ix()] as usize] = HERE;
-            // Both directions of a link are alike.
+            // Both directions of a link are equal.
             own = Some((switch.0, self.rtt[switch.ix()], self.links.rate(out)));
             self.order.push(switch.0);
         } else {

@@ -108,7 +108,7 @@ impl Clos {
         Ok(())
     }
 
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         self.check()?;
         let hosts = product(&[self.pods, self.tors, self.hosts]);

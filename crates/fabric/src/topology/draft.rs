@@ -1,4 +1,4 @@
-//! What all builders share: limits, errors, and a graph under construction.
+//! Shared by all builders: limits, errors, and a graph under construction.
 
 use super::{Graph, Link};
 use fanin_units::{NodeId, Rate, Time};
@@ -8,15 +8,15 @@ use std::fmt;
 pub const MAX_NODES: u64 = 1_000_000;
 /// Most links of a network.
 pub const MAX_LINKS: u64 = 4_000_000;
-/// Longest propagation delay of a link. It keeps the sum of all delays of a way far from the end of [`Time`].
+/// Longest propagation delay of a link. It keeps the sum of all delays of a path far below the largest [`Time`].
 pub const MAX_DELAY: Time = Time::from_s(1);
 
-/// Why parameters make no network.
+/// Why parameters are invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyError {
-    /// Where it is wrong, as a path of field names: `uplinks`, `host_link.rate`, `links[3].a`.
+    /// The invalid parameter, as a path of field names: `uplinks`, `host_link.rate`, `links[3].a`.
     pub parameter: String,
-    /// What is wrong and what would be right.
+    /// The error and the valid range.
     pub problem: String,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for TopologyError {
 }
 impl std::error::Error for TopologyError {}
 
-/// What all links of one kind have in common.
+/// Common parameters of all links of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// Rate of each direction, above 0.
@@ -62,7 +62,7 @@ impl Cable {
     }
 }
 
-/// Refuses a count that is too small.
+/// Rejects a count that is too small.
 pub(super) fn at_least(min: u32, parameter: &str, value: u32) -> Result<(), TopologyError> {
     if value < min {
         return Err(TopologyError::new(parameter, format!("is {value}; use at least {min}")));
@@ -70,8 +70,8 @@ pub(super) fn at_least(min: u32, parameter: &str, value: u32) -> Result<(), Topo
     Ok(())
 }
 
-/// Refuses a network that is too large, before anything is allocated for it. `parameters` names what its size
-/// comes from.
+/// Rejects a network that is too large, before anything is allocated for it. `parameters` names the fields that
+/// determine its size.
 pub(super) fn check_size(parameters: &str, nodes: u64, links: u64) -> Result<(), TopologyError> {
     for (count, max, what) in [(nodes, MAX_NODES, "nodes"), (links, MAX_LINKS, "links")] {
         if count > max {
@@ -98,7 +98,7 @@ pub(super) fn total(terms: &[u64]) -> u64 {
 pub(super) struct Draft(Graph);
 
 impl Draft {
-    /// Hosts "h0", "h1" and so on; refuses a network of fewer than two. `parameters` as in [`check_size`]. The counts
+    /// Hosts "h0", "h1" and so on; rejects a network of fewer than two. `parameters` as in [`check_size`]. The counts
     /// are those of the finished network.
     pub(super) fn new(parameters: &str, hosts: u64, switches: u64, links: u64) -> Result<Self, TopologyError> {
         let nodes = total(&[hosts, switches]);

@@ -17,7 +17,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         at_least(1, "left", self.left)?;
         at_least(1, "right", self.right)?;

@@ -7,8 +7,8 @@ use fanin_units::{NodeId, Rate, Time};
 use std::collections::HashMap;
 
 /// Any graph, as named nodes and links. Hosts may have several links (NICs) and may be joined directly; two nodes may
-/// have several links in parallel. Hosts never forward, so every two hosts need a way through switches or a link of
-/// their own.
+/// have several links in parallel. Hosts never forward, so every two hosts need a path through switches or a direct
+/// link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Explicit {
     /// Names of the hosts, at least 2. They get the first node numbers, in this order.
@@ -44,7 +44,7 @@ impl NamedLink {
 }
 
 impl Explicit {
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         let nodes = self.hosts.len() as u64 + self.switches.len() as u64;
         check_size("hosts, switches, links", nodes, self.links.len() as u64)?;
@@ -81,7 +81,7 @@ impl Explicit {
         Ok(numbers)
     }
 
-    /// Where a node stands in the parameters.
+    /// The path of a node in the parameters.
     fn place(&self, number: usize) -> String {
         match number.checked_sub(self.hosts.len()) {
             None => format!("hosts[{number}]"),

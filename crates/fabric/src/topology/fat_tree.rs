@@ -4,7 +4,7 @@ use super::draft::check_size;
 use super::{Cable, Clos, Graph, TopologyError};
 
 /// k pods of k/2 ToRs with k/2 hosts each and k/2 aggregation switches, joined by (k/2)^2 core switches: every switch
-/// has k ports, every tier carries what the hosts can send (Al-Fares et al., SIGCOMM 2008). Names and order as in
+/// has k ports, and every tier has the capacity of all hosts (Al-Fares et al., SIGCOMM 2008). Names and order as in
 /// [`Clos`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTree {
@@ -15,7 +15,7 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         let k = u64::from(self.k);
         if k < 2 || !k.is_multiple_of(2) {

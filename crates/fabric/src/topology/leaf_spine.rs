@@ -34,7 +34,7 @@ impl LeafSpine {
         }
     }
 
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         at_least(1, "leaves", self.leaves)?;
         at_least(1, "hosts", self.hosts)?;

@@ -1,9 +1,9 @@
-//! Who is wired to whom.
+//! Topologies: nodes and the links between them.
 //!
 //! Each builder is a struct of parameters with `build`, in a file of its own: [`Star`], [`Dumbbell`], [`ParkingLot`],
 //! [`LeafSpine`] (RCC's tree), [`Clos`] (Dart's and HPCC's networks), [`FatTree`], and [`Explicit`] for any other
-//! graph. What `build` returns is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
-//! count on that its links name its nodes.
+//! graph. The result of `build` is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
+//! require that its links name its own nodes.
 
 mod clos;
 mod draft;
@@ -83,7 +83,7 @@ impl Graph {
         node.0 < self.hosts
     }
 
-    /// The node of that name. Looks at every name; for many look-ups make a map.
+    /// The node of that name. A linear search; for many look-ups build a map.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.iter().position(|n| n == name).map(|i| NodeId(i as u32))
     }
@@ -111,9 +111,9 @@ impl Graph {
         Adjacency { hosts: self.hosts, start, ports }
     }
 
-    /// The two sums that a load can be a share of, in this order. Host links: all links that touch a host. ToR uplinks:
-    /// all links between two switches of which at least one has hosts. Each link counts once, at the rate of one
-    /// direction. A sum beyond 2^64 - 1 b/s stays there.
+    /// The two capacities that a load can be relative to, in this order. Host links: all links that touch a host. ToR
+    /// uplinks: all links between two switches of which at least one has hosts. Each link counts once, at the rate of
+    /// one direction. A sum saturates at 2^64 - 1 b/s.
     pub fn capacities(&self) -> (Rate, Rate) {
         let mut has_hosts = vec![false; self.names.len()];
         for link in &self.links {
@@ -131,7 +131,7 @@ impl Graph {
         (host_links, tor_uplinks)
     }
 
-    /// What each host can send: the sum of the rates of its links, one entry per host.
+    /// The capacity of each host: the sum of the rates of its links, one entry per host.
     pub fn nic_rate(&self) -> Vec<Rate> {
         let mut rates = vec![Rate::ZERO; self.hosts as usize];
         for link in &self.links {
@@ -164,13 +164,13 @@ impl Graph {
             .collect()
     }
 
-    /// Links on a shortest way from a node to each node, one entry per node; `u32::MAX` where there is none. Hosts on
-    /// the way do not forward.
+    /// Links on a shortest path from a node to each node, one entry per node; `u32::MAX` where there is none. Hosts do
+    /// not forward.
     pub fn distances_from(&self, from: NodeId) -> Vec<u32> {
         self.adjacency().distances_from(from)
     }
 
-    /// Mean number of links on a shortest way between two different hosts; `None` with fewer than two hosts or where
+    /// Mean number of links on a shortest path between two different hosts; `None` with fewer than two hosts or where
     /// two hosts cannot reach each other. Takes one search per switch with single-homed hosts and one per other host.
     pub fn mean_host_distance(&self) -> Option<f64> {
         let hosts = self.hosts as usize;
@@ -178,7 +178,7 @@ impl Graph {
             return None;
         }
         let adjacency = self.adjacency();
-        // Hosts that hang with their only link on the same switch see the same network.
+        // Hosts whose only link leads to the same switch have the same distances.
         let mut sum_at: Vec<Option<u64>> = vec![None; self.names.len()];
         let mut total = 0u64;
         for host in (0..self.hosts).map(NodeId) {

@@ -18,7 +18,7 @@ pub struct ParkingLot {
 }
 
 impl ParkingLot {
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         at_least(2, "switches", self.switches)?;
         at_least(1, "hosts", self.hosts)?;

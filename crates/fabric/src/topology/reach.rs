@@ -1,17 +1,17 @@
-//! Whether every two hosts have a way to each other.
+//! Whether every two hosts have a path to each other.
 
 use super::{Adjacency, Graph};
 use fanin_units::NodeId;
 use std::collections::BTreeMap;
 
-/// Two hosts between which no way leads, the smaller number first. As hosts do not forward, being able to reach a
-/// third host is not enough.
+/// Two hosts without a path between them, the smaller number first. As hosts do not forward, a common third host is not
+/// enough.
 pub(super) fn unreachable_pair(graph: &Graph, adjacency: &Adjacency) -> Option<(u32, u32)> {
     let (island_of, hosts_of) = islands(graph, adjacency);
     if hosts_of.iter().any(|hosts| hosts.len() == graph.hosts as usize) {
         return None;
     }
-    // Hosts on the same islands reach the same hosts through switches: those are looked up once for all of them.
+    // Hosts on the same islands reach the same hosts through switches: these are found once for all of them.
     let mut groups: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     for host in 0..graph.hosts {
         let switches = adjacency.of(NodeId(host)).iter().filter(|(_, peer)| !graph.is_host(*peer));
@@ -41,8 +41,8 @@ pub(super) fn unreachable_pair(graph: &Graph, adjacency: &Adjacency) -> Option<(
     None
 }
 
-/// Islands are switches that reach each other without a host on the way. The island of each node (`u32::MAX` for a
-/// host), and the hosts on each island.
+/// An island is a set of switches connected without a host in between. The island of each node (`u32::MAX` for a host),
+/// and the hosts on each island.
 fn islands(graph: &Graph, adjacency: &Adjacency) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut island_of = vec![u32::MAX; graph.names.len()];
     let mut hosts_of: Vec<Vec<u32>> = Vec::new();

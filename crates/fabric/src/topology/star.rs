@@ -13,7 +13,7 @@ pub struct Star {
 }
 
 impl Star {
-    /// The network, or which parameter is wrong.
+    /// The network, or the invalid parameter.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         at_least(2, "hosts", self.hosts)?;
         self.host_link.check("host_link")?;

@@ -1,29 +1,29 @@
-//! How far from hosts the nodes of a graph are, and what that makes of its links.
+//! The distance of nodes from hosts, and the tiers of links that follow from it.
 
 use super::Graph;
 use fanin_units::NodeId;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Whether a link leads away from hosts.
+/// The direction of a link relative to hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
     /// To a node farther from hosts.
     Up,
     /// To a node nearer to hosts.
     Down,
-    /// To a node as far from hosts.
+    /// To a node at the same distance from hosts.
     Across,
 }
 
-/// Where in a network a direction of a link lies. Its name is that of its lower end: "tor-uplink" leads from a switch
-/// with hosts to one without, "tor-downlink" is the same link the other way, and "last-hop" is a host's link towards
-/// the host.
+/// The tier of one direction of a link. Its name is that of its lower end: "tor-uplink" leads from a switch with hosts
+/// to one without, "tor-downlink" is the same link in the other direction, and "last-hop" is a host's link towards the
+/// host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tier {
     /// Links from its lower end to the nearest host: 0 is a host, 1 a switch with hosts (ToR), 2 one above those (agg).
     pub level: u32,
-    /// Where it leads from there.
+    /// Its direction from there.
     pub way: Way,
 }
 

@@ -1,4 +1,4 @@
-//! Dart's networks and traffics, and what must hold of every packet that is traced through one.
+//! Dart's networks and traffics, and the invariants of every packet traced through one.
 
 use super::*;
 use fanin_cc::schemes::dart::{Blocked, Escape, Params, TableKey};
@@ -84,7 +84,7 @@ pub fn trace_all<Q: EventQueue>(sim: &mut Simulation<Q>, messages: usize) {
     (0..messages as u32).for_each(|message| sim.trace(message));
 }
 
-/// What was seen of the packets that were traced.
+/// Observations of the traced packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Packets.
@@ -101,9 +101,9 @@ pub struct Seen {
     pub revisits: u64,
     /// Packets that changed to the escape lane.
     pub escaped: u64,
-    /// Packets that arrived behind a later one of the same attempt of their message.
+    /// Packets that arrived after a later one of the same attempt of their message.
     pub reordered: u64,
-    /// Packets that left the way that another one of the same attempt took.
+    /// Packets that left the path of another one of the same attempt.
     pub astray: u64,
 }
 
@@ -132,7 +132,7 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
     for ((message, attempt, _), way) in &ways {
         let flow = &flows[*message as usize];
         if way.last().unwrap().time > flow.acked {
-            // What is still under way of a message that is done has nothing to be in order with.
+            // Packets in flight of a finished message are not checked for order.
             continue;
         }
         let scheme = &traffics[flow.traffic as usize].scheme;
@@ -185,7 +185,7 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         }
         let other = longest.entry((*message, *attempt)).or_insert(way);
         let place = |hop: &Hop| (hop.node, hop.port, hop.tokens, hop.lane, hop.deflected);
-        // Which of its links a host sends by is its own matter: one may be down.
+        // A host may choose any of its links: one may be down.
         seen.astray += other.iter().zip(way).skip(1).any(|(a, b)| place(a) != place(b)) as u64;
         if way.len() > other.len() {
             *other = way;

@@ -1,4 +1,4 @@
-//! What the tests of the fabric share: small networks, messages, and how to run them to their end.
+//! Shared by the tests of the fabric: small networks, messages, and running them to their end.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod lanes;

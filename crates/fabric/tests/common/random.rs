@@ -184,7 +184,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
 /// The largest ACK chunk that no window of the scheme is too small for. A receiver that waits for more than may be in
 /// flight answers nothing until the timer has sent it all again, every round anew: a message of 900 packets then takes
 /// a minute and tests nothing but patience. TCP's windows are two packets at least but for the first one after a timer
-/// (RFC 5681 section 3.1), and so are those of a bandwidth-delay product, as any way has two links of a packet's time
+/// (RFC 5681 section 3.1), and so are those of a bandwidth-delay product, as any path has two links of a packet's time
 /// each; one that is scaled down with a rate comes back with it, by DCQCN's own timers. HPCC's may be below one packet
 /// for long, and its manual asks for an ACK of each. Without a window any chunk fills.
 fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {

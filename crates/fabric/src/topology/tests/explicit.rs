@@ -147,7 +147,7 @@ fn outages_are_in_order_with_time_between_them() {
 fn hosts_that_cannot_reach_each_other_are_named() {
     let split = explicit(&["a", "b", "c", "d"], &["s", "t"], &[("a", "s"), ("b", "s"), ("c", "t"), ("d", "t")]);
     assert_error(split.build(), "links", &["from host \"a\" to host \"c\"", "through switches or directly"]);
-    // b hangs on both switches, but hosts do not forward.
+    // b is linked to both switches, but hosts do not forward.
     let bridge = explicit(&["a", "b", "c"], &["s", "t"], &[("a", "s"), ("b", "s"), ("b", "t"), ("c", "t")]);
     assert_error(bridge.build(), "links", &["from host \"a\" to host \"c\""]);
     let chain = explicit(&["a", "b", "c"], &[], &[("a", "b"), ("b", "c")]);
@@ -156,7 +156,7 @@ fn hosts_that_cannot_reach_each_other_are_named() {
 
 #[test]
 fn many_hosts_on_one_host_are_judged_quickly() {
-    // Every spoke reaches the hub only: it must not take a look at all pairs of links to say so.
+    // Every spoke reaches the hub only: the check must not compare all pairs of links.
     let hosts: Vec<String> = (0..50_000).map(|i| format!("h{i}")).collect();
     let links = hosts[1..].iter().map(|spoke| link(&hosts[0], spoke)).collect();
     let hub = Explicit { hosts, switches: Vec::new(), links };

@@ -1,4 +1,4 @@
-//! Regular topologies and what can be asked of a graph; any other graph is in `explicit`.
+//! Regular topologies and queries of a graph; any other graph is in `explicit`.
 
 mod explicit;
 mod regular;
@@ -16,7 +16,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
 
-/// Links on a shortest way between every two nodes, by relaxing all links until nothing changes.
+/// Links on a shortest path between every two nodes, by relaxing all links until nothing changes.
 fn slow_distances(graph: &Graph) -> Vec<Vec<u32>> {
     let nodes = graph.names.len();
     let mut all = vec![vec![u32::MAX; nodes]; nodes];
@@ -40,7 +40,7 @@ fn slow_distances(graph: &Graph) -> Vec<Vec<u32>> {
     all
 }
 
-/// What every network that a builder returns has to be.
+/// Checks the properties of every network that a builder returns.
 fn assert_sound(graph: &Graph) {
     let nodes = graph.names.len();
     assert!(graph.hosts >= 2 && graph.hosts as usize <= nodes);
@@ -154,7 +154,7 @@ fn ports_come_in_the_order_of_the_links() {
 #[test]
 fn hosts_never_forward() {
     let graph = mixed();
-    // "both" hangs on s0 and s1, yet the way from a to c is a, s0, core, s1, c.
+    // "both" is linked to s0 and s1, yet the path from a to c is a, s0, core, s1, c.
     assert_eq!(graph.distances_from(NodeId(0)), [0, 1, 4, 4, 2, 1, 3, 2]);
     // A host may send on all of its own links.
     assert_eq!(graph.distances_from(NodeId(4)), [2, 2, 2, 2, 0, 1, 1, 2]);

@@ -81,7 +81,7 @@ fn fat_tree_of_k_has_k_ports_on_every_switch() {
         let expected = [(("h", 1), hosts), (("tor", p), tors), (("agg", p), tors), (("core", p), cores)];
         assert_eq!(ports(&graph), BTreeMap::from(expected), "k = {k}");
         assert_eq!(graph.links.len() as u32, 3 * hosts);
-        // Every tier carries what the hosts can send.
+        // Every tier has the capacity of all hosts.
         let all = Rate::from_gbps(100 * u64::from(hosts));
         assert_eq!(graph.capacities(), (all, all));
     }
