@@ -167,8 +167,8 @@ pub enum Release {
 pub struct Dependency {
     /// It is posted only when this trigger fires: when everything that counts towards it has happened.
     pub after: Option<u32>,
-    /// The trigger posts one message for each that counts, in the order of their numbers, instead of all after the last.
-    /// The same for all messages that wait for it.
+    /// The trigger posts one message for each that counts, in the order of their numbers, instead of all after the
+    /// last. The same for all messages that wait for it.
     pub in_turn: bool,
     /// Delay after the trigger fires; without a trigger, after `start`.
     pub delay: Time,

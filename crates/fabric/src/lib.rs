@@ -30,6 +30,7 @@ pub mod parallel;
 mod partition;
 mod path;
 pub mod pfc;
+mod plan;
 pub mod port;
 mod probes;
 mod programs;

@@ -2,9 +2,10 @@
 
 use crate::buffers::{Admission, Request};
 use crate::config::Release;
-use crate::network::{FarEnd, Network};
+use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
+use crate::plan::FarEnd;
 use crate::port::PortIx;
 use crate::results::{DropCause, What};
 use fanin_cc::{Header, Kind};
@@ -73,7 +74,7 @@ impl<Q: EventQueue> Network<Q> {
         (mut class, wire): (u8, u16),
         mut out: PortIx,
     ) {
-        // The buffer it holds here is that of the class that the link behind it is paused by, whatever lane it leaves in.
+        // It holds buffer of the class that the link behind it is paused by, whatever lane it leaves in.
         let ingress_class = class;
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);

@@ -3,9 +3,10 @@
 use crate::clock::{kind, kind_of, number_of, source};
 use crate::config::NetworkConfig;
 use crate::layout::Layout;
-use crate::network::{Network, Plan};
+use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::path::{FlowPath, key};
+use crate::plan::Plan;
 use crate::port::{NO_NIC, PortIx};
 use crate::results::{DropCause, Incidents, Totals};
 use crate::switch::AtHost;

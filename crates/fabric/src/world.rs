@@ -2,10 +2,11 @@
 
 use crate::clock::{kind, source};
 use crate::messages::Messages;
-use crate::network::{Network, Speed};
+use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::partition::RemoteUpdate;
 use crate::path::{FlowPath, key};
+use crate::plan::Speed;
 use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
 use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};

@@ -1,4 +1,4 @@
-//! The switches of a network alone: packets enter and leave, and nothing else about them differs from a whole simulation.
+//! The switches of a network alone: packets enter and leave at the same times as in a whole simulation.
 
 mod common;
 

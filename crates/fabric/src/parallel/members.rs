@@ -6,7 +6,7 @@ use super::source::Reader;
 use crate::config::{NetworkConfig, TrafficConfig};
 use crate::layout::Layout;
 use crate::messages::traffics;
-use crate::network::Plan;
+use crate::plan::Plan;
 use crate::sim::{MessageIter, Simulation};
 use fanin_engine::CalendarQueue;
 use fanin_units::{NodeId, Time};
