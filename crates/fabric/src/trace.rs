@@ -27,6 +27,8 @@ pub(crate) struct Tracer {
     open: BTreeMap<NodeId, Vec<usize>>,
     /// Those that were requested before they were loaded.
     unknown: Vec<usize>,
+    /// Messages that were loaded when these were looked up last.
+    loaded: usize,
     waits: Vec<HostWait>,
     left_out: u64,
     /// Whether the run stops after each event, which is too often for other work done at a stop.
@@ -61,6 +63,7 @@ impl Tracer {
     /// Follows a message from now on.
     pub fn add(&mut self, message: u32, now: Time) {
         self.unknown.push(self.all.len());
+        self.loaded = 0;
         self.all.push(Traced { message, to: now, standing: Standing::Away, on_wire: (Time::ZERO, true), last: None });
     }
 
@@ -72,7 +75,8 @@ impl Tracer {
 
     /// Records the changes of the last event at its host.
     pub fn after_event<Q: EventQueue>(&mut self, world: &mut World<Q>, hosts: &Hosts<FlowPath>) {
-        if !self.unknown.is_empty() {
+        if !self.unknown.is_empty() && world.messages.len() > self.loaded {
+            self.loaded = world.messages.len();
             self.find_hosts(world);
         }
         for departure in world.net.core.probes.take_departures() {

@@ -275,7 +275,7 @@ fn networks_that_cannot_be_cut_have_a_reason() {
     };
     assert_eq!(reason(|_| ()), None);
     let outage = reason(|case| case.config.graph.links[0].outages = vec![(us(1), us(2))]);
-    assert!(outage.unwrap().contains("goes down"));
+    assert!(outage.unwrap().contains("link failure"));
     assert!(reason(|case| case.traffics = vec![dart("dart", |_| ())]).unwrap().contains("deflections"));
     let ring = |case: &mut Case| {
         let link = |a, b| (a, b, gbps(10), us(1));

@@ -28,7 +28,7 @@ pub const NO_KEY: &str = "unknown key";
 
 /// Keys that were renamed, by their path without indices, with the present name.
 const RENAMED: [(&str, &str); 7] = [
-    ("network.buffer.xon_offset", "xon_offset"),
+    ("network.buffer.resume_gap", "xon_offset"),
     ("traffic.pattern.pause", "think_time"),
     ("traffic.pattern.think", "service_time"),
     ("traffic.rdma.connection", "persistent"),

@@ -84,7 +84,7 @@ fn renamed_keys_are_named_with_their_new_names() {
     let told = |new: &str| format!("this key was renamed; write \"{new}\"");
     let renamed = |from: &str, to: &str, key: &str, new| refused(from, to, key, &[&told(new)]);
     let policy = "policy = \"lossless\"";
-    renamed(policy, "policy = \"lossless\", xon_offset = \"3 KB\"", "network.buffer.xon_offset", "xon_offset");
+    renamed(policy, "policy = \"lossless\", resume_gap = \"3 KB\"", "network.buffer.resume_gap", "xon_offset");
     let service = "service_time = [\"1 us\", \"2 us\"]";
     renamed(service, "think = \"1 us\"", "traffic[3].pattern.think", "service_time");
     renamed(service, "pause = \"1 us\"", "traffic[3].pattern.pause", "think_time");
