@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A message in the tables of a partition.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct MessageState {
     pub ends: Ends,
     /// The key of its random paths: its traffic and its number there, so that other traffics' messages do not change

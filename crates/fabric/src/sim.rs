@@ -263,10 +263,10 @@ impl<Q: EventQueue> Simulation<Q> {
         match at_host {
             None => {}
             Some(AtHost::Nic(nic)) => self.hosts.serve(&mut self.world, nic),
-            Some(AtHost::Packet(host, ix)) => {
+            Some(AtHost::Packet(node, host, ix)) => {
                 let head = &self.world.net.core.packets[ix].head;
                 self.hosts.count_received(host, head.wire);
-                let (node, dst) = (NodeId(self.world.net.hosts[host as usize]), head.dst);
+                let dst = head.dst;
                 if self.world.net.core.probes.traces() {
                     self.world.net.trace_hop(None, node, ix);
                 }

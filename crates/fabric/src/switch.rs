@@ -14,8 +14,8 @@ use fanin_units::{NodeId, PortId};
 
 /// The part of an event that concerns a host.
 pub(crate) enum AtHost {
-    /// A packet for a host arrived: the row of the host, and the packet.
-    Packet(u32, PacketIx),
+    /// A packet arrived at a host: the host, its row, and the packet.
+    Packet(NodeId, u32, PacketIx),
     /// Its NIC may have a packet to send: PFC resumed a class, or the port is free.
     Nic(u32),
 }
@@ -37,7 +37,7 @@ impl<Q: EventQueue> Network<Q> {
             return self.pause_arrives(ingress, ix);
         }
         if node.0 < self.host_count {
-            return Some(AtHost::Packet(home, ix));
+            return Some(AtHost::Packet(node, home, ix));
         }
         let out = if self.routes_changed || path.source_route == FlowPath::NO_ROUTE {
             match self.routes.next_hop(node, dst, path.key) {

@@ -100,10 +100,10 @@ impl SwitchFabric {
             }
         };
         match at_host {
-            Some(AtHost::Packet(host, ix)) => {
+            Some(AtHost::Packet(host, _, ix)) => {
                 let (time, header) = (self.now(), self.net.core.packets[ix].head);
                 self.net.core.consume(ix);
-                self.exits.push(Exit { time, host: NodeId(self.net.hosts[host as usize]), header });
+                self.exits.push(Exit { time, host, header });
             }
             Some(AtHost::Nic(nic)) => self.serve(self.nics[nic as usize]),
             None => {}

@@ -14,11 +14,13 @@ use std::sync::OnceLock;
 
 /// Rows that are packed together. One long message keeps all of them unpacked.
 const BLOCK: usize = 1024;
+/// A block with this many more numbers without a row than with one is sparse.
+const FEWEST: usize = 64;
 /// Numbers of a line of the cache.
 const APART: usize = 8;
 
 /// A row as integers, small ones where that is possible without loss.
-pub(crate) trait Row: Clone {
+pub(crate) trait Row: Clone + Default {
     /// Number of integers.
     const NUMBERS: usize;
     /// Writes them.
@@ -109,48 +111,82 @@ impl<T: Row> Packed<T> {
 
 /// The numbers of a block that have a row.
 #[derive(Clone, Default)]
-struct Places {
-    bits: [u64; BLOCK / 64],
-    /// Rows before each word of the bitmap.
-    before: [u16; BLOCK / 64],
+struct Places([Place; BLOCK / 64]);
+
+/// A word of their bitmap, and the number of rows before it.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    bits: u64,
+    before: u64,
 }
 
 impl Places {
     /// The row of a number within the block.
-    #[inline]
+    #[inline(always)]
     fn row(&self, number: usize) -> Option<usize> {
-        let (word, bit) = (number / 64, number % 64);
-        let below = self.bits[word] & ((1 << bit) - 1);
-        (self.bits[word] >> bit & 1 != 0).then(|| self.before[word] as usize + below.count_ones() as usize)
+        let Place { bits, before } = self.0[number / 64];
+        let below = bits & ((1 << (number % 64)) - 1);
+        (bits >> (number % 64) & 1 != 0).then(|| before as usize + below.count_ones() as usize)
     }
 
     /// The next number has a row.
     fn add(&mut self, number: usize) {
-        self.bits[number / 64] |= 1 << (number % 64);
-        self.before[number / 64 + 1..].iter_mut().for_each(|before| *before += 1);
+        self.0[number / 64].bits |= 1 << (number % 64);
+        self.0[number / 64 + 1..].iter_mut().for_each(|place| place.before += 1);
+    }
+
+    /// The first numbers all have one.
+    fn first(numbers: usize) -> Self {
+        let mut places = Self::default();
+        (0..numbers).for_each(|number| places.add(number));
+        places
+    }
+
+    /// Whether so few of the first numbers have one that a row for each would be a waste.
+    fn few(&self, numbers: usize) -> bool {
+        let rows = self.0.iter().map(|place| place.bits.count_ones() as usize).sum::<usize>();
+        2 * rows + FEWEST < numbers
     }
 
     fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..BLOCK).filter(|number| self.bits[number / 64] >> (number % 64) & 1 != 0)
+        (0..BLOCK).filter(|number| self.0[number / 64].bits >> (number % 64) & 1 != 0)
     }
+}
+
+/// The rows of a block.
+#[derive(Clone)]
+enum Rows<T> {
+    /// One for each number, blank where the number has none.
+    Dense(Vec<T>),
+    /// Those that exist.
+    Sparse(Vec<T>),
+    /// The same, packed.
+    Packed(Packed<T>),
 }
 
 /// Rows of neighbouring numbers.
 #[derive(Clone)]
-enum Block<T> {
-    /// All of them.
-    Open(Vec<T>),
-    /// The same, packed.
-    Packed(Packed<T>),
-    /// Only some numbers have one.
-    Sparse(Box<Places>, Rows<T>),
+struct Block<T> {
+    rows: Rows<T>,
+    /// The numbers that have a row; `None`: all.
+    places: Option<Box<Places>>,
 }
 
-/// The rows of a block in which only some numbers have one.
-#[derive(Clone)]
-enum Rows<T> {
-    Open(Vec<T>),
-    Packed(Packed<T>),
+impl<T: Row> Block<T> {
+    /// Where the row of a number is among those that exist.
+    #[inline(always)]
+    fn place(&self, number: usize) -> Option<usize> {
+        self.places.as_ref().map_or(Some(number), |places| places.row(number))
+    }
+
+    /// Copies of the rows that exist, in order.
+    fn existing(&self) -> Vec<T> {
+        match (&self.rows, &self.places) {
+            (Rows::Dense(rows), Some(places)) => places.numbers().map(|number| rows[number].clone()).collect(),
+            (Rows::Dense(rows) | Rows::Sparse(rows), _) => rows.clone(),
+            (Rows::Packed(packed), _) => packed.all().collect(),
+        }
+    }
 }
 
 /// Rows by number. Some numbers may have none.
@@ -176,36 +212,42 @@ impl<T: Row> Table<T> {
         self.len
     }
 
-    /// Adds a row for the next number.
-    pub fn push(&mut self, row: T) {
+    /// The block of the next number, and the number within it. A block begins dense unless the last one had few rows.
+    fn open_block(&mut self) -> (&mut Block<T>, usize) {
         let number = self.len % BLOCK;
         if number == 0 {
-            self.blocks.push(Block::Open(Vec::with_capacity(BLOCK)));
-        }
-        match self.blocks.last_mut() {
-            Some(Block::Open(rows)) => rows.push(row),
-            Some(Block::Sparse(places, Rows::Open(rows))) => {
-                places.add(number);
-                rows.push(row);
-            }
-            _ => unreachable!("a block is packed only when it is complete"),
+            let few = self.blocks.last().and_then(|last| last.places.as_ref()).is_some_and(|places| places.few(BLOCK));
+            self.blocks.push(match few {
+                true => Block { rows: Rows::Sparse(Vec::new()), places: Some(Box::default()) },
+                false => Block { rows: Rows::Dense(Vec::with_capacity(BLOCK)), places: None },
+            });
         }
         self.len += 1;
+        (self.blocks.last_mut().expect("it was just added"), number)
+    }
+
+    /// Adds a row for the next number.
+    pub fn push(&mut self, row: T) {
+        let (block, number) = self.open_block();
+        if let Some(places) = &mut block.places {
+            places.add(number);
+        }
+        match &mut block.rows {
+            Rows::Dense(rows) | Rows::Sparse(rows) => rows.push(row),
+            Rows::Packed(_) => unreachable!("a block is packed only when it is complete"),
+        }
     }
 
     /// The next number has no row.
     pub fn skip(&mut self) {
-        let number = self.len % BLOCK;
-        if number == 0 {
-            self.blocks.push(Block::Sparse(Box::default(), Rows::Open(Vec::new())));
-        } else if let Some(Block::Open(rows)) = self.blocks.last_mut() {
-            let mut places = Box::<Places>::default();
-            (0..number).for_each(|number| places.add(number));
-            let rows = Rows::Open(core::mem::take(rows));
-            self.blocks.pop();
-            self.blocks.push(Block::Sparse(places, rows));
+        let (block, number) = self.open_block();
+        let places = block.places.get_or_insert_with(|| Box::new(Places::first(number)));
+        if let Rows::Dense(rows) = &mut block.rows {
+            rows.push(T::default());
+            if places.few(number + 1) {
+                block.rows = Rows::Sparse(block.existing());
+            }
         }
-        self.len += 1;
     }
 
     /// As [`Table::push`], and packs the block that it completes.
@@ -218,42 +260,27 @@ impl<T: Row> Table<T> {
 
     /// Whether a number has a row.
     pub fn has(&self, number: usize) -> bool {
-        number < self.len
-            && match &self.blocks[number / BLOCK] {
-                Block::Open(_) | Block::Packed(_) => true,
-                Block::Sparse(places, _) => places.row(number % BLOCK).is_some(),
-            }
+        number < self.len && self.blocks[number / BLOCK].place(number % BLOCK).is_some()
     }
 
     /// A copy of a row, if there is one; unpacks no others.
     pub fn get(&self, number: usize) -> Option<T> {
-        match self.blocks.get(number / BLOCK)? {
-            Block::Open(rows) => rows.get(number % BLOCK).cloned(),
-            Block::Packed(packed) => Some(packed.get(number % BLOCK)),
-            Block::Sparse(places, rows) => {
-                let row = places.row(number % BLOCK)?;
-                match rows {
-                    Rows::Open(rows) => rows.get(row).cloned(),
-                    Rows::Packed(packed) => Some(packed.get(row)),
-                }
-            }
+        let block = self.blocks.get(number / BLOCK)?;
+        let place = block.place(number % BLOCK)?;
+        match &block.rows {
+            Rows::Dense(rows) => rows.get(number % BLOCK).cloned(),
+            Rows::Sparse(rows) => rows.get(place).cloned(),
+            Rows::Packed(packed) => Some(packed.get(place)),
         }
     }
 
     /// Copies of all rows with their numbers, from one number on; unpacks a block at a time.
     pub fn numbered(&self, first: usize) -> impl Iterator<Item = (usize, T)> + '_ {
-        let rows = |(at, block): (usize, &Block<T>)| {
-            let numbered = |rows: Vec<T>| (at * BLOCK..).zip(rows).collect::<Vec<_>>();
-            match block {
-                Block::Open(rows) => numbered(rows.clone()),
-                Block::Packed(packed) => numbered(packed.all().collect()),
-                Block::Sparse(places, rows) => {
-                    let numbers = places.numbers().map(|number| at * BLOCK + number);
-                    match rows {
-                        Rows::Open(rows) => numbers.zip(rows.iter().cloned()).collect(),
-                        Rows::Packed(packed) => numbers.zip(packed.all()).collect(),
-                    }
-                }
+        let rows = |(at, block): (usize, &Block<T>)| -> Vec<(usize, T)> {
+            let rows = block.existing();
+            match &block.places {
+                None => (at * BLOCK..).zip(rows).collect(),
+                Some(places) => places.numbers().map(|number| at * BLOCK + number).zip(rows).collect(),
             }
         };
         let blocks = self.blocks.iter().enumerate().skip(first / BLOCK);
@@ -280,77 +307,56 @@ impl<T: Row> Table<T> {
     /// Packs a block.
     fn pack(&mut self, block: u32) {
         let block = &mut self.blocks[block as usize];
-        match block {
-            Block::Open(rows) => *block = Block::Packed(Packed::of(rows, &mut self.scratch)),
-            Block::Sparse(_, rows) => {
-                if let Rows::Open(open) = rows {
-                    *rows = Rows::Packed(Packed::of(open, &mut self.scratch));
-                }
-            }
-            Block::Packed(_) => {}
-        }
+        block.rows = Rows::Packed(match (&block.rows, &block.places) {
+            (Rows::Packed(_), _) => return,
+            (Rows::Dense(_), Some(_)) => Packed::of(&block.existing(), &mut self.scratch),
+            (Rows::Dense(rows) | Rows::Sparse(rows), _) => Packed::of(rows, &mut self.scratch),
+        });
     }
 
     /// Frees the blocks that were unpacked to be read. Returns those that were written to.
     fn forget(&mut self) -> Vec<u32> {
         for block in &mut self.blocks {
-            if let Block::Packed(packed) | Block::Sparse(_, Rows::Packed(packed)) = block {
+            if let Rows::Packed(packed) = &mut block.rows {
                 packed.unpacked.take();
             }
         }
         std::mem::take(&mut self.reopened)
     }
 
-    /// Unpacks a block for writing.
-    #[cold]
-    fn reopen(&mut self, at: usize) {
-        let block = &mut self.blocks[at];
-        let open = |packed: &mut Packed<T>| packed.unpacked.take().map_or_else(|| packed.all().collect(), Vec::from);
-        match block {
-            Block::Packed(packed) => *block = Block::Open(open(packed)),
-            Block::Sparse(_, rows) => {
-                if let Rows::Packed(packed) = rows {
-                    *rows = Rows::Open(open(packed));
-                }
-            }
-            Block::Open(_) => return,
-        }
-        self.reopened.push(at as u32);
-    }
-
-    /// The row of a number in a block that is packed, or not complete.
-    #[cold]
+    /// The row of a number in a block that is packed or sparse.
+    #[inline(never)]
     fn row_elsewhere(&self, number: usize) -> &T {
-        match &self.blocks[number / BLOCK] {
-            Block::Open(rows) => &rows[number % BLOCK],
-            Block::Packed(packed) => &unpack(packed)[number % BLOCK],
-            Block::Sparse(places, rows) => {
-                let row = places.row(number % BLOCK).expect("a partition asks for its own messages");
-                match rows {
-                    Rows::Open(rows) => &rows[row],
-                    Rows::Packed(packed) => &unpack(packed)[row],
-                }
-            }
+        let block = &self.blocks[number / BLOCK];
+        let place = block.place(number % BLOCK).expect(OWN);
+        match &block.rows {
+            Rows::Dense(rows) => &rows[number % BLOCK],
+            Rows::Sparse(rows) => &rows[place],
+            Rows::Packed(packed) => &unpack(packed)[place],
         }
     }
 
-    /// As above, for writing.
-    #[cold]
+    /// As above, for writing. Unpacks the block.
+    #[inline(never)]
     fn row_elsewhere_mut(&mut self, number: usize) -> &mut T {
         let at = number / BLOCK;
-        if matches!(self.blocks[at], Block::Packed(_) | Block::Sparse(_, Rows::Packed(_))) {
-            self.reopen(at);
+        let block = &mut self.blocks[at];
+        let place = block.place(number % BLOCK).expect(OWN);
+        if let Rows::Packed(packed) = &mut block.rows {
+            let rows = packed.unpacked.take().map_or_else(|| packed.all().collect(), Vec::from);
+            block.rows = if block.places.is_some() { Rows::Sparse(rows) } else { Rows::Dense(rows) };
+            self.reopened.push(at as u32);
         }
-        match &mut self.blocks[at] {
-            Block::Open(rows) => &mut rows[number % BLOCK],
-            Block::Sparse(places, Rows::Open(rows)) => {
-                let row = places.row(number % BLOCK).expect("a partition asks for its own messages");
-                &mut rows[row]
-            }
-            Block::Packed(_) | Block::Sparse(..) => unreachable!("it was reopened"),
+        match &mut block.rows {
+            Rows::Dense(rows) => &mut rows[number % BLOCK],
+            Rows::Sparse(rows) => &mut rows[place],
+            Rows::Packed(_) => unreachable!("it was unpacked"),
         }
     }
 }
+
+/// Why a row exists.
+const OWN: &str = "a partition asks for its own messages";
 
 fn unpack<T: Row>(packed: &Packed<T>) -> &[T] {
     packed.unpacked.get_or_init(|| packed.all().collect())
@@ -361,8 +367,8 @@ impl<T: Row> Index<usize> for Table<T> {
 
     #[inline(always)]
     fn index(&self, number: usize) -> &T {
-        match &self.blocks[number / BLOCK] {
-            Block::Open(rows) => &rows[number % BLOCK],
+        match &self.blocks[number / BLOCK].rows {
+            Rows::Dense(rows) => &rows[number % BLOCK],
             _ => self.row_elsewhere(number),
         }
     }
@@ -371,12 +377,12 @@ impl<T: Row> Index<usize> for Table<T> {
 impl<T: Row> IndexMut<usize> for Table<T> {
     #[inline(always)]
     fn index_mut(&mut self, number: usize) -> &mut T {
-        if !matches!(self.blocks[number / BLOCK], Block::Open(_)) {
+        if !matches!(self.blocks[number / BLOCK].rows, Rows::Dense(_)) {
             return self.row_elsewhere_mut(number);
         }
-        match &mut self.blocks[number / BLOCK] {
-            Block::Open(rows) => &mut rows[number % BLOCK],
-            _ => unreachable!("it is open"),
+        match &mut self.blocks[number / BLOCK].rows {
+            Rows::Dense(rows) => &mut rows[number % BLOCK],
+            _ => unreachable!("it is dense"),
         }
     }
 }
@@ -567,7 +573,7 @@ mod tests {
         assert_eq!((table.len(), table.all()), (rows as usize, before.clone()));
         assert!((0..rows as usize).all(|row| table[row] == before[row] && table.get(row) == Some(before[row])));
         assert_eq!(table.get(rows as usize), None);
-        let Block::Packed(packed) = &table.blocks[0] else { panic!("it was packed") };
+        let Rows::Packed(packed) = &table.blocks[0].rows else { panic!("it was packed") };
         let bytes: usize = packed.columns.iter().map(|column| size_of::<Column>() + column.bytes.len()).sum();
         assert!(bytes < BLOCK * size_of::<FlowRecord>() / 5, "{bytes}");
     }

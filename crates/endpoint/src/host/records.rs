@@ -5,7 +5,7 @@ use fanin_cc::Actions;
 use fanin_units::Time;
 
 /// The record of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRecord {
     /// When it was posted, or [`Time::NEVER`].
     pub start: Time,
