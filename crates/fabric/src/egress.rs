@@ -144,7 +144,7 @@ impl Egress {
     /// A switch program's view of a port.
     pub fn view(&self, out: PortIx) -> PortView {
         let port = self.port(out);
-        PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up, ..PortView::new(port.rate) }
+        PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up(), ..PortView::new(port.rate) }
     }
 
     /// Classes of a port that are paused by a switch, from a switch, and have packets.
@@ -158,7 +158,7 @@ impl Egress {
     #[inline(always)]
     pub fn is_idle(&self, out: PortIx, class: u8, now: Time) -> bool {
         let port = self.port(out);
-        port.busy_until <= now && port.waiting | port.pfc_pending == 0 && port.up && port.paused & 1 << class == 0
+        port.busy_until <= now && port.waiting | port.pfc_pending == 0 && port.up() && port.paused & 1 << class == 0
     }
 
     /// Puts a packet into its class's queue at a port. `ingress` is the port it arrived by, or `PortIx::NONE` at a
@@ -306,16 +306,15 @@ impl Egress {
             self.watch_departure(core, now, out, ix);
         }
         let port = &mut self.ports[out.ix()];
-        debug_assert!(port.busy_until <= now && port.up, "one packet at a time, on a link that is up");
+        debug_assert!(port.busy_until <= now && port.up(), "one packet at a time, on a link that is up");
         let left = now + port.tx_time(wire as u32);
         port.busy_until = left;
         port.packets += 1;
         port.bytes += wire as u64;
         let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, port.id.0), arg: ix };
-        if port.remote {
-            core.outbox.add_arrival(port.to_partition, arrival);
-        } else {
-            core.clock.push(arrival);
+        match port.remote() {
+            None => core.clock.push(arrival),
+            Some(partition) => core.outbox.add_arrival(partition, arrival),
         }
     }
 
@@ -341,11 +340,12 @@ impl Egress {
     pub fn wake<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, at: Time) {
         let port = &mut self.ports[out.ix()];
         if at < port.wake_at {
-            match (port.lazy, port.remote) {
-                (true, false) => self.lazy.insert(out),
-                // It is flushed at the end of every step.
-                (true, true) => return self.lazy_remote.insert(out),
-                _ => {}
+            if port.lazy() {
+                if port.remote().is_some() {
+                    // It is flushed at the end of every step.
+                    return self.lazy_remote.insert(out);
+                }
+                self.lazy.insert(out);
             }
             port.wake_at = at;
             core.clock.schedule(at, source(kind::PORT, port.id.0), out.0);
@@ -360,18 +360,18 @@ impl Egress {
             return (false, false);
         }
         port.wake_at = Time::NEVER;
-        if port.lazy {
+        if port.lazy() {
             self.lazy.remove(out);
         }
-        (true, port.lazy)
+        (true, port.lazy())
     }
 
     /// Makes departures from a port lazy or eager. It has been flushed.
     pub fn set_lazy<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, lazy: bool) {
         let port = &mut self.ports[out.ix()];
         // A packet has to arrive after the port is served.
-        port.lazy = lazy && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO;
-        if !port.lazy && port.ready() != 0 {
+        port.set_lazy(lazy && port.delay > Time::ZERO && port.tx_time(1) > Time::ZERO);
+        if !port.lazy() && port.ready() != 0 {
             let at = port.busy_until;
             self.wake(core, out, at);
         }
@@ -390,7 +390,7 @@ impl Egress {
     /// A remote port was flushed: removes it if it has no more packets to send.
     pub fn flushed_remote(&mut self, out: PortIx) {
         let port = &self.ports[out.ix()];
-        if port.ready() == 0 || !port.lazy {
+        if port.ready() == 0 || !port.lazy() {
             self.lazy_remote.remove(out);
         }
     }
@@ -441,7 +441,7 @@ impl Egress {
     /// A link goes down or comes up: packets on the wire are lost by its epoch.
     pub fn set_up(&mut self, out: PortIx, up: bool) {
         let port = &mut self.ports[out.ix()];
-        port.up = up;
+        port.set_up(up);
         port.epoch = port.epoch.wrapping_add(1);
     }
 

@@ -3,7 +3,7 @@
 use crate::clock::{kind, source};
 use crate::network::Network;
 use crate::path::FlowPath;
-use crate::port::{NO_NIC, PortIx};
+use crate::port::PortIx;
 use crate::routing::{Links, Routes};
 use crate::world::World;
 use fanin_endpoint::host::Hosts;
@@ -54,9 +54,9 @@ pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Host
     if up {
         find_routes(world, hosts);
         for port in ends {
-            match world.net.egress.port(port).nic {
-                NO_NIC => world.net.serve(port),
-                nic => hosts.serve(world, nic),
+            match world.net.egress.port(port).nic() {
+                None => world.net.serve(port),
+                Some(nic) => hosts.serve(world, nic),
             }
         }
         hosts.send_stranded(world);

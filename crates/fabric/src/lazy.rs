@@ -79,7 +79,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn flush(&mut self, out: PortIx) {
         let port = self.egress.port(out);
         // Whether a port is free and whether packets wait are unpredictable, so `&` instead of two branches.
-        if (port.busy_until <= self.core.clock.now()) & (port.ready() != 0) & port.lazy {
+        if (port.busy_until <= self.core.clock.now()) & (port.ready() != 0) & port.lazy() {
             self.send_due(out, true);
         }
     }
@@ -117,7 +117,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     fn flush_before_now(&mut self, out: PortIx) {
         let port = self.egress.port(out);
-        if port.busy_until < self.core.clock.now() && port.ready() != 0 && port.lazy {
+        if port.busy_until < self.core.clock.now() && port.ready() != 0 && port.lazy() {
             self.send_due(out, false);
         }
     }
@@ -125,7 +125,7 @@ impl<Q: EventQueue> Network<Q> {
     /// The next departure of any port to another partition.
     pub fn next_remote(&self) -> Time {
         let ports = self.egress.lazy_remote().iter().map(|out| self.egress.port(out));
-        let free = ports.filter(|port| port.ready() != 0 && port.lazy).map(|port| port.busy_until);
+        let free = ports.filter(|port| port.ready() != 0 && port.lazy()).map(|port| port.busy_until);
         free.min().unwrap_or(Time::NEVER)
     }
 

@@ -8,7 +8,7 @@ use crate::cyclic::CycleSearch;
 use crate::egress::Egress;
 use crate::layout::{Layout, Share};
 use crate::links::LinkStates;
-use crate::packet::{Packet, PacketIx, Slab};
+use crate::packet::{PacketIx, Slab};
 use crate::partition::Outbox;
 use crate::plan::{FarEnd, Plan};
 use crate::port::{Port, PortIx};
@@ -35,6 +35,8 @@ pub(crate) struct Network<Q> {
     pub plan: Arc<Plan>,
     /// Of the plan: the far ends of links by port, hosts are nodes below this number, when buffers are released.
     pub far_ends: Arc<[FarEnd]>,
+    /// By row of a port: [`FarEnd::first_port`] of its link.
+    pub first_ports: Vec<u32>,
     pub host_count: u32,
     pub release: Release,
     /// Those of the plan, until links go down.
@@ -83,7 +85,7 @@ impl<Q: EventQueue> Network<Q> {
         for (i, port) in ports.iter_mut().enumerate() {
             let row = PortIx(i as u32);
             if config.graph.is_host(port.node) {
-                port.nic = nics(port.home, row);
+                port.set_nic(nics(port.home, row));
             } else {
                 let of_switch = &mut switches[port.home as usize].ports;
                 port_number[i] = of_switch.len() as u16;
@@ -109,6 +111,7 @@ impl<Q: EventQueue> Network<Q> {
             buffers,
             links,
             far_ends: plan.far_ends.clone(),
+            first_ports: share.ports.iter().map(|port| plan.far_ends[port.ix()].first_port).collect(),
             host_count: config.graph.hosts,
             release: config.release,
             routes: plan.routes.clone(),
@@ -157,9 +160,8 @@ impl<Q: EventQueue> Network<Q> {
     /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
-        let far_end = &self.far_ends[self.egress.port(out).id.ix()];
-        let packet: &mut Packet = &mut self.core.packets[ix];
-        let next = self.routes.routed(far_end.first_port, packet.path.source_route, packet.head.hops);
+        let packet = &mut self.core.packets[ix];
+        let next = self.routes.routed(self.first_ports[out.ix()], packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);
     }
 }
@@ -177,8 +179,10 @@ fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -> Vec<Port>
         let (node, peer) = if id.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
         let mut port = Port::new(*id, node, peer, link.rate, link.delay);
         port.home = layout.home(node);
-        port.to_partition = layout.partition(peer);
-        port.remote = port.to_partition != share.number;
+        let partition = layout.partition(peer);
+        if partition != share.number {
+            port.set_remote(partition);
+        }
         port
     };
     share.ports.iter().map(port).collect()

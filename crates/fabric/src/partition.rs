@@ -1,5 +1,6 @@
 //! Messages from a partition to the others.
 
+use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use fanin_cc::{Kind, Telemetry, flags};
@@ -56,6 +57,11 @@ impl Outbox {
     /// The messages to each partition.
     pub fn letters(&mut self) -> &mut [Letters] {
         &mut self.to
+    }
+
+    /// Whether there are so many partitions that the memory of small buffers between them matters.
+    pub fn has_many(&self) -> bool {
+        self.to.len() > FEW
     }
 
     /// Whether nothing waits to be sent.
@@ -126,8 +132,8 @@ impl Letters {
     }
 
     /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large buffers keep their
-    /// memory, since allocating them repeatedly fragments the heap; small ones free it, since there are many.
-    pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut crate::clock::Clock<Q>) {
+    /// memory, since allocating them repeatedly fragments the heap; small ones free it where there are `many`.
+    pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut Clock<Q>, many: bool) {
         let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
         for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
             // They come from another core.
@@ -150,7 +156,7 @@ impl Letters {
             debug_assert!(event.at >= clock.now(), "a packet from another partition in the past");
             clock.push(Event { arg: ix, ..*event });
         }
-        if self.packets.capacity() < KEPT {
+        if many && self.packets.capacity() < KEPT {
             *self = Self::default();
         }
         self.arrivals.clear();
@@ -168,8 +174,11 @@ fn has_segment(packet: &Packet) -> bool {
     packet.head.has(flags::TCP) && matches!(packet.head.kind, Kind::Data | Kind::Ack)
 }
 
-/// Packets from which on a buffer keeps its memory.
+/// Packets from which on a buffer always keeps its memory.
 const KEPT: usize = 1024;
+
+/// Most partitions between which all buffers keep their memory: their number grows with the square.
+const FEW: usize = 8;
 
 /// Packets between the prefetch of a packet and its use.
 const PREFETCH_AHEAD: usize = 8;

@@ -23,8 +23,14 @@ impl PortIx {
     }
 }
 
-/// No NIC: the value at a port of a switch.
-pub const NO_NIC: u32 = u32::MAX;
+/// Of [`Port`]: it leads to a node of the same partition.
+const WITHIN: u16 = u16::MAX;
+/// Of [`Port`]: its link is up.
+const UP: u8 = 1;
+/// Of [`Port`]: departures from it are lazy.
+const LAZY: u8 = 2;
+/// Of [`Port`]: it is a host's.
+const OF_HOST: u8 = 4;
 
 /// One direction of a link and the port that feeds it. The first cache line has all fields needed per packet.
 #[derive(Clone, Debug)]
@@ -46,8 +52,8 @@ pub struct Port {
     ps_per_byte: u32,
     /// Its number in the whole network.
     pub id: PortId,
-    /// Whether departures from it are lazy (`lazy.rs`).
-    pub lazy: bool,
+    /// Bits [`UP`], [`LAZY`] and [`OF_HOST`].
+    state: u8,
     /// Bit c: class c has packets. Bit 0 is control.
     pub waiting: u8,
     /// Bit c: the peer paused class c.
@@ -56,12 +62,10 @@ pub struct Port {
     pub pfc_pending: u8,
     /// The data class served last.
     pub turn: u8,
-    /// Whether the link is up.
-    pub up: bool,
     /// The row of its markings.
     pub marking: u8,
-    /// Whether it leads to another partition.
-    pub remote: bool,
+    /// The partition that it leads to, or [`WITHIN`].
+    to_partition: u16,
     /// Most data bytes ever queued, with several data classes.
     pub peak_queue: u64,
     /// Rate.
@@ -70,12 +74,10 @@ pub struct Port {
     pub node: NodeId,
     /// The node that receives.
     pub peer: NodeId,
-    /// The host's NIC this is, or [`NO_NIC`] at a switch.
-    pub nic: u32,
+    /// The host's NIC that it is, if it is one.
+    nic: u32,
     /// The row of its node among the hosts or the switches of its partition.
     pub home: u32,
-    /// The partition that it leads to.
-    pub to_partition: u16,
     /// Number of state changes of the link.
     pub epoch: u16,
 }
@@ -94,21 +96,19 @@ impl Port {
             packets: 0,
             ps_per_byte: ps_per_byte(rate),
             id,
-            lazy: false,
+            state: UP,
             waiting: 0,
             paused: 0,
             pfc_pending: 0,
             turn: 0,
-            up: true,
             marking: 0,
-            remote: false,
+            to_partition: WITHIN,
             peak_queue: 0,
             rate,
             node,
             peer,
-            nic: NO_NIC,
+            nic: 0,
             home: 0,
-            to_partition: 0,
             epoch: 0,
         }
     }
@@ -116,7 +116,52 @@ impl Port {
     /// Whether it is a host's.
     #[inline(always)]
     pub fn of_host(&self) -> bool {
-        self.nic != NO_NIC
+        self.state & OF_HOST != 0
+    }
+
+    /// The host's NIC that it is, if it is one.
+    #[inline(always)]
+    pub fn nic(&self) -> Option<u32> {
+        self.of_host().then_some(self.nic)
+    }
+
+    /// It is this NIC of its host.
+    pub fn set_nic(&mut self, nic: u32) {
+        self.nic = nic;
+        self.state |= OF_HOST;
+    }
+
+    /// Whether the link is up.
+    #[inline(always)]
+    pub fn up(&self) -> bool {
+        self.state & UP != 0
+    }
+
+    /// Whether departures from it are lazy (`lazy.rs`).
+    #[inline(always)]
+    pub fn lazy(&self) -> bool {
+        self.state & LAZY != 0
+    }
+
+    /// The link goes down or comes up.
+    pub fn set_up(&mut self, up: bool) {
+        self.state = self.state & !UP | if up { UP } else { 0 };
+    }
+
+    /// Makes departures lazy or eager.
+    pub fn set_lazy(&mut self, lazy: bool) {
+        self.state = self.state & !LAZY | if lazy { LAZY } else { 0 };
+    }
+
+    /// The partition that it leads to, if that is another one.
+    #[inline(always)]
+    pub fn remote(&self) -> Option<u16> {
+        (self.to_partition != WITHIN).then_some(self.to_partition)
+    }
+
+    /// It leads to another partition.
+    pub fn set_remote(&mut self, partition: u16) {
+        self.to_partition = partition;
     }
 
     /// Transmission time of a packet of `wire` bytes.
@@ -134,7 +179,7 @@ impl Port {
     /// When it has to be served next for queued packets, once it is busy.
     #[inline(always)]
     pub fn serve_at(&self) -> Time {
-        if self.lazy { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
+        if self.lazy() { self.busy_until.saturating_add(self.delay) } else { self.busy_until }
     }
 
     /// The next class of `classes` (a bit set without control) in turn after the one served last; those of `urgent`

@@ -166,15 +166,20 @@ impl<Q: EventQueue> Simulation<Q> {
     fn prefetch_upcoming(&self) {
         let net = &self.world.net;
         let clock = &net.core.clock;
-        if let Some(&Event { source, arg: ix, .. }) = clock.ahead(0)
+        if let Some(&Event { source, arg: ix, .. }) = clock.ahead(1)
             && let Some(packet) = net.core.packets.get(ix)
         {
             let class = packet.head.class as usize;
-            if net.buffers.any_lossless()
-                && let Some(far_end) = net.far_ends.get(number_of(source) as usize)
-                && let Some(held) = net.buffers.ingress(far_end.ingress, class)
-            {
-                prefetch(held);
+            if let Some(far_end) = net.far_ends.get(number_of(source) as usize) {
+                // At a switch, some other host.
+                if let Some(host) = self.hosts.get(far_end.home) {
+                    prefetch(host);
+                }
+                if net.buffers.any_lossless()
+                    && let Some(held) = net.buffers.ingress(far_end.ingress, class)
+                {
+                    prefetch(held);
+                }
             }
             // At a host, the port is that of the packet's ACK.
             let out = packet.next_hop.port();

@@ -46,8 +46,8 @@ impl<Q: EventQueue> Network<Q> {
             }
         } else {
             let out = next_hop.port();
-            let next = &self.far_ends[self.egress.port(out).id.ix()];
-            packet.next_hop.set_port(self.routes.routed(next.first_port, path.source_route, hops));
+            let next = self.routes.routed(self.first_ports[out.ix()], path.source_route, hops);
+            packet.next_hop.set_port(next);
             out
         };
         self.receive(node, home, ingress, ix, (class, wire), out);
@@ -59,7 +59,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
         let port = self.egress.port(ingress);
         let from = port.id.reverse();
-        let row = (!port.remote).then(|| self.plan.layout.row(from));
+        let row = port.remote().is_none().then(|| self.plan.layout.row(from));
         self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
     }
 
@@ -117,7 +117,7 @@ impl<Q: EventQueue> Network<Q> {
         }
         self.egress.enqueue(&mut self.core, out, ix, (ingress, ingress_class));
         let port = self.egress.port(out);
-        if port.up && port.busy_until > now {
+        if port.up() && port.busy_until > now {
             let at = port.serve_at();
             self.egress.wake(&mut self.core, out, at);
         } else {
@@ -164,8 +164,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn port_wakes(&mut self, out: PortIx) -> Option<AtHost> {
         let (counts, lazy) = self.egress.woken(out, self.core.clock.now());
-        let nic = self.egress.port(out).nic;
-        if nic != crate::port::NO_NIC {
+        if let Some(nic) = self.egress.port(out).nic() {
             return counts.then_some(AtHost::Nic(nic));
         }
         // The number of wake-ups of a switch depends on how the network is cut, so they are not counted as events.
@@ -184,7 +183,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn serve(&mut self, out: PortIx) {
         let now = self.core.clock.now();
         let port = self.egress.port(out);
-        if !port.up {
+        if !port.up() {
             return;
         }
         if port.busy_until > now {
@@ -237,8 +236,7 @@ impl<Q: EventQueue> Network<Q> {
             self.egress.set_paused(&mut self.core, port, class, paused & 1 << class != 0);
         }
         self.count_cycles(port, paused);
-        let nic = self.egress.port(port).nic;
-        if nic != crate::port::NO_NIC {
+        if let Some(nic) = self.egress.port(port).nic() {
             return Some(AtHost::Nic(nic));
         }
         self.serve(port);

@@ -7,7 +7,7 @@ use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::path::{FlowPath, key};
 use crate::plan::Plan;
-use crate::port::{NO_NIC, PortIx};
+use crate::port::PortIx;
 use crate::results::{DropCause, Incidents, Totals};
 use crate::switch::AtHost;
 use fanin_cc::{Header, Settings};
@@ -120,8 +120,7 @@ impl SwitchFabric {
         let out = self.net.row(port);
         self.net.set_next_hop(ix, out);
         self.net.egress.enqueue(&mut self.net.core, out, ix, (PortIx::NONE, head.class));
-        let nic = self.net.egress.port(out).nic;
-        (nic != NO_NIC).then_some(AtHost::Nic(nic))
+        self.net.egress.port(out).nic().map(AtHost::Nic)
     }
 
     /// Sends what waits at a host's port, if it is free.

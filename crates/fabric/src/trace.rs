@@ -226,7 +226,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
     let port = world.net.egress.port(out);
     if let Some(class) = class_behind_pacer(world, hosts, out, message) {
         return Standing::Held(match port.paused & 1 << class {
-            _ if !port.up => Cause::Link,
+            _ if !port.up() => Cause::Link,
             0 => Cause::Nic,
             _ => Cause::Pfc,
         });
@@ -251,7 +251,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
             }
         }
     }
-    if !port.up {
+    if !port.up() {
         return Standing::Held(Cause::Link);
     }
     if port.paused & 1 << sender.class() != 0 {

@@ -277,7 +277,7 @@ impl<Q: EventQueue> Io for World<Q> {
         let record = &self.messages.records()[query.message.ix()];
         let own = walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
         let route = Route {
-            nic: own.map(|port| self.net.egress.port(self.net.row(*port)).nic),
+            nic: own.and_then(|port| self.net.egress.port(self.net.row(*port)).nic()),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
             info: match needs {
                 Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
@@ -300,7 +300,7 @@ impl<Q: EventQueue> Io for World<Q> {
 
     fn nic_of(&self, from: NodeId, to: NodeId, path: FlowPath) -> Option<u32> {
         let port = self.net.routes.next(from, to, path.key)?;
-        Some(self.net.egress.port(self.net.row(port)).nic)
+        self.net.egress.port(self.net.row(port)).nic()
     }
 
     #[inline(always)]
@@ -322,7 +322,7 @@ impl<Q: EventQueue> Io for World<Q> {
         let out = self.net.row(port);
         self.net.set_next_hop(ix, out);
         self.net.egress.enqueue(&mut self.net.core, out, ix, (PortIx::NONE, 0));
-        Some(self.net.egress.port(out).nic)
+        self.net.egress.port(out).nic()
     }
 
     #[inline(always)]
@@ -352,7 +352,7 @@ impl<Q: EventQueue> Io for World<Q> {
 
     #[inline(always)]
     fn is_up(&self, port: u32) -> bool {
-        self.net.egress.port(PortIx(port)).up
+        self.net.egress.port(PortIx(port)).up()
     }
 
     #[inline(always)]

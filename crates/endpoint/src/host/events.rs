@@ -1,6 +1,6 @@
 //! Events of hosts: a packet arrives, or a timer is due.
 
-use super::{Hosts, Io, Timer};
+use super::{Host, Hosts, Io, Timer};
 use fanin_cc::{Kind, flags};
 
 impl<P: Copy> Hosts<P> {
@@ -15,6 +15,12 @@ impl<P: Copy> Hosts<P> {
         } else {
             self.on_control(io, packet);
         }
+    }
+
+    /// The state of a host, if there is one of this number: for prefetching.
+    #[inline(always)]
+    pub fn get(&self, host: u32) -> Option<&Host> {
+        self.hosts.get(host as usize)
     }
 
     /// Bytes of a packet have entered a host, whatever its destination.

@@ -9,6 +9,7 @@ use fanin_units::{MessageId, NodeId, Time};
 
 /// One host.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Host {
     /// Its name in the network.
     pub(super) node: NodeId,

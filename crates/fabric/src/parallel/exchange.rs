@@ -38,7 +38,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.take_update(update);
         }
         let core = &mut self.world.net.core;
-        letters.deliver(&mut core.packets, &mut core.clock);
+        letters.deliver(&mut core.packets, &mut core.clock, core.outbox.has_many());
     }
 
     fn take_update(&mut self, update: RemoteUpdate) {
