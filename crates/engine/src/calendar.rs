@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Most buckets of a calendar: 2^14 of them take 400 KB before they hold anything.
 const MOST_BUCKETS: usize = 1 << 14;
 /// Events per bucket when every link is busy: enough to fill a cache line, few enough that sorting is cheap.
-const EVENTS_PER_BUCKET: u64 = 32;
+const EVENTS_PER_BUCKET: u64 = 64;
 /// Capacity in events of an emptied bucket's memory that is kept.
 const KEPT: usize = 64;
 /// Events in the sorted front before a refill, so that a model can prefetch upcoming events.
