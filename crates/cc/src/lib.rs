@@ -20,7 +20,7 @@ extern crate alloc;
 mod actions;
 pub mod aqm;
 mod dispatch;
-mod ns3;
+pub mod ns3;
 mod packet;
 mod pool;
 mod registry;

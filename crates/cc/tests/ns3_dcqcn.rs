@@ -4,6 +4,7 @@ mod common;
 
 use common::cases;
 use common::ns3::{Event, Flow, What, ns, path_of, to_u64};
+use fanin_cc::ns3::TimerOrder;
 use fanin_cc::schemes::dcqcn_ns3::{DcqcnNs3, Params};
 use fanin_cc::{Scheme, Settings};
 use fanin_units::{Rate, Time};
@@ -45,7 +46,7 @@ fn its_first_cut_comes_one_interval_and_a_nanosecond_later() {
     assert_eq!((f.rate(), f.control.window, f.control.wake_at), (LINE, u64::MAX, Time::NEVER));
     assert_eq!(f.run(&[cnp(10_000)]), [(LINE, u64::MAX)]);
     assert_eq!((f.rate(), f.control.wake_at), (LINE, ns(14_001)));
-    assert_eq!(f.pool.armed_at(f.slot), ns(10_000));
+    assert_eq!(f.pool.timer_order(f.slot).map(TimerOrder::armed_at), Some(ns(10_000)));
     assert!(!f.control.retime);
     // alpha = (255/256)^4; 300 us later R/2 + RT/2, then RT is at the line in stage F and above; both halves cut off.
     let (cut, fast) = (50_776_684_272, 75_388_342_136);
@@ -137,7 +138,7 @@ fn a_cut_and_an_increase_of_one_nanosecond_act_in_the_order_asked_for() {
     f.run(&noted);
     let cut = f.rate();
     assert_eq!((cut, f.control.wake_at), (50_776_684_272, ns(at)));
-    assert_eq!(f.pool.armed_at(f.slot), ns(14_001));
+    assert_eq!(f.pool.timer_order(f.slot).map(TimerOrder::armed_at), Some(ns(14_001)));
     // A reading between the two has the increase alone.
     let seen = f.run(&[(at, 20_000, What::Look), (at, at, What::Look)]);
     let raised = cut / 2 + LINE / 2;

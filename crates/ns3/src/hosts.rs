@@ -7,7 +7,8 @@ use crate::packet::{Kind, LOWER_HEADERS, Packet, UPPER_HEADERS};
 use crate::results::{Drop, Seen};
 use crate::time;
 use crate::wiring::NONE;
-use fanin_cc::{Ack, Control, PathInfo, Telemetry};
+use fanin_cc::ns3::TimerOrder;
+use fanin_cc::{Ack, Control, Instance, PathInfo, Telemetry};
 use fanin_units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -315,7 +316,10 @@ impl Network {
             ..Ack::default()
         };
         // A check at this instant that was inserted before the packet comes first, though nothing waits for it.
-        while packet.ce && self.scheme.hidden_tick(f.control, Time::from_ns(now)) < Time::from_ns(self.asked) {
+        let hidden = |scheme: &Instance, slot| {
+            scheme.timer_order(slot).map_or(Time::NEVER, |timers| timers.hidden_tick(Time::from_ns(now)))
+        };
+        while packet.ce && hidden(&self.scheme, f.control) < Time::from_ns(self.asked) {
             let control = self.scheme.on_timer(f.control, Time::from_ns(now));
             (f.window, f.rate) = (control.window, control.rate.as_bps());
         }
@@ -357,7 +361,8 @@ impl Network {
         f.timer = f.timer.wrapping_add(1);
         if wake_at != Time::NEVER {
             let now = self.events.now();
-            let armed = (self.scheme.armed_at(f.control).as_ps() / 1000).min(now);
+            let armed = self.scheme.timer_order(f.control).map_or(Time::ZERO, TimerOrder::armed_at);
+            let armed = (armed.as_ps() / 1000).min(now);
             self.events.push_as_of((wake_at.as_ps() / 1000).max(now), armed, Event::Timer(flow, f.timer));
         }
     }

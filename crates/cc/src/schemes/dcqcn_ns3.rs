@@ -62,6 +62,7 @@
 
 use super::dcqcn::decayed;
 use crate::Action;
+use crate::ns3::TimerOrder;
 use crate::roles::*;
 use core::cmp::Ordering;
 use fanin_units::{Rate, Time};
@@ -258,17 +259,6 @@ impl Flow {
         if self.cut_requested && self.cut_is_first() { &self.cut_timer } else { &self.increase_timer }
     }
 
-    /// See [`Instance::armed_at`](crate::Instance::armed_at).
-    pub(crate) fn armed_at(&self) -> Time {
-        self.next_timer().armed
-    }
-
-    /// See [`Instance::hidden_tick`](crate::Instance::hidden_tick).
-    pub(crate) fn hidden_tick(&self, at: Time) -> Time {
-        let cut = if self.cut_requested { None } else { self.cut_timer.armed_for(at) };
-        self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
-    }
-
     /// CheckRateDecreaseMlx.
     fn cut(&mut self, cx: &mut Cx<'_, Params>) {
         let (p, now) = (cx.params, self.cut_timer.at);
@@ -318,6 +308,17 @@ impl Flow {
 
     fn rate_changed(&mut self, p: &Params) {
         self.window = window(self.most, p.var_win, self.rate, self.line);
+    }
+}
+
+impl TimerOrder for Flow {
+    fn armed_at(&self) -> Time {
+        self.next_timer().armed
+    }
+
+    fn hidden_tick(&self, at: Time) -> Time {
+        let cut = if self.cut_requested { None } else { self.cut_timer.armed_for(at) };
+        self.alpha_timer.armed_for(at).or(cut).unwrap_or(Time::NEVER)
     }
 }
 

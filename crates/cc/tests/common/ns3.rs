@@ -2,6 +2,7 @@
 //! whole nanoseconds, and events of one nanosecond in the order in which they were scheduled.
 
 use super::{nic, path};
+use fanin_cc::ns3::TimerOrder;
 use fanin_cc::{Ack, Control, Instance, PathInfo, Settings};
 use fanin_units::Time;
 
@@ -83,7 +84,7 @@ impl Flow {
     fn timers_before(&mut self, at: u64, asked: u64) {
         loop {
             let wake = self.control.wake_at.as_ps() / 1000;
-            let armed = self.pool.armed_at(self.slot);
+            let armed = self.pool.timer_order(self.slot).map_or(Time::ZERO, TimerOrder::armed_at);
             if wake > at || (wake == at && armed > ns(asked)) {
                 return;
             }
@@ -98,7 +99,7 @@ impl Flow {
             self.timers_before(at, asked);
             seen.push((self.rate(), self.control.window));
             if what == What::Cnp {
-                while self.pool.hidden_tick(self.slot, ns(at)) < ns(asked) {
+                while self.pool.timer_order(self.slot).is_some_and(|timers| timers.hidden_tick(ns(at)) < ns(asked)) {
                     self.timer(at);
                 }
                 self.ack(at, &Ack { ecn_echo: true, ..ack(0, 0) });
