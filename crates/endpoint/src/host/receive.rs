@@ -3,21 +3,21 @@
 use super::{Beside, ENDLESS};
 use super::{Hosts, Incoming, Io, NO_SLOT, PathQuery, RecvQp};
 use crate::rc::{Arrival, ReceiveRules};
-use fanin_cc::{AckFields, Data, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags};
+use fanin_cc::{
+    AckFields, AckPlan, Data, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags,
+};
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
     /// Data of RDMA arrived.
     #[inline(always)]
     pub(super) fn on_data<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
-        let now = io.now();
         let head = *io.header(packet);
         let deflected = io.deflections(packet);
         io.consume(packet);
-        let message = head.flow;
-        let mut slot = io.ends(message).recv;
+        let mut slot = io.ends(head.flow).recv;
         if slot == NO_SLOT {
-            let record = io.record(message);
+            let record = io.record(head.flow);
             if record.finished != Time::NEVER {
                 // All of it had arrived: the last ACK may be lost, so it is repeated.
                 let all = record.bytes;
@@ -26,26 +26,32 @@ impl<P: Copy> Hosts<P> {
             }
             slot = self.open_receiver(io, host, &head);
         }
-        let receiver = &mut self.receivers[slot as usize];
-        let ce = head.has(flags::CE);
-        receiver.arrived += 1;
-        receiver.marked += ce as u32;
-        receiver.last_sent_at = head.sent_at;
         if head.has(flags::INT) {
             if self.telemetry.len() <= slot as usize {
                 self.telemetry.resize(slot as usize + 1, Telemetry::default());
             }
             self.telemetry[slot as usize] = *io.telemetry(packet);
         }
+        self.count_data(io, slot, &head, deflected);
+        self.accept_data(io, host, slot, &head);
+    }
+
+    /// Counts a data packet: marks, reordering, deflections.
+    #[inline(always)]
+    fn count_data<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, deflected: u8) {
+        let receiver = &mut self.receivers[slot as usize];
+        let ce = head.has(flags::CE);
+        receiver.arrived += 1;
+        receiver.marked += ce as u32;
+        receiver.last_sent_at = head.sent_at;
         // Late packets of an earlier attempt are no reordering of the current one.
         if head.attempt > receiver.attempt {
             receiver.attempt = head.attempt;
             receiver.furthest = 0;
         }
-        let rules = io.traffic(receiver.traffic).config.endpoint;
         // On a connection that stays open each message has counts of its own.
-        if rules.connection {
-            let record = io.record_mut(message);
+        if io.traffic(receiver.traffic).config.endpoint.connection {
+            let record = io.record_mut(head.flow);
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
             record.reordered += (head.attempt == receiver.attempt && head.seq < receiver.furthest) as u32;
@@ -59,11 +65,19 @@ impl<P: Copy> Hosts<P> {
             receiver.furthest = receiver.furthest.max(head.seq + head.payload as u64);
         }
         if deflected > 0 {
-            let record = io.record_mut(message);
+            let record = io.record_mut(head.flow);
             record.deflections = record.deflections.max(deflected);
             let shortest = record.hops;
             self.totals.detour_bytes += (head.hops as u64).saturating_sub(shortest as u64) * head.wire as u64;
         }
+    }
+
+    /// The transport takes a data packet, and the scheme decides on its ACKs.
+    #[inline(always)]
+    fn accept_data<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, head: &Header) {
+        let now = io.now();
+        let receiver = &mut self.receivers[slot as usize];
+        let rules = io.traffic(receiver.traffic).config.endpoint;
         let rules = ReceiveRules { ack_chunk: rules.ack_chunk, nack_interval: rules.nack_interval };
         let Incoming::Rdma(half) = &mut receiver.incoming else { return };
         let before = *half;
@@ -73,7 +87,7 @@ impl<P: Copy> Hosts<P> {
         let expected = half.expected();
         let counters = io.counters(receiver.traffic);
         counters.packets_arrived += 1;
-        counters.packets_marked += ce as u64;
+        counters.packets_marked += head.has(flags::CE) as u64;
         let (ack_due, in_order) = match arrival {
             Arrival::InOrder { ack_due } => {
                 counters.delivered += head.payload as u64;
@@ -91,28 +105,17 @@ impl<P: Copy> Hosts<P> {
             pending,
             due_alone,
             received: self.hosts[host as usize].received,
-            ..Data::of(&head)
+            ..Data::of(head)
         };
         if in_order && head.has(flags::START) {
-            io.record_mut(message).links = head.hops as u16;
-            self.on_start(io, host, slot, &head);
+            io.record_mut(head.flow).links = head.hops as u16;
+            self.on_start(io, host, slot, head);
         }
         if in_order && head.has(flags::END) {
-            io.scheme(scheme).receiver_message_end(host as usize, now, ReceiverFlow(slot), message);
+            io.scheme(scheme).receiver_message_end(host as usize, now, ReceiverFlow(slot), head.flow);
         }
         let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
-        if let Some(fields) = plan.before {
-            self.send_ack(io, slot, Kind::Ack, before.expected(), fields);
-            if plan.now.is_none()
-                && in_order
-                && let Incoming::Rdma(half) = &mut self.receivers[slot as usize].incoming
-            {
-                half.acked_all_but(head.payload as u32);
-            }
-        }
-        if let Some(fields) = plan.now {
-            self.send_ack(io, slot, Kind::Ack, expected, fields);
-        }
+        self.answer_data(io, slot, &plan, (before.expected(), expected), in_order.then_some(head.payload));
         if arrival == (Arrival::Gap { nack_due: true }) {
             self.totals.nacks += 1;
             self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
@@ -120,8 +123,33 @@ impl<P: Copy> Hosts<P> {
         // The scheme's packets for this one are sent before its flow may close.
         self.poll_receiver(io, host, scheme);
         if in_order && head.has(flags::END) {
-            self.on_whole(io, host, slot, message);
+            self.on_whole(io, host, slot, head.flow);
             self.poll_receiver(io, host, scheme);
+        }
+    }
+
+    /// Sends the ACKs that the scheme decided on. `expected`: the next byte expected before and after the packet;
+    /// `accepted`: the payload that it added.
+    #[inline(always)]
+    fn answer_data<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        slot: u32,
+        plan: &AckPlan,
+        (before, after): (u64, u64),
+        accepted: Option<u16>,
+    ) {
+        if let Some(fields) = plan.before {
+            self.send_ack(io, slot, Kind::Ack, before, fields);
+            if plan.now.is_none()
+                && let Some(payload) = accepted
+                && let Incoming::Rdma(half) = &mut self.receivers[slot as usize].incoming
+            {
+                half.acked_all_but(payload as u32);
+            }
+        }
+        if let Some(fields) = plan.now {
+            self.send_ack(io, slot, Kind::Ack, after, fields);
         }
     }
 
