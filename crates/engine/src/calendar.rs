@@ -10,7 +10,7 @@ const MOST_BUCKETS: usize = 1 << 14;
 /// Events per bucket when every link is busy: enough to fill a cache line, few enough that sorting is cheap.
 const EVENTS_PER_BUCKET: u64 = 64;
 /// Capacity in events of an emptied bucket's memory that is kept.
-const KEPT: usize = 64;
+const KEPT: usize = 128;
 /// Events in the sorted front before a refill, so that a model can prefetch upcoming events.
 const LOOK_AHEAD: usize = 7;
 /// Events in the front after a refill.
@@ -20,7 +20,7 @@ const SPAN: u64 = 32;
 /// Events removed from the front before the others move to its start.
 const SPENT: usize = 256;
 /// Most events of a bucket for which counting sort is used.
-const FEW: usize = 64;
+const FEW: usize = 32;
 /// Keys that are compared together.
 const WIDE: usize = 8;
 
