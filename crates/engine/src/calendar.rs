@@ -20,7 +20,7 @@ const SPAN: u64 = 32;
 /// Events removed from the front before the others move to its start.
 const SPENT: usize = 256;
 /// Most events of a bucket for which counting sort is used.
-const FEW: usize = 32;
+const FEW: usize = 64;
 /// Keys that are compared together.
 const WIDE: usize = 8;
 
@@ -181,9 +181,7 @@ impl CalendarQueue {
         if let Some(days) = self.next_occupied() {
             let bucket = &self.buckets[(self.day + days) as usize & (self.buckets.len() - 1)];
             for at in [0, 4, 8] {
-                if let Some(event) = bucket.get(at) {
-                    prefetch(event);
-                }
+                prefetch(bucket, at);
             }
         }
     }

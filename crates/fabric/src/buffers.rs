@@ -7,6 +7,7 @@ use crate::port::{Port, PortIx};
 use crate::queue::Queued;
 use crate::results::{BufferUse, DropCause};
 use crate::shared_buffer::{Limit, Plan, Pool};
+use fanin_engine::prefetch;
 
 /// The accounts of all switches of a partition.
 pub(crate) struct Buffers {
@@ -85,6 +86,12 @@ impl Buffers {
     #[inline(always)]
     pub fn any_lossless(&self) -> bool {
         self.lossless != 0
+    }
+
+    /// Prefetches what an ingress holds of a class, if there is such an ingress.
+    #[inline(always)]
+    pub fn prefetch(&self, ingress: PortIx, class: usize) {
+        prefetch(&self.ingress, ingress.ix() * self.classes + class);
     }
 
     /// The bytes that an ingress holds of a class.

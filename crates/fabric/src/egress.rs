@@ -10,7 +10,7 @@ use crate::queue::{ChunkPool, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, What};
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{IntHop, Kind, PortView, flags};
-use fanin_engine::{Event, EventQueue, Streams};
+use fanin_engine::{Event, EventQueue, Streams, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
 
@@ -76,10 +76,16 @@ impl Egress {
         &self.ports[out.ix()]
     }
 
-    /// As above, where there may be none.
+    /// Prefetches the state of a port that each packet needs, if there is such a port.
     #[inline(always)]
-    pub fn get(&self, out: PortIx) -> Option<&Port> {
-        self.ports.get(out.ix())
+    pub fn prefetch(&self, out: PortIx) {
+        prefetch(&self.ports, out.ix());
+    }
+
+    /// Prefetches a queue, if there is such a one.
+    #[inline(always)]
+    pub fn prefetch_queue(&self, out: PortIx, class: usize) {
+        prefetch(&self.queues, out.ix() * self.classes + class);
     }
 
     /// All ports.

@@ -4,6 +4,7 @@ use crate::path::FlowPath;
 use crate::port::PortIx;
 use fanin_cc::{Header, IntHop, Telemetry};
 use fanin_endpoint::tcp::Segment;
+use fanin_engine::prefetch;
 use fanin_units::NodeId;
 
 /// Index of a packet in the [`Slab`].
@@ -152,6 +153,12 @@ impl Slab {
     #[inline(always)]
     pub fn telemetry(&self, ix: PacketIx) -> &Telemetry {
         &self.telemetry[ix as usize]
+    }
+
+    /// Prefetches a packet, if there is one in this place.
+    #[inline(always)]
+    pub fn prefetch(&self, ix: PacketIx) {
+        prefetch(&self.packets, ix as usize);
     }
 
     /// The packet in a place, if there is one.

@@ -109,7 +109,7 @@ impl Letters {
         self.packets.reserve(self.arrivals.len());
         for (i, event) in self.arrivals.iter().enumerate() {
             if let Some(later) = self.arrivals.get(i + PREFETCH_AHEAD) {
-                prefetch(&packets[later.arg]);
+                packets.prefetch(later.arg);
             }
             let packet = &packets[event.arg];
             if packet.head.has(MORE) {
@@ -137,9 +137,7 @@ impl Letters {
         let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
         for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
             // They come from another core.
-            if let Some(later) = self.packets.get(i + 2 * PREFETCH_AHEAD) {
-                prefetch(later);
-            }
+            prefetch(&self.packets, i + 2 * PREFETCH_AHEAD);
             let ix = packets.add(packet);
             if packet.head.has(MORE) {
                 if has_segment(packet)

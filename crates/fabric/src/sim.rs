@@ -172,31 +172,21 @@ impl<Q: EventQueue> Simulation<Q> {
             let class = packet.head.class as usize;
             if let Some(far_end) = net.far_ends.get(number_of(source) as usize) {
                 // At a switch, some other host.
-                if let Some(host) = self.hosts.get(far_end.home) {
-                    prefetch(host);
-                }
-                if net.buffers.any_lossless()
-                    && let Some(held) = net.buffers.ingress(far_end.ingress, class)
-                {
-                    prefetch(held);
+                prefetch(self.hosts.all(), far_end.home as usize);
+                if net.buffers.any_lossless() {
+                    net.buffers.prefetch(far_end.ingress, class);
                 }
             }
             // At a host, the port is that of the packet's ACK.
             let out = packet.next_hop.port();
-            if let Some(port) = net.egress.get(out) {
-                prefetch(port);
-                prefetch(net.egress.queue(out, class));
-            }
+            net.egress.prefetch(out);
+            net.egress.prefetch_queue(out, class);
         }
         if let Some(next) = clock.ahead(5) {
-            if let Some(packet) = net.core.packets.get(next.arg) {
-                prefetch(packet);
-            }
+            net.core.packets.prefetch(next.arg);
             // The packet's egress port, whose number is in the cache.
             let is_port = kind_of(next.source) == kind::PORT;
-            if let Some(port) = net.egress.get(PortIx(if is_port { next.arg } else { 0 })) {
-                prefetch(port);
-            }
+            net.egress.prefetch(PortIx(if is_port { next.arg } else { 0 }));
         }
     }
 

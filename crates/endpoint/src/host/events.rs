@@ -17,10 +17,10 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// The state of a host, if there is one of this number: for prefetching.
+    /// The hosts, for prefetching.
     #[inline(always)]
-    pub fn get(&self, host: u32) -> Option<&Host> {
-        self.hosts.get(host as usize)
+    pub fn all(&self) -> &[Host] {
+        &self.hosts
     }
 
     /// Bytes of a packet have entered a host, whatever its destination.
