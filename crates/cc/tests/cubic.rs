@@ -324,6 +324,12 @@ fn a_loss_leaves_seven_tenths_of_what_is_in_flight() {
     let mut s = avoiding("cubic", 20, us(100), |_| ());
     s.lose(10 * MSS, false);
     assert_eq!((s.window(), s.point.flow.w_max()), (7 * MSS, 20_000.0));
+    // At most the window counts: the rest arrived behind an earlier loss.
+    let mut s = avoiding("cubic", 20, us(100), |_| ());
+    s.lose(30 * MSS, false);
+    assert_eq!(s.window(), 14 * MSS);
+    s.timeout(30 * MSS, false);
+    assert_eq!(s.point.flow.ssthresh(), 9_800);
     // At least two segments.
     let mut s = avoiding("cubic", 2, us(100), |_| ());
     s.loss();

@@ -24,10 +24,10 @@
 //!   * W(t) < W_est (Reno-friendly region): cwnd = max(cwnd, W_est).
 //!   * Else (concave region below W_max, convex region above): cwnd += (target - cwnd) b / cwnd, where target is
 //!     W(t + round-trip time), at least cwnd and at most 1.5 cwnd.
-//! * Loss: ssthresh = cwnd = max(`beta` in flight, `min_window` MSS).
+//! * Loss: ssthresh = cwnd = max(`beta` F, `min_window` MSS), where F is what is in flight, at most cwnd.
 //! * Timeout: ssthresh so, but unchanged, with cwnd_prior, if the same byte timed out before; cwnd = 1 MSS.
-//! * Echoed mark (`ecn`), once for each window of data as in `newreno`: ssthresh = max(`beta` in flight, `min_window`
-//!   MSS), cwnd = max(`beta` in flight, 1 MSS) if that is less. Marks and losses of one window of data reduce it once.
+//! * Echoed mark (`ecn`), once for each window of data as in `newreno`: ssthresh = max(`beta` F, `min_window` MSS), cwnd =
+//!   max(`beta` F, 1 MSS) if that is less. Marks and losses of one window of data reduce it once.
 //!
 //! Presets: `cubic` without ECN (its packets are never marked), `cubic-ecn` with it.
 //!
@@ -53,6 +53,9 @@
 //! * Growth outside the Reno-friendly region counts bytes: an ACK for two segments grows the window as two ACKs would.
 //!   The RFC adds (target - cwnd) / cwnd for an ACK of any size, so that delayed ACKs would not reach the target within
 //!   a round trip. For an ACK of one segment the two are the same.
+//! * Bytes in flight beyond cwnd do not count in a reduction. RFC 5681's flight size, which the RFC takes, counts what
+//!   arrived behind a loss until the loss is repaired: with SACK it can be more than cwnd / `beta` after a timeout, and
+//!   a reduction would raise cwnd. (The RFC allows cwnd instead if only a used window grows.)
 //! * In the Reno-friendly region cwnd never falls to W_est: an ACK does not reduce the window.
 //! * cwnd = ssthresh is congestion avoidance, as in `newreno`; the RFC has slow start "when cwnd is no more than
 //!   ssthresh", by which the first ACK after each reduction would be one of slow start.
@@ -126,11 +129,6 @@ impl Params {
     /// RFC 9438 section 4.3: alpha_cubic, in segments a round trip.
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
-    }
-
-    /// RFC 9438 section 4.6: what remains of so many bytes, to the nearest whole number, halves up.
-    fn reduced(&self, bytes: u64) -> u64 {
-        (bytes as f64 * self.beta + 0.5) as u64
     }
 }
 
@@ -250,6 +248,12 @@ impl Flow {
         self.stage = Some(stage);
     }
 
+    /// RFC 9438 section 4.6: what remains of so many bytes in flight, to the nearest whole number, halves up. What is
+    /// in flight beyond cwnd has left the network, and is only not yet acknowledged cumulatively.
+    fn reduced(&self, in_flight: u64, p: &Params) -> u64 {
+        (in_flight.min(self.reno.cwnd()) as f64 * p.beta + 0.5) as u64
+    }
+
     /// RFC 9438 sections 4.6 and 4.7: what is remembered at a congestion event, before the reduction.
     fn remember(&mut self, p: &Params) {
         let cwnd = self.reno.cwnd() as f64;
@@ -306,7 +310,7 @@ impl Sender for Flow {
         if self.reno.may_cut(ack) && marked {
             self.remember(p);
             // RFC 9438 Figure 5: on ECE, cwnd at least 1 MSS and ssthresh at least 2 MSS
-            let to = p.reduced(ack.in_flight);
+            let to = self.reduced(ack.in_flight, p);
             self.reno.cut_above(to, self.mss as u64, self.reno.floor(&p.window), ack.sent_to, cx);
         }
         if self.reno.note(ack, marked) {
@@ -324,7 +328,8 @@ impl Sender for Flow {
         if !self.reno.was_cut_for(loss) {
             self.remember(p);
             // RFC 9438 Figure 5
-            self.reno.lost(loss, p.reduced(loss.in_flight), &p.window, cx);
+            let to = self.reduced(loss.in_flight, p);
+            self.reno.lost(loss, to, &p.window, cx);
         }
     }
 
@@ -338,7 +343,8 @@ impl Sender for Flow {
         }
         // RFC 9438 section 4.8: the next stage starts at W_max
         self.w_max = 0.0;
-        self.reno.timed_out(loss, p.reduced(loss.in_flight), &p.window, cx);
+        let to = self.reduced(loss.in_flight, p);
+        self.reno.timed_out(loss, to, &p.window, cx);
     }
 
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
