@@ -114,6 +114,7 @@ schemes! {
     dcqcn::Dcqcn,
     dcqcn_vendor::DcqcnVendor,
     newreno::NewReno,
+    cubic::Cubic,
     dctcp::Dctcp,
     dctcp_rate::DctcpRate,
     dart::Dart,

@@ -159,6 +159,8 @@ mod spec {
             ("newreno", "initial_window", json!(0), "initial_window must be at least 1 segment"),
             ("newreno", "growth_limit", json!(0), "growth_limit must be at least 1 segment"),
             ("newreno", "initial_ssthresh", json!("lots"), "expected bytes like \"64 KB\", or \"unlimited\""),
+            ("cubic", "c", json!(0), "c must be above 0"),
+            ("cubic", "beta", json!(1), "beta must be above 0 and below 1"),
             ("dctcp", "min_window", json!(0), "min_window must be at least 1 segment"),
             ("dctcp", "g", json!(0), "g must be above 0"),
             ("dctcp", "initial_alpha", json!(1.5), "initial_alpha must be 0 to 1"),

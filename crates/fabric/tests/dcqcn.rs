@@ -133,8 +133,8 @@ fn each_action_of_each_scheme_happens_where_it_must() {
                 MarkPassed,
             ],
             "dcqcn" | "dcqcn-win" | "dcqcn-priq" | "dcqcn-vendor" | "dcqcn-vendor-win" => &dcqcn,
-            "newreno" => &[Increase, MarkSeen],
-            "newreno-ecn" => &[Cut, Increase, MarkSeen],
+            "newreno" | "cubic" => &[Increase, MarkSeen],
+            "newreno-ecn" | "cubic-ecn" => &[Cut, Increase, MarkSeen],
             "dctcp" => &[Cut, Increase, MarkSeen, MarkedWindow, EchoFlip],
             "dctcp-rate" | "dctcp-ns3" | "dctcp-ns3-nowin" => &[Cut, Increase, MarkedWindow],
             "dcqcn-ns3" | "dcqcn-ns3-win" => {

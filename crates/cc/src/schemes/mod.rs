@@ -1,5 +1,6 @@
 //! One file per scheme; its doc comment is its manual.
 
+pub mod cubic;
 pub mod dart;
 pub mod dcqcn;
 pub mod dcqcn_ns3;

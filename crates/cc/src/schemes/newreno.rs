@@ -222,12 +222,18 @@ impl Reno {
         self.ssthresh
     }
 
-    fn floor(&self, p: &WindowParams) -> u64 {
+    pub(super) fn floor(&self, p: &WindowParams) -> u64 {
         p.min_window as u64 * self.mss
     }
 
+    /// Whether nothing before this packet is in flight.
+    #[inline(always)]
+    pub(super) fn is_alone(&self, sent: &Sent) -> bool {
+        sent.sent_to.saturating_sub(sent.payload as u64) <= self.acked_to
+    }
+
     pub(crate) fn on_send<P>(&mut self, sent: &Sent, p: &WindowParams, cx: &mut Cx<'_, P>) {
-        let alone = sent.sent_to.saturating_sub(sent.payload as u64) <= self.acked_to;
+        let alone = self.is_alone(sent);
         let pause = cx.now.saturating_sub(self.last_sent);
         if alone && p.restart_after > Time::ZERO && pause > p.restart_after {
             // RFC 5681 section 4.1: after a pause at most the initial window. Its first segment fits in either.
@@ -256,34 +262,49 @@ impl Reno {
     /// Grows the window by one ACK, unless it is `marked`.
     #[inline]
     pub(crate) fn on_ack<P>(&mut self, ack: &Ack<'_>, marked: bool, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        if self.note(ack, marked) && !self.slow_start(ack, p, cx) && self.is_used(p) {
+            // RFC 5681 section 3.1: one MSS for each cwnd bytes acknowledged
+            self.counted += ack.newly_acked.min(self.cwnd);
+            if self.counted >= self.cwnd {
+                self.counted -= self.cwnd;
+                self.grow(self.mss, cx);
+            }
+        }
+    }
+
+    /// Takes note of an ACK. Returns whether it may grow the window.
+    #[inline(always)]
+    pub(super) fn note(&mut self, ack: &Ack<'_>, marked: bool) -> bool {
         self.acked_to = ack.acked_to;
         self.note_use(ack);
         let repairing = self.recovering | ack.recovering;
         self.recovering = ack.recovering;
         // RFC 3168 section 6.1.2: no growth by a marked ACK. RFC 6675 section 5: nor during recovery.
-        if marked || repairing || ack.newly_acked == 0 {
-            return;
-        }
-        if self.cwnd < self.ssthresh {
-            if !p.grow_only_if_used || self.cwnd < 2 * self.used {
-                // RFC 5681 (2); RFC 3465 section 2.3: L = 1 after a timeout
-                let limit = if self.after_timeout { 1 } else { p.growth_limit as u64 };
-                self.grow(ack.newly_acked.min(limit * self.mss), cx);
-            }
-        } else {
-            self.after_timeout = false;
-            if !p.grow_only_if_used || self.filled {
-                // RFC 5681 section 3.1: one MSS for each cwnd bytes acknowledged
-                self.counted += ack.newly_acked.min(self.cwnd);
-                if self.counted >= self.cwnd {
-                    self.counted -= self.cwnd;
-                    self.grow(self.mss, cx);
-                }
-            }
-        }
+        !(marked || repairing || ack.newly_acked == 0)
     }
 
-    fn grow<P>(&mut self, bytes: u64, cx: &mut Cx<'_, P>) {
+    /// Grows the window by one ACK of slow start. Returns false in congestion avoidance.
+    #[inline(always)]
+    pub(super) fn slow_start<P>(&mut self, ack: &Ack<'_>, p: &WindowParams, cx: &mut Cx<'_, P>) -> bool {
+        if self.cwnd >= self.ssthresh {
+            self.after_timeout = false;
+            return false;
+        }
+        if !p.grow_only_if_used || self.cwnd < 2 * self.used {
+            // RFC 5681 (2); RFC 3465 section 2.3: L = 1 after a timeout
+            let limit = if self.after_timeout { 1 } else { p.growth_limit as u64 };
+            self.grow(ack.newly_acked.min(limit * self.mss), cx);
+        }
+        true
+    }
+
+    /// Whether the window was used as congestion avoidance requires for its growth.
+    #[inline(always)]
+    pub(super) fn is_used(&self, p: &WindowParams) -> bool {
+        !p.grow_only_if_used || self.filled
+    }
+
+    pub(super) fn grow<P>(&mut self, bytes: u64, cx: &mut Cx<'_, P>) {
         self.cwnd = self.cwnd.saturating_add(bytes);
         cx.count(Action::Increase);
     }
@@ -301,9 +322,16 @@ impl Reno {
 
     /// Reduces the window to `to` because of a mark.
     pub(crate) fn cut<P>(&mut self, to: u64, sent_to: u64, p: &WindowParams, cx: &mut Cx<'_, P>) {
-        self.ssthresh = to.max(self.floor(p));
-        if self.ssthresh < self.cwnd {
-            self.cwnd = self.ssthresh;
+        let floor = self.floor(p);
+        self.cut_above(to, floor, floor, sent_to, cx);
+    }
+
+    /// So, with lower bounds of the window and of the threshold.
+    pub(super) fn cut_above<P>(&mut self, to: u64, window: u64, threshold: u64, sent_to: u64, cx: &mut Cx<'_, P>) {
+        self.ssthresh = to.max(threshold);
+        let to = to.max(window);
+        if to < self.cwnd {
+            self.cwnd = to;
             cx.count(Action::Cut);
         }
         self.reduced(sent_to, true);
@@ -321,8 +349,14 @@ impl Reno {
     }
 
     pub(crate) fn on_loss<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
-        // RFC 5681 (4); RFC 6675 section 5 (4.2): the window of recovery is ssthresh
-        self.ssthresh = (loss.in_flight / 2).max(self.floor(p));
+        // RFC 5681 (4)
+        self.lost(loss, loss.in_flight / 2, p, cx);
+    }
+
+    /// A loss, upon which the window is `to`.
+    pub(super) fn lost<P>(&mut self, loss: &Loss, to: u64, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        self.ssthresh = to.max(self.floor(p));
+        // RFC 6675 section 5 (4.2): the window of recovery is ssthresh
         self.cwnd = self.ssthresh;
         self.recovering = true;
         self.reduced(loss.sent_to, false);
@@ -330,10 +364,15 @@ impl Reno {
     }
 
     pub(crate) fn on_timeout<P>(&mut self, loss: &Loss, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        // RFC 5681 (4)
+        self.timed_out(loss, loss.in_flight / 2, p, cx);
+    }
+
+    /// A timeout, after which slow start ends at `to`.
+    pub(super) fn timed_out<P>(&mut self, loss: &Loss, to: u64, p: &WindowParams, cx: &mut Cx<'_, P>) {
         // RFC 5681 section 3.1: ssthresh is held when the same segment times out again
         if !loss.retransmitted {
-            // RFC 5681 (4)
-            self.ssthresh = (loss.in_flight / 2).max(self.floor(p));
+            self.ssthresh = to.max(self.floor(p));
         }
         // RFC 5681 section 3.1: the loss window
         self.cwnd = self.mss;
@@ -428,8 +467,21 @@ pub struct Latch {
 pub struct Echo;
 
 impl Latch {
-    fn fields(self) -> AckFields {
+    pub(super) fn fields(self) -> AckFields {
         AckFields { ecn_echo: self.marked, ..AckFields::default() }
+    }
+
+    /// Takes a data packet; without `ecn` marks do not count. The ACK that it causes.
+    #[inline]
+    pub(super) fn take<P>(&mut self, data: &Data, ecn: bool, cx: &mut Cx<'_, P>) -> AckPlan {
+        if data.ce {
+            cx.count(Action::MarkSeen);
+        }
+        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
+        self.marked &= data.cc_tag & CWR == 0;
+        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
+        self.marked |= data.ce && ecn && !is_old(data);
+        AckPlan { before: None, now: data.ack_due.then_some(self.fields()) }
     }
 }
 
@@ -442,14 +494,7 @@ impl Receiver for Echo {
     }
 
     fn on_data(&mut self, data: &Data, state: &mut Latch, cx: &mut Cx<'_, Params>) -> AckPlan {
-        if data.ce {
-            cx.count(Action::MarkSeen);
-        }
-        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
-        state.marked &= data.cc_tag & CWR == 0;
-        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
-        state.marked |= data.ce && cx.params.ecn && !is_old(data);
-        AckPlan { before: None, now: data.ack_due.then_some(state.fields()) }
+        state.take(data, cx.params.ecn, cx)
     }
 
     fn ack_fields(&mut self, _: ReceiverFlow, state: &mut Latch, _: &mut Cx<'_, Params>) -> AckFields {

@@ -14,13 +14,15 @@ pub struct Stream<F: Sender<Shared = ()>> {
     pub acked_to: u64,
     /// The stamps of the new segments, by number.
     pub stamps: Vec<u32>,
+    /// The round-trip time that ACKs report.
+    pub rtt: Time,
     recovery_point: Option<u64>,
 }
 
 impl<F: Sender<Shared = ()>> Stream<F> {
     pub fn new(params: F::Params) -> Self {
         let point = Point::new(params, 10, 25_000);
-        Self { point, sent_to: 0, acked_to: 0, stamps: Vec::new(), recovery_point: None }
+        Self { point, sent_to: 0, acked_to: 0, stamps: Vec::new(), rtt: us(100), recovery_point: None }
     }
 
     pub fn window(&mut self) -> u64 {
@@ -77,7 +79,7 @@ impl<F: Sender<Shared = ()>> Stream<F> {
             in_flight,
             recovering: self.recovery_point.is_some(),
             ecn_echo: echo,
-            rtt: us(100),
+            rtt: self.rtt,
             ..Ack::default()
         };
         self.point.hook(|flow, cx| flow.on_ack(&ack, cx));
