@@ -245,10 +245,18 @@ impl<P: Copy> Hosts<P> {
     }
 
     fn on_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, segment: &Segment) {
-        if self.senders[slot as usize].tcp().receiver == NO_SLOT {
+        let opens = self.senders[slot as usize].tcp().receiver == NO_SLOT;
+        if opens {
             self.open_tcp_receiver(io, slot, head);
         }
         let outcome = self.senders[slot as usize].tcp_mut().connection.on_segment(io.now(), segment);
+        if outcome.asked {
+            self.on_syn(io, slot);
+        }
+        if opens {
+            let sender = &self.senders[slot as usize];
+            self.poll_receiver(io, sender.host, sender.scheme);
+        }
         // Data first: a due ACK must not follow data that already carries it, because it would be a duplicate.
         let mut answered = false;
         if let Some(arrived) = &outcome.arrived {
@@ -261,11 +269,45 @@ impl<P: Copy> Hosts<P> {
             // No more requests will arrive, so there are no more answers.
             self.close_end(slot);
         }
-        if outcome.must_ack && !answered {
+        if outcome.peer_closed {
+            self.on_fin(io, slot);
+        }
+        if outcome.must_ack && !answered && !self.holds_ack(slot, segment) {
             let fields = self.unplanned(io, slot);
             self.send_tcp_ack(io, slot, Covers::All, &fields);
         }
         self.settle(io, slot);
+    }
+
+    /// The peer's SYN arrived: the scheme says what the SYN-ACK carries, or holds it back.
+    fn on_syn<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, host) = (sender.scheme, sender.host);
+        let end = sender.tcp_mut();
+        let (now, flow) = (io.now(), ReceiverFlow(end.receiver));
+        match io.scheme(scheme).receiver_syn(host as usize, now, flow) {
+            Some(fields) => end.syn_fields = fields,
+            None => end.connection.hold_syn(),
+        }
+    }
+
+    /// The peer's FIN arrived behind all its data.
+    fn on_fin<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &self.senders[slot as usize];
+        let (scheme, host, receiver) = (sender.scheme, sender.host, sender.tcp().receiver);
+        let now = io.now();
+        io.scheme(scheme).receiver_fin(host as usize, now, ReceiverFlow(receiver));
+        self.poll_receiver(io, host, scheme);
+    }
+
+    /// Whether the ACK of a segment waits for the scheme, with that of the data before it: only a FIN's on a connection
+    /// that stays open.
+    fn holds_ack(&self, slot: u32, segment: &Segment) -> bool {
+        let end = self.senders[slot as usize].tcp();
+        end.holds_acks
+            && segment.has(bits::FIN)
+            && end.connection.owes_ack_of_data()
+            && !matches!(end.connection.state(), State::TimeWait | State::Closed)
     }
 
     /// The peer's first segment: its flow opens at the receiver role.
@@ -280,6 +322,10 @@ impl<P: Copy> Hosts<P> {
         let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| *bytes < ENDLESS);
         let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
         let now = io.now();
+        end.holds_acks = io.scheme(scheme).receiver_holds_acks();
+        if end.holds_acks {
+            end.connection.hold_acks();
+        }
         io.scheme(scheme).receiver_open(host as usize, now, &info);
     }
 

@@ -1,7 +1,7 @@
 //! Sending: senders take turns at their NIC, and packets are created.
 
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
-use crate::tcp::bits;
+use crate::tcp::{Connection, Segment, bits};
 use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
 
@@ -307,8 +307,12 @@ impl<P: Copy> Hosts<P> {
             self.set_scheme_timer(io, slot, control.wake_at);
         }
         if segment.has(bits::ACK) && receiver != NO_SLOT {
-            let fields = io.scheme(scheme).receiver_ack_fields(host as usize, now, ReceiverFlow(receiver));
-            put_fields(&mut head, &mut segment, &fields, ecn);
+            let fields = if segment.has(bits::SYN) {
+                self.senders[slot as usize].tcp().syn_fields
+            } else {
+                io.scheme(scheme).receiver_ack_fields(host as usize, now, ReceiverFlow(receiver))
+            };
+            put_fields(&mut head, &mut segment, &fields, &self.senders[slot as usize].tcp().connection);
         }
         self.set_tcp_timer(io, slot);
         self.take_turn_again(io, slot, line_time);
@@ -445,13 +449,20 @@ impl<P: Copy> Hosts<P> {
 }
 
 /// The fields that the scheme's receiver sets on an ACK of TCP.
-pub(super) fn put_fields(head: &mut Header, segment: &mut crate::tcp::Segment, fields: &AckFields, ecn: bool) {
+pub(super) fn put_fields(head: &mut Header, segment: &mut Segment, fields: &AckFields, connection: &Connection) {
     head.cc_feedback = fields.cc_feedback;
-    if fields.ecn_echo && ecn && !segment.has(bits::SYN) {
+    let syn = segment.has(bits::SYN);
+    if fields.ecn_echo && connection.ecn() && !syn {
         segment.flags |= bits::ECE;
         head.flags |= flags::ECHO;
     }
     if fields.push {
+        segment.flags |= bits::PSH;
         head.flags |= flags::PUSH;
+    }
+    if let Some(bytes) = fields.window {
+        // RFC 7323 sections 2.2 and 2.3: in units of 2^scale bytes, rounded down; the window of a SYN has no unit.
+        let field = if syn { bytes } else { bytes >> connection.window_scale() };
+        segment.window = segment.window.min(field.min(u32::from(u16::MAX)) as u16);
     }
 }

@@ -13,6 +13,8 @@ pub struct Connection {
     pub(super) ecn: bool,
     pub(super) send: SendHalf,
     pub(super) receive: ReceiveHalf,
+    /// Whether the answer to the peer's SYN waits for [`Connection::answer_syn`].
+    pub(super) held: bool,
     /// When TIME-WAIT ends.
     quiet_at: Time,
 }
@@ -31,6 +33,7 @@ impl Connection {
             ecn: false,
             send: SendHalf::new(config),
             receive: ReceiveHalf::new(config),
+            held: false,
             quiet_at: Time::NEVER,
         }
     }
@@ -120,6 +123,32 @@ impl Connection {
         self.receive.owes_ack()
     }
 
+    /// Whether some of that is data, and not a FIN or a duplicate alone.
+    pub fn owes_ack_of_data(&self) -> bool {
+        self.receive.owes_ack_of_data()
+    }
+
+    /// No timer makes an ACK due from now on: the receiver role decides when each is sent.
+    pub fn hold_acks(&mut self) {
+        self.receive.hold_acks();
+    }
+
+    /// The SYN-ACK waits for [`Connection::answer_syn`], where it has not been sent yet.
+    pub fn hold_syn(&mut self) {
+        self.held = self.state == State::SynReceived && self.send.high == 0;
+    }
+
+    /// Where the connection waits for the peer's ACK of its SYN-ACK: that is sent, or sent again. Returns whether it
+    /// was so.
+    pub fn answer_syn(&mut self) -> bool {
+        let opening = self.state == State::SynReceived;
+        if opening {
+            self.held = false;
+            self.send.nxt = 0;
+        }
+        opening
+    }
+
     /// A segment arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Outcome {
@@ -149,7 +178,7 @@ impl Connection {
                 // RFC 3168 section 6.1.1.
                 self.ecn = self.config.ecn && segment.has(bits::ECE | bits::CWR);
                 self.state = State::SynReceived;
-                Outcome::default()
+                Outcome { asked: true, ..Outcome::default() }
             }
             State::SynSent if syn && segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
                 self.agree(segment);
@@ -270,7 +299,7 @@ impl Connection {
             self.send.on_probe_time(now);
         }
         if now >= self.send.timer && self.send.timer.is_some() {
-            expired.timeout = self.send.on_timeout();
+            expired.timeout = self.send.on_timeout(now);
             expired.control_timeout = expired.timeout.is_none();
         }
         expired

@@ -55,6 +55,8 @@ pub mod bits {
     pub const SYN: u8 = 2;
     /// The connection is refused or gone.
     pub const RST: u8 = 4;
+    /// On an ACK: the receiver asks for a retransmission at once (RCC section 4.5). It has no other meaning here.
+    pub const PSH: u8 = 8;
     /// `ack` counts.
     pub const ACK: u8 = 16;
     /// An echo of a congestion mark; on a SYN: ECN is offered or agreed to.
@@ -202,6 +204,8 @@ pub struct Outcome {
     pub acked: Option<Acked>,
     /// Its data, duplicates included.
     pub arrived: Option<Arrived>,
+    /// The peer asks for a connection: a SYN-ACK is sent, unless [`Connection::hold_syn`] follows.
+    pub asked: bool,
     /// The connection is open from now on.
     pub opened: bool,
     /// The peer sends no more: its FIN was received in order.

@@ -27,9 +27,9 @@ pub(super) struct SendHalf {
     /// A FIN follows the last byte.
     pub(super) closed: bool,
 
-    /// The number after the last one in the peer's window. The peer never shrinks its window, so the furthest edge
-    /// stands, and rounding to the unit of the window is harmless (RFC 7323 section 2.4).
+    /// The number after the last one in the peer's window, and when the segment was sent that set it.
     pub(super) edge: u64,
+    edge_at: Time,
     pub(super) scale: u8,
     /// The window field of the last ACK; on a SYN its unit differs, and none is known.
     last_window: Option<u16>,
@@ -94,6 +94,7 @@ impl SendHalf {
             data_end: 1,
             closed: false,
             edge: 0,
+            edge_at: Time::ZERO,
             scale: 0,
             last_window: None,
             sack: false,
@@ -195,11 +196,8 @@ impl SendHalf {
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckEffect {
         let mut effect = AckEffect { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
-        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
         let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
-        if edge > self.edge {
-            self.edge = edge;
-        }
+        self.set_edge(segment);
 
         // RFC 5681 section 2; with SACK, an ACK with new SACK information is a duplicate (RFC 6675 section 2).
         effect.duplicate = !self.sack
@@ -217,11 +215,29 @@ impl SendHalf {
         if effect.duplicate {
             effect.loss = self.on_duplicate();
         }
+        if segment.has(super::bits::PSH) && segment.ack == self.una && self.flight() > 0 {
+            effect.duplicate = true;
+            effect.loss = effect.loss.or_else(|| self.on_push());
+        }
         if self.recovering && self.sack {
             self.set_pipe();
         }
         self.watch_window(now);
         effect
+    }
+
+    /// RFC 9293 section 3.10.7.4: the window follows the segment that its receiver sent last, here by its timestamp. A
+    /// window that seems to shrink by less than its unit was rounded down (RFC 7323 section 2.4) and stands.
+    #[inline]
+    fn set_edge(&mut self, segment: &Segment) {
+        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
+        let newest = segment.sent_at >= self.edge_at;
+        if newest {
+            self.edge_at = segment.sent_at;
+        }
+        if newest && (edge > self.edge || edge + (1 << self.scale) <= self.edge) {
+            self.edge = edge;
+        }
     }
 
     /// The cumulative ACK moves to `ack`. Returns the stream bytes that it acknowledges.
@@ -291,6 +307,22 @@ impl SendHalf {
         if !found || !allowed || self.flight() == 0 {
             return None;
         }
+        Some(self.start_recovery())
+    }
+
+    /// RCC section 4.5: the receiver asks for the segment that it expects, as by three duplicate ACKs. In a recovery the
+    /// segment is sent again.
+    fn on_push(&mut self) -> Option<Loss> {
+        if self.recovering {
+            self.repair_first = true;
+            return None;
+        }
+        self.dup_acks = self.dup_acks.max(DUP_THRESH);
+        Some(self.start_recovery())
+    }
+
+    /// A recovery begins, for the loss of the segment at `una`.
+    fn start_recovery(&mut self) -> Loss {
         // RFC 5681 section 3.2 (2): bytes sent by limited transmit do not count.
         let loss = self.loss(self.flight().saturating_sub(self.limited));
         self.recovering = true;
@@ -302,7 +334,7 @@ impl SendHalf {
         self.limited = 0;
         // RFC 5681 section 3.2 (3).
         self.inflation = if self.sack { 0 } else { (self.mss * u64::from(DUP_THRESH)) as i64 };
-        Some(loss)
+        loss
     }
 
     fn loss(&self, in_flight: u64) -> Loss {
@@ -312,7 +344,7 @@ impl SendHalf {
 
     /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it restarts with the next transmission). Returns a
     /// loss where stream bytes were in flight.
-    pub(super) fn on_timeout(&mut self) -> Option<Loss> {
+    pub(super) fn on_timeout(&mut self, now: Time) -> Option<Loss> {
         let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
         self.timer = Time::NEVER;
         self.rto.back_off();
@@ -328,6 +360,10 @@ impl SendHalf {
         self.limited = 0;
         self.timed_out_at = self.una;
         self.nxt = self.una;
+        // RFC 9293 section 3.8.6: a window that was shrunk to nothing with data in flight is probed.
+        if self.una > 0 {
+            self.watch_window(now);
+        }
         loss
     }
 
