@@ -466,3 +466,59 @@ pub(super) fn put_fields(head: &mut Header, segment: &mut Segment, fields: &AckF
         segment.window = segment.window.min(field.min(u32::from(u16::MAX)) as u16);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::{Config, State};
+
+    /// A server with a buffer of 4 MB and so a scale of 6, open; and its SYN-ACK.
+    fn server() -> (Connection, Segment) {
+        let config = Config {
+            mss: 1460,
+            sack: true,
+            ecn: false,
+            window_scaling: true,
+            receive_buffer: 4_000_000,
+            ack_every: 1,
+            ack_delay: Time::from_ms(1),
+            initial_rto: Time::from_s(1),
+            min_rto: Time::from_ms(10),
+            max_rto: Time::from_s(60),
+        };
+        let mut end = Connection::listen(&config);
+        let syn = Segment { flags: bits::SYN, window: u16::MAX, scale: Some(6), ..Segment::default() };
+        end.on_segment(Time::ZERO, &syn);
+        let answer = end.transmit(Time::ZERO, 0).expect("the SYN-ACK");
+        end.on_segment(Time::ZERO, &Segment { seq: 1, ack: 1, flags: bits::ACK, ..Segment::default() });
+        assert_eq!((end.state(), end.window_scale()), (State::Established, 6));
+        (end, answer)
+    }
+
+    #[test]
+    fn the_window_field_is_the_lower_of_both_in_units_rounded_down() {
+        // RFC 7323 sections 2.2 and 2.3.
+        let (mut end, answer) = server();
+        let own = end.ack(Time::ZERO, crate::tcp::Covers::All);
+        let field = |segment: Segment, window| {
+            let mut segment = segment;
+            put_fields(&mut Header::default(), &mut segment, &AckFields { window, ..AckFields::default() }, &end);
+            segment.window
+        };
+        assert_eq!(field(own, None), own.window);
+        // 1460 bytes are 22 units of 64 and 52 bytes that no field can say.
+        assert_eq!([field(own, Some(1460)), field(own, Some(63)), field(own, Some(0))], [22, 0, 0]);
+        assert_eq!(field(own, Some(u32::MAX)), own.window, "it cannot promise more than the buffer");
+        // The window of a SYN has no unit.
+        assert_eq!([field(answer, Some(1460)), field(answer, Some(70_000))], [1460, u16::MAX]);
+    }
+
+    #[test]
+    fn a_request_for_recovery_is_the_push_flag() {
+        let (mut end, _) = server();
+        let mut segment = end.ack(Time::ZERO, crate::tcp::Covers::All);
+        let fields = AckFields { push: true, ..AckFields::default() };
+        put_fields(&mut Header::default(), &mut segment, &fields, &end);
+        assert_eq!(segment.flags, bits::ACK | bits::PSH);
+    }
+}

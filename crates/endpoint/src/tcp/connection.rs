@@ -113,6 +113,11 @@ impl Connection {
         self.send.in_flight()
     }
 
+    /// The peer's window: how many bytes behind the acknowledged ones it accepts.
+    pub fn peer_window(&self) -> u64 {
+        self.send.edge.saturating_sub(self.send.una)
+    }
+
     /// The retransmission timeout now, backoff included.
     pub fn rto(&self) -> Time {
         self.send.rto.current()
