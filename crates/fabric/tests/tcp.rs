@@ -360,8 +360,8 @@ fn one_answer_to_several_requests_leaves_no_connection_open() {
         let answers = Dependency { after: Some(0), delay: us(7), answers: true, ..Dependency::default() };
         let messages = vec![
             chained(message(us(0), 0, 1, 100), asks),
-            chained(message(us(5), 2, 1, 100), asks),
-            chained(message(us(5), 1, 2, PAYLOAD), answers),
+            chained(message(us(0), 2, 1, PAYLOAD), asks),
+            chained(message(us(0), 1, 2, PAYLOAD), answers),
         ];
         let mut sim = simulation(tcp_star(3), vec![traffic], messages);
         finish(&mut sim);
