@@ -220,6 +220,14 @@ methods! {
         self.flows[slot] = Default::default();
         self.with_receiver(host, now, |r, flows, cx| r.on_open(flow, &mut flows[slot], cx));
     }
+    /// See [`Receiver::HOLDS_ACKS`].
+    pub fn receiver_holds_acks(&self) -> bool {
+        S::Receiver::HOLDS_ACKS
+    }
+    /// See [`Receiver::on_syn`].
+    pub fn receiver_syn(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> Option<AckFields> {
+        self.with_receiver(host, now, |r, flows, cx| r.on_syn(flow, &mut flows[flow.0 as usize], cx))
+    }
     /// See [`Receiver::on_message_start`].
     pub fn receiver_message_start(&mut self, host: usize, now: Time, message: &MessageStart<'_>) {
         let slot = message.flow.0 as usize;
@@ -237,6 +245,10 @@ methods! {
     /// See [`Receiver::ack_fields`].
     pub fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields {
         self.with_receiver(host, now, |r, flows, cx| r.ack_fields(flow, &mut flows[flow.0 as usize], cx))
+    }
+    /// See [`Receiver::on_fin`].
+    pub fn receiver_fin(&mut self, host: usize, now: Time, flow: ReceiverFlow) {
+        self.with_receiver(host, now, |r, flows, cx| r.on_fin(flow, &mut flows[flow.0 as usize], cx));
     }
     /// See [`Receiver::on_close`].
     pub fn receiver_close(&mut self, host: usize, now: Time, flow: ReceiverFlow) {

@@ -141,8 +141,12 @@ impl Data {
 pub struct AckFields {
     /// Echo a congestion mark.
     pub ecn_echo: bool,
-    /// Ask the sender to recover at once, as after three duplicate ACKs.
+    /// Ask the sender to recover at once, as after three duplicate ACKs. TCP: the segment's PSH.
     pub push: bool,
+    /// TCP: the most bytes beyond the acknowledgement number that may be in flight; `None` for no limit but the free
+    /// buffer. The window field holds the lower of both, rounded down to its unit (RFC 7323 section 2.3), and may be
+    /// less than an earlier ACK allowed.
+    pub window: Option<u32>,
     /// One number for the sender's scheme: a share, a window, a rate.
     pub cc_feedback: u32,
 }
@@ -159,7 +163,8 @@ pub struct AckPlan {
 /// A packet that a receiver sends on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
-    /// An ACK that was held back. It covers everything that has arrived by now.
+    /// An ACK that was held back. It covers everything that has arrived by now. On a TCP connection that is not open
+    /// yet it is the SYN-ACK.
     Ack(ReceiverFlow, AckFields),
     /// A congestion notification packet.
     Cnp(ReceiverFlow),
@@ -181,10 +186,25 @@ pub trait Receiver: Sized {
     /// State per flow.
     type Flow: Default;
 
+    /// Whether it decides about every ACK. If so, a TCP endpoint sends no ACK without data by itself except where the
+    /// connection would stand still: for a handshake, a FIN that ends the connection or follows acknowledged data, and a
+    /// segment outside the receiver's window.
+    const HOLDS_ACKS: bool = false;
+
     /// A host comes up.
     fn new(params: &Self::Params, nic: &NicInfo) -> Self;
     /// A flow opens: its first packet, or its handshake, arrived.
     fn on_open(&mut self, _flow: &FlowInfo, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
+    /// A TCP connection's SYN arrived; called after `on_open`. The result is on the SYN-ACK, and on its
+    /// retransmissions. With `None` the SYN-ACK waits for an [`Emit::Ack`] of the flow.
+    fn on_syn(
+        &mut self,
+        flow: ReceiverFlow,
+        state: &mut Self::Flow,
+        cx: &mut Cx<'_, Self::Params>,
+    ) -> Option<AckFields> {
+        Some(self.ack_fields(flow, state, cx))
+    }
     /// A message starts. Called before `on_data` of its first packet.
     fn on_message_start(
         &mut self,
@@ -217,6 +237,8 @@ pub trait Receiver: Sized {
     ) -> AckFields {
         AckFields::default()
     }
+    /// The sender's FIN arrived, and all its data has. TCP only; `on_close` follows when the connection is freed.
+    fn on_fin(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
     /// A flow ends.
     fn on_close(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
     /// The time of [`Receiver::wake_at`] has come. `received` is as in [`Data::received`].

@@ -2,9 +2,9 @@
 
 use super::send::put_fields;
 use super::{Beside, Hosts, Incoming, Io, Timer};
-use crate::tcp::{Covers, Segment};
+use crate::tcp::{Covers, Segment, State};
 use fanin_cc::{AckFields, Emit, Header, Kind, flags};
-use fanin_units::Time;
+use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
     /// Sends the packets that a scheme's receiver emits on its own, and sets its timer.
@@ -15,7 +15,7 @@ impl<P: Copy> Hosts<P> {
             match emit {
                 Emit::Ack(flow, fields) => match self.receivers[flow.0 as usize].incoming {
                     Incoming::Rdma(half) => self.send_ack(io, flow.0, Kind::Ack, half.expected(), fields),
-                    Incoming::Tcp(slot) => self.send_tcp_ack(io, slot, Covers::All, &fields),
+                    Incoming::Tcp(slot) => self.send_held_ack(io, slot, flow.0, &fields),
                 },
                 Emit::Cnp(flow) => {
                     let size = io.sizes().cnp;
@@ -81,12 +81,28 @@ impl<P: Copy> Hosts<P> {
         self.serve_any(io, nic);
     }
 
+    /// Sends an ACK of TCP that the scheme held back: the SYN-ACK, where that is still to be acknowledged. A connection
+    /// that is gone needs none.
+    #[inline(never)]
+    fn send_held_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, receiver: u32, fields: &AckFields) {
+        let sender = &mut self.senders[slot as usize];
+        if sender.id != self.receivers[receiver as usize].id || sender.id == MessageId::NONE {
+            return;
+        }
+        let end = sender.tcp_mut();
+        if end.connection.answer_syn() {
+            end.syn_fields = *fields;
+            self.activate(io, slot);
+        } else if !matches!(end.connection.state(), State::TimeWait | State::Closed) {
+            self.send_tcp_ack(io, slot, Covers::All, fields);
+        }
+    }
+
     /// Sends an ACK of TCP without data.
     pub(super) fn send_tcp_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, covers: Covers, fields: &AckFields) {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
         let mut segment = sender.tcp_mut().connection.ack(now, covers);
-        let ecn = sender.tcp().connection.ecn();
         let mut head = Header {
             seq: segment.ack,
             sent_at: segment.echo,
@@ -100,7 +116,7 @@ impl<P: Copy> Hosts<P> {
             ..Header::default()
         };
         let path = sender.path;
-        put_fields(&mut head, &mut segment, fields, ecn);
+        put_fields(&mut head, &mut segment, fields, &sender.tcp().connection);
         self.send_segment(io, &head, path, &segment);
         self.set_tcp_timer(io, slot);
     }

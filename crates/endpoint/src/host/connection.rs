@@ -2,7 +2,8 @@
 
 use super::state::Opening;
 use super::{
-    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Route, TcpConfig, TcpEnd,
+    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Restart, Route, TcpConfig,
+    TcpEnd,
 };
 use crate::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use alloc::boxed::Box;
@@ -137,6 +138,9 @@ impl<P: Copy> Hosts<P> {
         let row = io.record_mut(message);
         (row.ideal, row.hops) = (route.ideal, route.hops);
         *io.ends_mut(message) = ends;
+        if tcp_config(io, record.traffic).restart == Restart::Request {
+            self.restart(io, ends.send);
+        }
         self.senders[ends.send as usize].tcp_mut().outgoing.push(message.0, record.bytes);
         if ends.recv == REMOTE {
             io.announce_stream(message, first);
@@ -144,6 +148,17 @@ impl<P: Copy> Hosts<P> {
             self.senders[ends.recv as usize].tcp_mut().incoming.push(message.0, record.bytes);
         }
         self.senders[ends.send as usize].tcp_mut().connection.write(record.bytes);
+    }
+
+    /// A message is written to a connection: its window restarts if everything before is acknowledged.
+    fn restart<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let connection = &sender.tcp().connection;
+        if connection.sent_to() > 0 && connection.next_offset().is_none() && connection.in_flight() == 0 {
+            let now = io.now();
+            let control = io.scheme(sender.scheme).on_idle(sender.cc, now);
+            self.apply(io, slot, &control);
+        }
     }
 
     /// A remote host wrote a message to a stream to one of these hosts. Opens the passive end if the message opened its
@@ -245,10 +260,18 @@ impl<P: Copy> Hosts<P> {
     }
 
     fn on_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, segment: &Segment) {
-        if self.senders[slot as usize].tcp().receiver == NO_SLOT {
+        let opens = self.senders[slot as usize].tcp().receiver == NO_SLOT;
+        if opens {
             self.open_tcp_receiver(io, slot, head);
         }
         let outcome = self.senders[slot as usize].tcp_mut().connection.on_segment(io.now(), segment);
+        if outcome.asked {
+            self.on_syn(io, slot);
+        }
+        if opens {
+            let sender = &self.senders[slot as usize];
+            self.poll_receiver(io, sender.host, sender.scheme);
+        }
         // Data first: a due ACK must not follow data that already carries it, because it would be a duplicate.
         let mut answered = false;
         if let Some(arrived) = &outcome.arrived {
@@ -261,11 +284,45 @@ impl<P: Copy> Hosts<P> {
             // No more requests will arrive, so there are no more answers.
             self.close_end(slot);
         }
-        if outcome.must_ack && !answered {
+        if outcome.peer_closed {
+            self.on_fin(io, slot);
+        }
+        if outcome.must_ack && !answered && !self.holds_ack(slot, segment) {
             let fields = self.unplanned(io, slot);
             self.send_tcp_ack(io, slot, Covers::All, &fields);
         }
         self.settle(io, slot);
+    }
+
+    /// The peer's SYN arrived: the scheme says what the SYN-ACK carries, or holds it back.
+    fn on_syn<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, host) = (sender.scheme, sender.host);
+        let end = sender.tcp_mut();
+        let (now, flow) = (io.now(), ReceiverFlow(end.receiver));
+        match io.scheme(scheme).receiver_syn(host as usize, now, flow) {
+            Some(fields) => end.syn_fields = fields,
+            None => end.connection.hold_syn(),
+        }
+    }
+
+    /// The peer's FIN arrived behind all its data.
+    fn on_fin<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &self.senders[slot as usize];
+        let (scheme, host, receiver) = (sender.scheme, sender.host, sender.tcp().receiver);
+        let now = io.now();
+        io.scheme(scheme).receiver_fin(host as usize, now, ReceiverFlow(receiver));
+        self.poll_receiver(io, host, scheme);
+    }
+
+    /// Whether the ACK of a segment waits for the scheme, with that of the data before it: only a FIN's on a connection
+    /// that stays open.
+    fn holds_ack(&self, slot: u32, segment: &Segment) -> bool {
+        let end = self.senders[slot as usize].tcp();
+        end.holds_acks
+            && segment.has(bits::FIN)
+            && end.connection.owes_ack_of_data()
+            && !matches!(end.connection.state(), State::TimeWait | State::Closed)
     }
 
     /// The peer's first segment: its flow opens at the receiver role.
@@ -280,6 +337,10 @@ impl<P: Copy> Hosts<P> {
         let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| *bytes < ENDLESS);
         let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
         let now = io.now();
+        end.holds_acks = io.scheme(scheme).receiver_holds_acks();
+        if end.holds_acks {
+            end.connection.hold_acks();
+        }
         io.scheme(scheme).receiver_open(host as usize, now, &info);
     }
 
@@ -322,9 +383,19 @@ impl<P: Copy> Hosts<P> {
         }
         self.poll_receiver(io, host, scheme);
         while let Some(message) = self.senders[slot as usize].tcp_mut().incoming.whole(arrived.arrived_to) {
-            io.on_arrived(MessageId(message));
+            self.on_stream_message(io, slot, MessageId(message));
         }
         plan.now.is_some()
+    }
+
+    /// A message has arrived whole. Where one answer waits for several requests, it goes back on the connection of the
+    /// last one; this end closes the others.
+    fn on_stream_message<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, message: MessageId) {
+        let kept = io.will_be_answered(message);
+        let answered = io.on_arrived(message);
+        if kept && !answered && !tcp_config(io, self.senders[slot as usize].traffic).persistent {
+            self.close_end(slot);
+        }
     }
 
     /// The scheme processes an ACK of this number.
@@ -374,6 +445,10 @@ impl<P: Copy> Hosts<P> {
             if let Some((message, _)) = end.outgoing.first().or(end.incoming.first()) {
                 io.record_mut(MessageId(message)).timeouts += 1;
             }
+        }
+        if expired.given_up {
+            // What it was sending stays unfinished.
+            self.totals.given_up += 1;
         }
         if let Some(loss) = &expired.timeout {
             let control = io.scheme(scheme).on_timeout(cc, now, loss);

@@ -142,6 +142,11 @@ impl TcpEnd {
         matches!(self.connection.state(), State::Listen | State::SynSent | State::SynReceived)
     }
 
+    /// The peer's window in bytes, as its last ACK gave it in units of 2^scale; `None` before the handshake.
+    pub fn peer_window(&self) -> Option<u64> {
+        (!self.is_opening()).then(|| self.connection.peer_window())
+    }
+
     /// Offset in the stream of the next byte that it sends; see [`crate::tcp::Connection::next_offset`].
     pub fn next_offset(&self) -> Option<u64> {
         self.connection.next_offset()

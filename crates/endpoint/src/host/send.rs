@@ -1,7 +1,7 @@
 //! Sending: senders take turns at their NIC, and packets are created.
 
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
-use crate::tcp::bits;
+use crate::tcp::{Connection, Segment, bits};
 use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
 
@@ -295,8 +295,7 @@ impl<P: Copy> Hosts<P> {
                     head.flags |= flags::END;
                 }
             }
-            // RFC 3168 section 6.1.5: a retransmission is not ECN-capable.
-            if ecn && !segment.retransmitted {
+            if ecn && may_be_marked(&segment) {
                 head.flags |= flags::ECT;
             }
             let sent = Sent::new(wire, segment.len, offset + segment.len as u64);
@@ -307,8 +306,12 @@ impl<P: Copy> Hosts<P> {
             self.set_scheme_timer(io, slot, control.wake_at);
         }
         if segment.has(bits::ACK) && receiver != NO_SLOT {
-            let fields = io.scheme(scheme).receiver_ack_fields(host as usize, now, ReceiverFlow(receiver));
-            put_fields(&mut head, &mut segment, &fields, ecn);
+            let fields = if segment.has(bits::SYN) {
+                self.senders[slot as usize].tcp().syn_fields
+            } else {
+                io.scheme(scheme).receiver_ack_fields(host as usize, now, ReceiverFlow(receiver))
+            };
+            put_fields(&mut head, &mut segment, &fields, &self.senders[slot as usize].tcp().connection);
         }
         self.set_tcp_timer(io, slot);
         self.take_turn_again(io, slot, line_time);
@@ -444,14 +447,97 @@ impl<P: Copy> Hosts<P> {
     }
 }
 
+/// RFC 3168 sections 6.1.5 and 6.1.6: neither a retransmission nor a window probe is ECN-capable.
+fn may_be_marked(data: &Segment) -> bool {
+    !data.retransmitted && !data.probe
+}
+
 /// The fields that the scheme's receiver sets on an ACK of TCP.
-pub(super) fn put_fields(head: &mut Header, segment: &mut crate::tcp::Segment, fields: &AckFields, ecn: bool) {
+pub(super) fn put_fields(head: &mut Header, segment: &mut Segment, fields: &AckFields, connection: &Connection) {
     head.cc_feedback = fields.cc_feedback;
-    if fields.ecn_echo && ecn && !segment.has(bits::SYN) {
+    let syn = segment.has(bits::SYN);
+    if fields.ecn_echo && connection.ecn() && !syn {
         segment.flags |= bits::ECE;
         head.flags |= flags::ECHO;
     }
     if fields.push {
+        segment.flags |= bits::PSH;
         head.flags |= flags::PUSH;
+    }
+    if let Some(bytes) = fields.window {
+        // RFC 7323 sections 2.2 and 2.3: in units of 2^scale bytes, rounded down; the window of a SYN has no unit.
+        let field = if syn { bytes } else { bytes >> connection.window_scale() };
+        segment.window = segment.window.min(field.min(u32::from(u16::MAX)) as u16);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::{Config, State};
+
+    /// A server with a buffer of 4 MB and so a scale of 6, open; and its SYN-ACK.
+    fn server() -> (Connection, Segment) {
+        let config = Config {
+            mss: 1460,
+            sack: true,
+            ecn: false,
+            window_scaling: true,
+            receive_buffer: 4_000_000,
+            ack_every: 1,
+            ack_delay: Time::from_ms(1),
+            initial_rto: Time::from_s(1),
+            min_rto: Time::from_ms(10),
+            max_rto: Time::from_s(60),
+            timestamps: false,
+            retries: 15,
+        };
+        let mut end = Connection::listen(&config);
+        let syn = Segment { flags: bits::SYN, window: u16::MAX, scale: Some(6), ..Segment::default() };
+        end.on_segment(Time::ZERO, &syn);
+        let answer = end.transmit(Time::ZERO, 0).expect("the SYN-ACK");
+        end.on_segment(Time::ZERO, &Segment { seq: 1, ack: 1, flags: bits::ACK, ..Segment::default() });
+        assert_eq!((end.state(), end.window_scale()), (State::Established, 6));
+        (end, answer)
+    }
+
+    #[test]
+    fn the_window_field_is_the_lower_of_both_in_units_rounded_down() {
+        // RFC 7323 sections 2.2 and 2.3.
+        let (mut end, answer) = server();
+        let own = end.ack(Time::ZERO, crate::tcp::Covers::All);
+        let field = |segment: Segment, window| {
+            let mut segment = segment;
+            put_fields(&mut Header::default(), &mut segment, &AckFields { window, ..AckFields::default() }, &end);
+            segment.window
+        };
+        assert_eq!(field(own, None), own.window);
+        // 1460 bytes are 22 units of 64 and 52 bytes that no field can say.
+        assert_eq!([field(own, Some(1460)), field(own, Some(63)), field(own, Some(0))], [22, 0, 0]);
+        assert_eq!(field(own, Some(u32::MAX)), own.window, "it cannot promise more than the buffer");
+        // The window of a SYN has no unit.
+        assert_eq!([field(answer, Some(1460)), field(answer, Some(70_000))], [1460, u16::MAX]);
+    }
+
+    #[test]
+    fn new_data_may_be_marked_and_a_window_probe_may_not() {
+        let (mut end, _) = server();
+        end.write(65);
+        let ack = Segment { seq: 1, ack: 1, flags: bits::ACK, ..Segment::default() };
+        end.on_segment(Time::ZERO, &Segment { window: 1, ..ack });
+        assert!(may_be_marked(&end.transmit(Time::ZERO, 1460).expect("the unit that fits")));
+        end.on_segment(Time::ZERO, &Segment { ack: 65, ..ack });
+        end.on_deadline(end.deadline());
+        let probe = end.transmit(end.deadline(), 1460).expect("a probe");
+        assert!(probe.len == 1 && !probe.retransmitted && !may_be_marked(&probe));
+    }
+
+    #[test]
+    fn a_request_for_recovery_is_the_push_flag() {
+        let (mut end, _) = server();
+        let mut segment = end.ack(Time::ZERO, crate::tcp::Covers::All);
+        let fields = AckFields { push: true, ..AckFields::default() };
+        put_fields(&mut Header::default(), &mut segment, &fields, &end);
+        assert_eq!(segment.flags, bits::ACK | bits::PSH);
     }
 }

@@ -3,6 +3,7 @@
 use super::NO_SLOT;
 use crate::tcp::Connection;
 use alloc::collections::VecDeque;
+use fanin_cc::AckFields;
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -14,6 +15,10 @@ pub struct TcpEnd {
     pub(super) incoming: Boundaries,
     /// Its flow at the receiver role of its scheme; [`NO_SLOT`] until the peer's first segment.
     pub(super) receiver: u32,
+    /// Whether that role decides about every ACK.
+    pub(super) holds_acks: bool,
+    /// What that role put on the SYN-ACK.
+    pub(super) syn_fields: AckFields,
     /// The sending slot of the other end, as long as that exists; [`super::REMOTE`] for a remote one.
     pub(super) peer: u32,
     /// Whether it is the end that waited for the SYN.
@@ -29,6 +34,8 @@ impl TcpEnd {
             outgoing: Boundaries::default(),
             incoming: Boundaries::default(),
             receiver: NO_SLOT,
+            holds_acks: false,
+            syn_fields: AckFields::default(),
             peer: NO_SLOT,
             passive,
             closed: false,

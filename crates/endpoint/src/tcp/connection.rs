@@ -13,6 +13,8 @@ pub struct Connection {
     pub(super) ecn: bool,
     pub(super) send: SendHalf,
     pub(super) receive: ReceiveHalf,
+    /// Whether the answer to the peer's SYN waits for [`Connection::answer_syn`].
+    pub(super) held: bool,
     /// When TIME-WAIT ends.
     quiet_at: Time,
 }
@@ -31,6 +33,7 @@ impl Connection {
             ecn: false,
             send: SendHalf::new(config),
             receive: ReceiveHalf::new(config),
+            held: false,
             quiet_at: Time::NEVER,
         }
     }
@@ -110,6 +113,11 @@ impl Connection {
         self.send.in_flight()
     }
 
+    /// The peer's window: how many bytes behind the acknowledged ones it accepts.
+    pub fn peer_window(&self) -> u64 {
+        self.send.edge.saturating_sub(self.send.una)
+    }
+
     /// The retransmission timeout now, backoff included.
     pub fn rto(&self) -> Time {
         self.send.rto.current()
@@ -118,6 +126,32 @@ impl Connection {
     /// Whether there is received data that no ACK covers yet.
     pub fn owes_ack(&self) -> bool {
         self.receive.owes_ack()
+    }
+
+    /// Whether some of that is data, and not a FIN or a duplicate alone.
+    pub fn owes_ack_of_data(&self) -> bool {
+        self.receive.owes_ack_of_data()
+    }
+
+    /// No timer makes an ACK due from now on: the receiver role decides when each is sent.
+    pub fn hold_acks(&mut self) {
+        self.receive.hold_acks();
+    }
+
+    /// The SYN-ACK waits for [`Connection::answer_syn`], where it has not been sent yet.
+    pub fn hold_syn(&mut self) {
+        self.held = self.state == State::SynReceived && self.send.high == 0;
+    }
+
+    /// Where the connection waits for the peer's ACK of its SYN-ACK: that is sent, or sent again. Returns whether it
+    /// was so.
+    pub fn answer_syn(&mut self) -> bool {
+        let opening = self.state == State::SynReceived;
+        if opening {
+            self.held = false;
+            self.send.nxt = 0;
+        }
+        opening
     }
 
     /// A segment arrived.
@@ -149,7 +183,7 @@ impl Connection {
                 // RFC 3168 section 6.1.1.
                 self.ecn = self.config.ecn && segment.has(bits::ECE | bits::CWR);
                 self.state = State::SynReceived;
-                Outcome::default()
+                Outcome { asked: true, ..Outcome::default() }
             }
             State::SynSent if syn && segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
                 self.agree(segment);
@@ -158,6 +192,22 @@ impl Connection {
                 self.send.open(now, 1 + u64::from(segment.window));
                 self.state = State::Established;
                 Outcome { opened: true, must_ack: true, ..Outcome::default() }
+            }
+            State::SynSent if syn && !segment.has(bits::ACK) => {
+                // RFC 9293 section 3.5, simultaneous open: both SYNs crossed, and each is answered.
+                self.agree(segment);
+                self.ecn = self.config.ecn && segment.has(bits::ECE | bits::CWR);
+                self.send.nxt = 0;
+                self.state = State::SynReceived;
+                Outcome { asked: true, ..Outcome::default() }
+            }
+            State::SynReceived if syn && segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
+                // Its end: the answers crossed too.
+                self.receive.echo_if_alone(segment.sent_at);
+                self.send.nxt = 1;
+                self.send.open(now, self.send.edge);
+                self.state = State::Established;
+                Outcome { opened: true, ..Outcome::default() }
             }
             State::SynReceived if segment.has(bits::SYN) => {
                 // The peer has not seen the answer to its SYN: it is sent again.
@@ -266,11 +316,16 @@ impl Connection {
             self.receive.timer = Time::NEVER;
             expired.ack_due = true;
         }
-        if now >= self.send.probe_at() {
+        let (probe, repeat) = (now >= self.send.probe_at(), now >= self.send.timer && self.send.timer.is_some());
+        if (probe || repeat) && self.send.exhausted(probe) {
+            self.state = State::Closed;
+            return Expired { given_up: true, ..expired };
+        }
+        if probe {
             self.send.on_probe_time(now);
         }
-        if now >= self.send.timer && self.send.timer.is_some() {
-            expired.timeout = self.send.on_timeout();
+        if repeat {
+            expired.timeout = self.send.on_timeout(now);
             expired.control_timeout = expired.timeout.is_none();
         }
         expired

@@ -8,7 +8,7 @@ impl Connection {
     #[inline]
     pub fn can_transmit(&self, _now: Time, window: u64) -> bool {
         match self.state {
-            State::SynSent | State::SynReceived => self.send.nxt == 0,
+            State::SynSent | State::SynReceived => self.send.nxt == 0 && !self.held,
             State::Listen | State::TimeWait | State::Closed => false,
             _ => self.send.choose(window).is_some(),
         }
@@ -19,7 +19,9 @@ impl Connection {
     #[inline]
     pub fn transmit(&mut self, now: Time, window: u64) -> Option<Segment> {
         match self.state {
-            State::SynSent | State::SynReceived => return (self.send.nxt == 0).then(|| self.syn(now)),
+            State::SynSent | State::SynReceived => {
+                return (self.send.nxt == 0 && !self.held).then(|| self.syn(now));
+            }
             State::Listen | State::TimeWait | State::Closed => return None,
             _ => {}
         }
@@ -44,6 +46,7 @@ impl Connection {
             window: self.receive.window(ack),
             flags,
             retransmitted: choice.retransmitted,
+            probe: choice.is_probe(),
             sack: if self.send.sack { self.receive.blocks(false) } else { Default::default() },
             ..Segment::default()
         })

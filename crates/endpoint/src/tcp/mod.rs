@@ -45,6 +45,12 @@ pub struct Config {
     pub min_rto: Time,
     /// Largest retransmission timeout, which also bounds its doubling.
     pub max_rto: Time,
+    /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323 section 4), instead of one
+    /// segment at a time that was sent once.
+    pub timestamps: bool,
+    /// Retransmissions of the same segment, or window probes in a row without any answer, after which the connection is
+    /// given up (R2 of RFC 9293 section 3.8.3); `u32::MAX` for never.
+    pub retries: u32,
 }
 
 /// Bits of [`Segment::flags`].
@@ -55,6 +61,8 @@ pub mod bits {
     pub const SYN: u8 = 2;
     /// The connection is refused or gone.
     pub const RST: u8 = 4;
+    /// On an ACK: the receiver asks for a retransmission at once (RCC section 4.5). It has no other meaning here.
+    pub const PSH: u8 = 8;
     /// `ack` counts.
     pub const ACK: u8 = 16;
     /// An echo of a congestion mark; on a SYN: ECN is offered or agreed to.
@@ -110,6 +118,8 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// Whether any of it is a retransmission. Not on the wire.
     pub retransmitted: bool,
+    /// Whether it probes a closed window. Not on the wire.
+    pub probe: bool,
     /// SACK blocks.
     pub sack: SackBlocks,
 }
@@ -202,6 +212,8 @@ pub struct Outcome {
     pub acked: Option<Acked>,
     /// Its data, duplicates included.
     pub arrived: Option<Arrived>,
+    /// The peer asks for a connection: a SYN-ACK is sent, unless [`Connection::hold_syn`] follows.
+    pub asked: bool,
     /// The connection is open from now on.
     pub opened: bool,
     /// The peer sends no more: its FIN was received in order.
@@ -221,6 +233,8 @@ pub struct Expired {
     pub control_timeout: bool,
     /// The delay of an ACK ran out: it is due now.
     pub ack_due: bool,
+    /// The connection was given up after [`Config::retries`]; it is closed.
+    pub given_up: bool,
 }
 
 /// The range that an ACK covers.

@@ -236,6 +236,17 @@ impl ReceiveHalf {
         self.pending > 0
     }
 
+    /// Whether there is received data, beyond FINs and duplicates, that no ACK covers.
+    pub(super) fn owes_ack_of_data(&self) -> bool {
+        self.pending_bytes > 0
+    }
+
+    /// Switches the timer of delayed ACKs off.
+    pub(super) fn hold_acks(&mut self) {
+        self.ack_delay = Time::NEVER;
+        self.timer = Time::NEVER;
+    }
+
     /// An ACK for all received data is sent: its number and echo.
     #[inline]
     pub(super) fn ack_all(&mut self) -> (u64, Time) {

@@ -27,9 +27,9 @@ pub(super) struct SendHalf {
     /// A FIN follows the last byte.
     pub(super) closed: bool,
 
-    /// The number after the last one in the peer's window. The peer never shrinks its window, so the furthest edge
-    /// stands, and rounding to the unit of the window is harmless (RFC 7323 section 2.4).
+    /// The number after the last one in the peer's window, and when the segment was sent that set it.
     pub(super) edge: u64,
+    edge_at: Time,
     pub(super) scale: u8,
     /// The window field of the last ACK; on a SYN its unit differs, and none is known.
     last_window: Option<u16>,
@@ -55,8 +55,11 @@ pub(super) struct SendHalf {
     partial_ack: bool,
     /// Bytes sent by limited transmit since the last new ACK.
     pub(super) limited: u64,
-    /// `una` when the timer last ran out.
+    /// `una` when the timer last ran out, and how often it did since `una` moved.
     timed_out_at: u64,
+    repeats: u32,
+    /// Most of those, or of probes without an answer.
+    retries: u32,
 
     pub(super) rto: Rto,
     /// The retransmission timer.
@@ -65,10 +68,13 @@ pub(super) struct SendHalf {
     timed_end: u64,
     timed_at: Time,
     syn_timed_out: bool,
+    /// Whether round-trip times are measured by timestamps.
+    timestamps: bool,
 
-    /// When the next probe of a closed window is due, and how many were sent.
+    /// When the next probe of a closed window is due, how many were sent, and how many of them since the last ACK.
     persist_at: Time,
     persist_count: u32,
+    unanswered: u32,
     pub(super) probe_due: bool,
 }
 
@@ -94,6 +100,7 @@ impl SendHalf {
             data_end: 1,
             closed: false,
             edge: 0,
+            edge_at: Time::ZERO,
             scale: 0,
             last_window: None,
             sack: false,
@@ -109,13 +116,17 @@ impl SendHalf {
             partial_ack: false,
             limited: 0,
             timed_out_at: u64::MAX,
+            repeats: 0,
+            retries: config.retries,
             rto: Rto::new(config),
             timer: Time::NEVER,
             timed_end: NOT_TIMED,
             timed_at: Time::ZERO,
             syn_timed_out: false,
+            timestamps: config.timestamps,
             persist_at: Time::NEVER,
             persist_count: 0,
+            unanswered: 0,
             probe_due: false,
         }
     }
@@ -175,6 +186,7 @@ impl SendHalf {
         self.nxt = self.nxt.max(1);
         self.high = self.high.max(1);
         self.timer = Time::NEVER;
+        self.repeats = 0;
         self.sample(now);
         if core::mem::take(&mut self.syn_timed_out) {
             self.rto.handshake_had_timed_out();
@@ -195,11 +207,9 @@ impl SendHalf {
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckEffect {
         let mut effect = AckEffect { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
-        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
+        self.unanswered = 0;
         let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
-        if edge > self.edge {
-            self.edge = edge;
-        }
+        self.set_edge(segment);
 
         // RFC 5681 section 2; with SACK, an ACK with new SACK information is a duplicate (RFC 6675 section 2).
         effect.duplicate = !self.sack
@@ -209,13 +219,17 @@ impl SendHalf {
             && segment.len == 0
             && !segment.has(super::bits::FIN);
         if segment.ack > self.una {
-            effect.newly_acked = self.advance(now, segment.ack);
+            effect.newly_acked = self.advance(now, segment.ack, segment.echo);
         }
         if self.sack && !segment.sack.as_slice().is_empty() {
             effect.duplicate = self.take_blocks(segment);
         }
         if effect.duplicate {
             effect.loss = self.on_duplicate();
+        }
+        if segment.has(super::bits::PSH) && segment.ack == self.una && self.flight() > 0 {
+            effect.duplicate = true;
+            effect.loss = effect.loss.or_else(|| self.on_push());
         }
         if self.recovering && self.sack {
             self.set_pipe();
@@ -224,14 +238,37 @@ impl SendHalf {
         effect
     }
 
-    /// The cumulative ACK moves to `ack`. Returns the stream bytes that it acknowledges.
+    /// RFC 9293 section 3.10.7.4: the window follows the segment that its receiver sent last, here by its timestamp. A
+    /// window that seems to shrink by less than its unit was rounded down (RFC 7323 section 2.4) and stands.
     #[inline]
-    fn advance(&mut self, now: Time, ack: u64) -> u64 {
+    fn set_edge(&mut self, segment: &Segment) {
+        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
+        let newest = segment.sent_at >= self.edge_at;
+        if newest {
+            self.edge_at = segment.sent_at;
+        }
+        if newest && (edge > self.edge || edge + (1 << self.scale) <= self.edge) {
+            self.edge = edge;
+        }
+    }
+
+    /// The cumulative ACK moves to `ack`; it answers a segment sent at `echo`. Returns the stream bytes that it
+    /// acknowledges.
+    #[inline]
+    fn advance(&mut self, now: Time, ack: u64, echo: Time) -> u64 {
         let newly = self.offset(ack) - self.offset(self.una);
+        if self.timestamps && echo > Time::ZERO {
+            // RFC 7323 section 4.2 and appendix G: about one sample for two segments in flight.
+            let samples = self.flight().div_ceil(2 * self.mss).max(1);
+            self.rto.sample_of(now.saturating_sub(echo), samples);
+        }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.scoreboard.advance(ack);
-        self.sample(now);
+        self.repeats = 0;
+        if !self.timestamps {
+            self.sample(now);
+        }
         self.dup_acks = 0;
         self.limited = 0;
         let mut restart = true;
@@ -291,6 +328,22 @@ impl SendHalf {
         if !found || !allowed || self.flight() == 0 {
             return None;
         }
+        Some(self.start_recovery())
+    }
+
+    /// RCC section 4.5: the receiver asks for the segment that it expects, as by three duplicate ACKs. In a recovery the
+    /// segment is sent again.
+    fn on_push(&mut self) -> Option<Loss> {
+        if self.recovering {
+            self.repair_first = true;
+            return None;
+        }
+        self.dup_acks = self.dup_acks.max(DUP_THRESH);
+        Some(self.start_recovery())
+    }
+
+    /// A recovery begins, for the loss of the segment at `una`.
+    fn start_recovery(&mut self) -> Loss {
         // RFC 5681 section 3.2 (2): bytes sent by limited transmit do not count.
         let loss = self.loss(self.flight().saturating_sub(self.limited));
         self.recovering = true;
@@ -302,7 +355,7 @@ impl SendHalf {
         self.limited = 0;
         // RFC 5681 section 3.2 (3).
         self.inflation = if self.sack { 0 } else { (self.mss * u64::from(DUP_THRESH)) as i64 };
-        Some(loss)
+        loss
     }
 
     fn loss(&self, in_flight: u64) -> Loss {
@@ -312,9 +365,10 @@ impl SendHalf {
 
     /// The retransmission timer ran out (RFC 6298 rules 5.4 to 5.6; it restarts with the next transmission). Returns a
     /// loss where stream bytes were in flight.
-    pub(super) fn on_timeout(&mut self) -> Option<Loss> {
+    pub(super) fn on_timeout(&mut self, now: Time) -> Option<Loss> {
         let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
         self.timer = Time::NEVER;
+        self.repeats = self.repeats.saturating_add(1);
         self.rto.back_off();
         self.syn_timed_out |= self.una == 0;
         // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. The SACK scoreboard is kept.
@@ -328,6 +382,10 @@ impl SendHalf {
         self.limited = 0;
         self.timed_out_at = self.una;
         self.nxt = self.una;
+        // RFC 9293 section 3.8.6: a window that was shrunk to nothing with data in flight is probed.
+        if self.una > 0 {
+            self.watch_window(now);
+        }
         loss
     }
 
@@ -367,9 +425,16 @@ impl SendHalf {
         if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
     }
 
+    /// Whether the segment that the retransmission timer or, with `probe`, the next probe would send has been sent as
+    /// often as it may be.
+    pub(super) fn exhausted(&self, probe: bool) -> bool {
+        self.retries < u32::MAX && (if probe { self.unanswered } else { self.repeats }) >= self.retries
+    }
+
     /// The time of [`Self::probe_at`] has come.
     pub(super) fn on_probe_time(&mut self, now: Time) {
         self.probe_due = true;
+        self.unanswered = self.unanswered.saturating_add(1);
         self.persist_count = self.persist_count.saturating_add(1);
         self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
     }

@@ -6,5 +6,6 @@ mod loss;
 mod newreno;
 mod random;
 mod receive;
+mod role;
 mod timer;
 mod wire;
