@@ -122,6 +122,7 @@ schemes! {
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,
     dctcp_ns3::DctcpNs3,
+    rcc::Rcc,
 }
 
 impl Settings {

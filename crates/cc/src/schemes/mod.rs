@@ -12,4 +12,5 @@ pub mod hpcc;
 pub mod hpcc_ns3;
 pub mod newreno;
 pub mod none;
+pub mod rcc;
 pub mod timely_ns3;
