@@ -72,7 +72,7 @@
 //!   repeated packets would make the paper's sum drift. Windows beyond a known end of a flow do not count. After RTO_r
 //!   those of the flow count as lost or unused; after two timeouts in a row an ACK of it does not count until data
 //!   arrives, and after six the receiver no longer asks: flows that pause would stop all others.
-//! * The line "while flight_wins <= queue_maxsize" lets an ACK through that exceeds the limit by its whole window; kept.
+//! * While windows in flight are at most `queue_maxsize`, an ACK leaves even if its window exceeds what is left; kept.
 //! * A cut by eq. (3) ends slow start, and marked packets do not grow the window (RFC 3168), on which the paper is
 //!   silent; otherwise the next packets would undo the cut.
 //! * RTO_r starts with the first data. Before that TCP repeats SYN-ACKs and data by its own timers, as it does whenever

@@ -122,6 +122,11 @@ impl Host {
         self.queue.iter().map(|w| (self.entries[w.flow as usize].flow, w.skips))
     }
 
+    /// How often an ACK may be overtaken, and what PSH adds to its count.
+    pub fn skips(&self) -> (u32, u32) {
+        (self.max_skips, self.push_skips)
+    }
+
     fn ceiling_bytes(&self, at: u32, p: &Params) -> u64 {
         if p.scheduler { self.entries[at as usize].ceiling.saturating_mul(self.segment) } else { u64::MAX }
     }
