@@ -260,7 +260,9 @@ impl Host {
             // More than was announced: a connection that stays open.
             entry.size = None;
         }
-        let open = entry.told_to.saturating_sub(entry.acked_to);
+        // Data of windows that were forgotten may still arrive.
+        entry.told_to = entry.told_to.max(entry.acked_to);
+        let open = entry.told_to - entry.acked_to;
         // Without a gap the counter is exact; with one it is at most what is still open.
         let gap = entry.furthest > entry.acked_to;
         entry.in_flight = if gap { entry.in_flight.min(open) } else { open };
