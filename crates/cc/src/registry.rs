@@ -123,6 +123,7 @@ schemes! {
     timely_ns3::TimelyNs3,
     dctcp_ns3::DctcpNs3,
     rcc::Rcc,
+    ictcp::Ictcp,
 }
 
 impl Settings {

@@ -434,7 +434,15 @@ pub struct Latch {
 pub struct Echo;
 
 impl Latch {
-    fn fields(self) -> AckFields {
+    /// Data arrived, at the receiver of a sender that reacts to marks with `ecn`.
+    pub(super) fn on_data(&mut self, data: &Data, ecn: bool) {
+        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
+        self.marked &= data.cc_tag & CWR == 0;
+        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
+        self.marked |= data.ce && ecn && !is_old(data);
+    }
+
+    pub(super) fn fields(self) -> AckFields {
         AckFields { ecn_echo: self.marked, ..AckFields::default() }
     }
 }
@@ -451,10 +459,7 @@ impl Receiver for Echo {
         if data.ce {
             cx.count(Action::MarkSeen);
         }
-        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
-        state.marked &= data.cc_tag & CWR == 0;
-        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
-        state.marked |= data.ce && cx.params.ecn && !is_old(data);
+        state.on_data(data, cx.params.ecn);
         AckPlan { before: None, now: data.ack_due.then_some(state.fields()) }
     }
 
