@@ -67,7 +67,7 @@ def test_what_senders_show_is_a_row_per_value(watched: fanin.Result) -> None:
     shown = table.group_by("where").agg(pl.col("name").unique().sort()).sort("where")
     assert shown.rows() == [
         ("long:0", ["delivered_bytes", "rate_bps", "window_bytes"]),
-        ("web:1", ["alpha", "delivered_bytes", "rate_bps", "window_bytes"]),
+        ("web:1", ["alpha", "delivered_bytes", "peer_window_bytes", "rate_bps", "window_bytes"]),
     ]
     rates = table.filter(pl.col("where") == "long:0", pl.col("name") == "rate_bps")
     assert rates["traffic"].unique().to_list() == ["long"]

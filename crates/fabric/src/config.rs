@@ -2,7 +2,7 @@
 
 use crate::topology::Graph;
 use fanin_cc::aqm::{pi, red};
-pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, TcpConfig, TrafficConfig};
+pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, Restart, TcpConfig, TrafficConfig};
 use fanin_units::{Rate, Time};
 use std::sync::Arc;
 

@@ -50,7 +50,7 @@ mod world;
 
 pub use config::{
     BufferPolicy, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
-    PacketSizes, Pfc, Release, TcpConfig, TrafficConfig,
+    PacketSizes, Pfc, Release, Restart, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -232,14 +232,14 @@ impl Messages {
             || self.triggers.get(&at).is_some_and(|of| of.waiting.iter().any(|w| w.answers))
     }
 
-    /// A message has arrived completely: its trigger may fire.
-    pub fn arrived(&mut self, message: MessageId, now: Time) {
+    /// A message has arrived completely: its trigger may fire. Returns whether it released an answer to this message.
+    pub fn arrived(&mut self, message: MessageId, now: Time) -> bool {
         let record = &mut self.records[message.ix()];
         record.finished = now;
         record.delivered = record.bytes;
         self.counters[record.traffic as usize].finished += 1;
         self.open -= 1;
-        self.count_towards(self.states[message.ix()].counts, message, now);
+        self.count_towards(self.states[message.ix()].counts, message, now)
     }
 
     /// The sender of a message knows that it has arrived completely.
@@ -267,18 +267,20 @@ impl Messages {
         self.acked_now = messages;
     }
 
-    fn count_towards(&mut self, trigger: u32, message: MessageId, now: Time) {
+    /// Returns whether the trigger released an answer to the message.
+    fn count_towards(&mut self, trigger: u32, message: MessageId, now: Time) -> bool {
         if trigger == NONE {
-            return;
+            return false;
         }
         let at = (self.records[message.ix()].traffic, trigger);
-        let Some(trigger) = self.triggers.get_mut(&at) else { return };
+        let Some(trigger) = self.triggers.get_mut(&at) else { return false };
         trigger.missing -= 1;
         let through: Vec<Waiting> = match (trigger.in_turn, trigger.missing) {
             (true, _) => trigger.waiting.pop_front().into_iter().collect(),
             (false, 0) => core::mem::take(&mut trigger.waiting).into(),
-            (false, _) => return,
+            (false, _) => return false,
         };
+        let answered = through.iter().any(|waiting| waiting.answers);
         if trigger.missing == 0 {
             self.triggers.remove(&at);
         }
@@ -291,6 +293,7 @@ impl Messages {
             self.open += (self.records[number].bytes < Message::ENDLESS) as i64;
             self.triggered.push_back((now.saturating_add(waiting.delay), waiting.message));
         }
+        answered
     }
 
     /// The next message whose trigger has fired, with the time to post it.

@@ -21,6 +21,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let hosts = self.hosts.totals();
         Totals {
             timeouts: hosts.timeouts,
+            given_up: hosts.given_up,
             nacks: hosts.nacks,
             cnps: hosts.cnps,
             reordered: hosts.reordered,
@@ -28,6 +29,11 @@ impl<Q: EventQueue> Simulation<Q> {
             detour_bytes: hosts.detour_bytes,
             ..self.world.net.totals()
         }
+    }
+
+    /// Ends of TCP connections that are not closed.
+    pub fn open_connections(&self) -> usize {
+        self.hosts.senders().filter(|sender| sender.as_tcp().is_some()).count()
     }
 
     /// Packets sent over one link each, so far.
@@ -236,8 +242,8 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.cyclic_dependency()
     }
 
-    /// Observable state of a message's sender now: `window_bytes`, `rate_bps` and the variables of its scheme; nothing
-    /// when it is not sending.
+    /// Observable state of a message's sender now: `window_bytes`, `rate_bps`, over TCP `peer_window_bytes` (the window
+    /// that the receiver's last ACK gave), and the variables of its scheme; nothing when it is not sending.
     pub fn watch(&self, message: u32) -> Vec<(&'static str, f64)> {
         let messages = &self.world.messages;
         if !messages.records().has(message as usize) {
@@ -253,6 +259,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let (scheme, cc) = sender.scheme();
         let pacer = sender.pacer();
         let mut seen = vec![("window_bytes", pacer.window() as f64), ("rate_bps", pacer.rate().as_bps() as f64)];
+        if let Some(window) = sender.as_tcp().and_then(TcpEnd::peer_window) {
+            seen.push(("peer_window_bytes", window as f64));
+        }
         self.world.net.schemes[scheme as usize].watch(cc, &mut |name, value| seen.push((name, value)));
         seen
     }

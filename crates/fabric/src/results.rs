@@ -188,6 +188,8 @@ pub struct Totals {
     pub ledger: Ledger,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// TCP connections given up after too many retransmissions.
+    pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
     /// Congestion notification packets sent.

@@ -219,11 +219,12 @@ impl<Q: EventQueue> Io for World<Q> {
         self.messages.set_connection(message, message);
     }
 
-    fn on_arrived(&mut self, message: MessageId) {
+    fn on_arrived(&mut self, message: MessageId) -> bool {
         let now = self.now();
         self.net.core.probes.see_message(now, message.0, true);
-        self.messages.arrived(message, now);
+        let answered = self.messages.arrived(message, now);
         self.post_triggered();
+        answered
     }
 
     #[inline(always)]

@@ -308,3 +308,64 @@ fn nothing_but_its_window_holds_a_sender_back_not_even_a_slow_receiver() {
     // Ten packets come within 10.8 us, while the first takes 12 us to leave.
     assert_eq!(counters(&sim, 2, 1).peak_queue, 9 * WIRE);
 }
+
+#[test]
+fn a_connection_whose_packets_all_vanish_is_given_up_and_its_message_stays_unfinished() {
+    let mut graph: Graph = star(2, us(5));
+    // Host 1 hears the handshake and nothing more.
+    graph.links[1].outages = vec![(us(60), Time::from_s(1000))];
+    let mut traffic = over_tcp("newreno");
+    traffic.tcp.as_mut().unwrap().connection.retries = 5;
+    let mut sim = simulation(network(graph), vec![traffic], vec![message(us(0), 0, 1, 2_000_000)]);
+    assert!(sim.run_until(Time::from_s(50), 3_000_000));
+    let (flow, totals) = (sim.flows()[0], sim.totals());
+    assert!(flow.finished == Time::NEVER && flow.delivered > 0 && flow.delivered < flow.bytes, "{flow:?}");
+    assert_eq!((flow.timeouts, totals.timeouts, totals.given_up), (5, 5, 1));
+    assert_eq!(sim.open_messages(), 1);
+}
+
+#[test]
+fn a_window_restarts_with_each_request_where_that_is_asked_for() {
+    // DCTCP Fig. 22: chunks of a connection that stays open, each begun when the one before is acknowledged.
+    let took = |scheme: &str, restart: Restart| {
+        let mut traffic = over_tcp(scheme);
+        let tcp = traffic.tcp.as_mut().unwrap();
+        (tcp.persistent, tcp.restart) = (true, restart);
+        let messages = (0..3).map(|n| message(us(1000 * n), 0, 1, 60 * PAYLOAD)).collect();
+        let mut sim = simulation(tcp_star(2), vec![traffic], messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let restarts = sim.traffic_counters()[0].actions.get(fanin_cc::Action::IdleRestart);
+        (sim.flows().iter().map(|f| f.finished - f.start).collect::<Vec<_>>(), restarts)
+    };
+    for scheme in ["newreno", "dctcp"] {
+        let (kept, none) = took(scheme, Restart::Pause);
+        let (restarted, both) = took(scheme, Restart::Request);
+        assert_eq!((none, both), (0, 2), "{scheme}: the first has nothing to restart");
+        assert_eq!(kept[0], restarted[0]);
+        // 60 segments by 10, 20 and 30 instead of all at once: two round trips more, less what the link was busy.
+        assert!(restarted[1] > kept[1] + us(10) && restarted[1] == restarted[2], "{scheme}: {kept:?} {restarted:?}");
+        // The handshake apart they are the first one's.
+        assert_eq!(restarted[1], restarted[0] - OPENED);
+    }
+}
+
+#[test]
+fn one_answer_to_several_requests_leaves_no_connection_open() {
+    // Two clients ask server 1, and it answers the last one when both have asked.
+    for persistent in [false, true] {
+        let mut traffic = over_tcp("newreno");
+        traffic.tcp.as_mut().unwrap().persistent = persistent;
+        let asks = Dependency { counts: Some(0), ..Dependency::default() };
+        let answers = Dependency { after: Some(0), delay: us(7), answers: true, ..Dependency::default() };
+        let messages = vec![
+            chained(message(us(0), 0, 1, 100), asks),
+            chained(message(us(5), 2, 1, 100), asks),
+            chained(message(us(5), 1, 2, PAYLOAD), answers),
+        ];
+        let mut sim = simulation(tcp_star(3), vec![traffic], messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert_eq!(sim.open_connections(), if persistent { 4 } else { 0 });
+    }
+}

@@ -215,10 +215,11 @@ pub static TABLES: [Table; 9] = [
                 "name",
                 "",
                 "Name of the value, with its unit. Of a flow: `delivered_bytes` (payload that arrived in order so \
-                 far), and while it sends `window_bytes`, `rate_bps` and values of its scheme. Of a port: \
-                 `sent_bytes` (all bytes so far; a packet counts when its transmission starts) and `paused_us` \
-                 (time paused by PFC so far, summed over classes). Of a traffic: `delivered_bytes` (over all its \
-                 messages) and `open_messages` (posted and not completely arrived; messages without end stay open).",
+                 far), and while it sends `window_bytes`, `rate_bps`, over TCP `peer_window_bytes` (what its \
+                 receiver allows in flight) and values of its scheme. Of a port: `sent_bytes` (all bytes so far; a \
+                 packet counts when its transmission starts) and `paused_us` (time paused by PFC so far, summed over \
+                 classes). Of a traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not \
+                 completely arrived; messages without end stay open).",
             ),
             column("value", "", "The value, in the unit of its name."),
         ],

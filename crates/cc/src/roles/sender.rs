@@ -158,8 +158,8 @@ pub trait Sender: Sized {
     fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA only; called after
-    /// the `on_ack` of the last ACK.
+    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA: called after the
+    /// `on_ack` of the last ACK. TCP: only where each request restarts the window, when the next one is posted.
     fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}

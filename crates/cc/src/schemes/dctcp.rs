@@ -255,6 +255,11 @@ impl Sender for Flow {
         let p = cx.params;
         self.reno.on_timeout(loss, &p.window, cx);
     }
+
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        self.reno.restart(&p.window, cx);
+    }
 }
 
 /// A receiver's state of a flow: whether the last packet was marked.

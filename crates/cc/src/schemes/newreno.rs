@@ -24,7 +24,7 @@
 //! * Loss: ssthresh = max(in flight / 2, `min_window` MSS), cwnd = ssthresh.
 //! * Timeout: ssthresh as by a loss, but unchanged if the same byte timed out before; cwnd = 1 MSS.
 //! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window`
-//!   MSS).
+//!   MSS). The same with each request on an open connection, where the spec has `tcp.restart = "request"`.
 //! * Echoed mark (`ecn`): ssthresh = max(cwnd / 2, `min_window` MSS), cwnd = min(cwnd, ssthresh), once for each window
 //!   of data: not again before a byte is acknowledged that was sent after the last reduction. A loss of data sent
 //!   before such a cut, and not retransmitted since, changes nothing. The first new packet after any reduction carries
@@ -231,14 +231,19 @@ impl Reno {
         let pause = cx.now.saturating_sub(self.last_sent);
         if alone && p.restart_after > Time::ZERO && pause > p.restart_after {
             // RFC 5681 section 4.1: after a pause at most the initial window. Its first segment fits in either.
-            let restart = p.initial_window as u64 * self.mss;
-            if restart < self.cwnd {
-                self.cwnd = restart;
-                self.counted = 0;
-                cx.count(Action::IdleRestart);
-            }
+            self.restart(p, cx);
         }
         self.last_sent = cx.now;
+    }
+
+    /// Reduces a larger window to the initial one.
+    pub(crate) fn restart<P>(&mut self, p: &WindowParams, cx: &mut Cx<'_, P>) {
+        let restart = p.initial_window as u64 * self.mss;
+        if restart < self.cwnd {
+            self.cwnd = restart;
+            self.counted = 0;
+            cx.count(Action::IdleRestart);
+        }
     }
 
     /// Linux's measure of a window's use: the maximum in flight within a window of data counts, because bytes in flight
@@ -414,6 +419,11 @@ impl Sender for Flow {
         let p = cx.params;
         self.reno.on_timeout(loss, &p.window, cx);
         self.announce = p.ecn;
+    }
+
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        self.reno.restart(&p.window, cx);
     }
 }
 

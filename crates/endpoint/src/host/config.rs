@@ -77,9 +77,21 @@ pub struct TcpConfig {
     pub connection: tcp::Config,
     /// One connection per pair of hosts that stays open, instead of one per message (and its answer).
     pub persistent: bool,
+    /// When the window of an open connection restarts.
+    pub restart: Restart,
     /// Class of ACKs without payload: the data class, or 0 for control. Segments that open or close a connection use
     /// the data class.
     pub ack_class: u8,
+}
+
+/// When the window of an open connection restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Restart {
+    /// After a pause, by the rules of its scheme.
+    #[default]
+    Pause,
+    /// With each message that begins when everything before is acknowledged, too.
+    Request,
 }
 
 /// How RDMA carries messages.

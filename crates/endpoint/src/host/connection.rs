@@ -2,7 +2,8 @@
 
 use super::state::Opening;
 use super::{
-    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Route, TcpConfig, TcpEnd,
+    Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Restart, Route, TcpConfig,
+    TcpEnd,
 };
 use crate::tcp::{Acked, Arrived, Connection, Covers, Segment, State, bits};
 use alloc::boxed::Box;
@@ -137,6 +138,9 @@ impl<P: Copy> Hosts<P> {
         let row = io.record_mut(message);
         (row.ideal, row.hops) = (route.ideal, route.hops);
         *io.ends_mut(message) = ends;
+        if tcp_config(io, record.traffic).restart == Restart::Request {
+            self.restart(io, ends.send);
+        }
         self.senders[ends.send as usize].tcp_mut().outgoing.push(message.0, record.bytes);
         if ends.recv == REMOTE {
             io.announce_stream(message, first);
@@ -144,6 +148,17 @@ impl<P: Copy> Hosts<P> {
             self.senders[ends.recv as usize].tcp_mut().incoming.push(message.0, record.bytes);
         }
         self.senders[ends.send as usize].tcp_mut().connection.write(record.bytes);
+    }
+
+    /// A message is written to a connection: its window restarts if everything before is acknowledged.
+    fn restart<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        let connection = &sender.tcp().connection;
+        if connection.sent_to() > 0 && connection.next_offset().is_none() && connection.in_flight() == 0 {
+            let now = io.now();
+            let control = io.scheme(sender.scheme).on_idle(sender.cc, now);
+            self.apply(io, slot, &control);
+        }
     }
 
     /// A remote host wrote a message to a stream to one of these hosts. Opens the passive end if the message opened its
@@ -368,9 +383,19 @@ impl<P: Copy> Hosts<P> {
         }
         self.poll_receiver(io, host, scheme);
         while let Some(message) = self.senders[slot as usize].tcp_mut().incoming.whole(arrived.arrived_to) {
-            io.on_arrived(MessageId(message));
+            self.on_stream_message(io, slot, MessageId(message));
         }
         plan.now.is_some()
+    }
+
+    /// A message has arrived whole. Where one answer waits for several requests, it goes back on the connection of the
+    /// last one; this end closes the others.
+    fn on_stream_message<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, message: MessageId) {
+        let kept = io.will_be_answered(message);
+        let answered = io.on_arrived(message);
+        if kept && !answered && !tcp_config(io, self.senders[slot as usize].traffic).persistent {
+            self.close_end(slot);
+        }
     }
 
     /// The scheme processes an ACK of this number.
@@ -420,6 +445,10 @@ impl<P: Copy> Hosts<P> {
             if let Some((message, _)) = end.outgoing.first().or(end.incoming.first()) {
                 io.record_mut(MessageId(message)).timeouts += 1;
             }
+        }
+        if expired.given_up {
+            // What it was sending stays unfinished.
+            self.totals.given_up += 1;
         }
         if let Some(loss) = &expired.timeout {
             let control = io.scheme(scheme).on_timeout(cc, now, loss);

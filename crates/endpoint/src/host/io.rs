@@ -136,8 +136,8 @@ pub trait Io {
     fn connection(&self, traffic: u16, from: u32, to: u32) -> Option<MessageId>;
     /// Notes that this message opens it.
     fn open_connection(&mut self, message: MessageId);
-    /// A message has arrived completely.
-    fn on_arrived(&mut self, message: MessageId);
+    /// A message has arrived completely. Returns whether an answer to it follows.
+    fn on_arrived(&mut self, message: MessageId) -> bool;
     /// The sender of a message knows that it has arrived completely. Messages that depend on that start no earlier than
     /// [`Io::after_acked`].
     fn on_acked(&mut self, message: MessageId);

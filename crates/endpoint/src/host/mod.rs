@@ -25,7 +25,7 @@ mod sender;
 mod state;
 mod stream;
 
-pub use config::{ENDLESS, EndpointConfig, HostFifo, PacketSizes, TcpConfig, Traffic, TrafficConfig};
+pub use config::{ENDLESS, EndpointConfig, HostFifo, PacketSizes, Restart, TcpConfig, Traffic, TrafficConfig};
 pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};

@@ -102,6 +102,8 @@ pub struct TrafficCounters {
 pub struct HostTotals {
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Connections given up after too many retransmissions ([`crate::tcp::Config::retries`]).
+    pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
     /// Congestion notification packets sent.

@@ -295,8 +295,7 @@ impl<P: Copy> Hosts<P> {
                     head.flags |= flags::END;
                 }
             }
-            // RFC 3168 section 6.1.5: a retransmission is not ECN-capable.
-            if ecn && !segment.retransmitted {
+            if ecn && may_be_marked(&segment) {
                 head.flags |= flags::ECT;
             }
             let sent = Sent::new(wire, segment.len, offset + segment.len as u64);
@@ -448,6 +447,11 @@ impl<P: Copy> Hosts<P> {
     }
 }
 
+/// RFC 3168 sections 6.1.5 and 6.1.6: neither a retransmission nor a window probe is ECN-capable.
+fn may_be_marked(data: &Segment) -> bool {
+    !data.retransmitted && !data.probe
+}
+
 /// The fields that the scheme's receiver sets on an ACK of TCP.
 pub(super) fn put_fields(head: &mut Header, segment: &mut Segment, fields: &AckFields, connection: &Connection) {
     head.cc_feedback = fields.cc_feedback;
@@ -485,6 +489,8 @@ mod tests {
             initial_rto: Time::from_s(1),
             min_rto: Time::from_ms(10),
             max_rto: Time::from_s(60),
+            timestamps: false,
+            retries: 15,
         };
         let mut end = Connection::listen(&config);
         let syn = Segment { flags: bits::SYN, window: u16::MAX, scale: Some(6), ..Segment::default() };
@@ -511,6 +517,19 @@ mod tests {
         assert_eq!(field(own, Some(u32::MAX)), own.window, "it cannot promise more than the buffer");
         // The window of a SYN has no unit.
         assert_eq!([field(answer, Some(1460)), field(answer, Some(70_000))], [1460, u16::MAX]);
+    }
+
+    #[test]
+    fn new_data_may_be_marked_and_a_window_probe_may_not() {
+        let (mut end, _) = server();
+        end.write(65);
+        let ack = Segment { seq: 1, ack: 1, flags: bits::ACK, ..Segment::default() };
+        end.on_segment(Time::ZERO, &Segment { window: 1, ..ack });
+        assert!(may_be_marked(&end.transmit(Time::ZERO, 1460).expect("the unit that fits")));
+        end.on_segment(Time::ZERO, &Segment { ack: 65, ..ack });
+        end.on_deadline(end.deadline());
+        let probe = end.transmit(end.deadline(), 1460).expect("a probe");
+        assert!(probe.len == 1 && !probe.retransmitted && !may_be_marked(&probe));
     }
 
     #[test]

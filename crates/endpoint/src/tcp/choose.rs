@@ -27,6 +27,13 @@ pub(super) struct Choice {
     why: Why,
 }
 
+impl Choice {
+    /// Whether it probes a closed window.
+    pub(super) fn is_probe(&self) -> bool {
+        self.why == Why::Probe
+    }
+}
+
 impl SendHalf {
     /// The next segment that may be sent with `window` bytes allowed in flight.
     #[inline]

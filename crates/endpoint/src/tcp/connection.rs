@@ -193,6 +193,22 @@ impl Connection {
                 self.state = State::Established;
                 Outcome { opened: true, must_ack: true, ..Outcome::default() }
             }
+            State::SynSent if syn && !segment.has(bits::ACK) => {
+                // RFC 9293 section 3.5, simultaneous open: both SYNs crossed, and each is answered.
+                self.agree(segment);
+                self.ecn = self.config.ecn && segment.has(bits::ECE | bits::CWR);
+                self.send.nxt = 0;
+                self.state = State::SynReceived;
+                Outcome { asked: true, ..Outcome::default() }
+            }
+            State::SynReceived if syn && segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
+                // Its end: the answers crossed too.
+                self.receive.echo_if_alone(segment.sent_at);
+                self.send.nxt = 1;
+                self.send.open(now, self.send.edge);
+                self.state = State::Established;
+                Outcome { opened: true, ..Outcome::default() }
+            }
             State::SynReceived if segment.has(bits::SYN) => {
                 // The peer has not seen the answer to its SYN: it is sent again.
                 if syn {
@@ -300,10 +316,15 @@ impl Connection {
             self.receive.timer = Time::NEVER;
             expired.ack_due = true;
         }
-        if now >= self.send.probe_at() {
+        let (probe, repeat) = (now >= self.send.probe_at(), now >= self.send.timer && self.send.timer.is_some());
+        if (probe || repeat) && self.send.exhausted(probe) {
+            self.state = State::Closed;
+            return Expired { given_up: true, ..expired };
+        }
+        if probe {
             self.send.on_probe_time(now);
         }
-        if now >= self.send.timer && self.send.timer.is_some() {
+        if repeat {
             expired.timeout = self.send.on_timeout(now);
             expired.control_timeout = expired.timeout.is_none();
         }

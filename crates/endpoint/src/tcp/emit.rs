@@ -46,6 +46,7 @@ impl Connection {
             window: self.receive.window(ack),
             flags,
             retransmitted: choice.retransmitted,
+            probe: choice.is_probe(),
             sack: if self.send.sack { self.receive.blocks(false) } else { Default::default() },
             ..Segment::default()
         })

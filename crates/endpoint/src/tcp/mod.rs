@@ -45,6 +45,12 @@ pub struct Config {
     pub min_rto: Time,
     /// Largest retransmission timeout, which also bounds its doubling.
     pub max_rto: Time,
+    /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323 section 4), instead of one
+    /// segment at a time that was sent once.
+    pub timestamps: bool,
+    /// Retransmissions of the same segment, or window probes in a row without any answer, after which the connection is
+    /// given up (R2 of RFC 9293 section 3.8.3); `u32::MAX` for never.
+    pub retries: u32,
 }
 
 /// Bits of [`Segment::flags`].
@@ -112,6 +118,8 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// Whether any of it is a retransmission. Not on the wire.
     pub retransmitted: bool,
+    /// Whether it probes a closed window. Not on the wire.
+    pub probe: bool,
     /// SACK blocks.
     pub sack: SackBlocks,
 }
@@ -225,6 +233,8 @@ pub struct Expired {
     pub control_timeout: bool,
     /// The delay of an ACK ran out: it is due now.
     pub ack_due: bool,
+    /// The connection was given up after [`Config::retries`]; it is closed.
+    pub given_up: bool,
 }
 
 /// The range that an ACK covers.

@@ -50,13 +50,21 @@ impl Rto {
     /// RFC 6298 sections 2.2 and 2.3. A sample ends the backoff (section 5, the note below rule 5.7).
     #[inline]
     pub(super) fn sample(&mut self, rtt: Time) {
+        self.sample_of(rtt, 1);
+    }
+
+    /// A sample of so many that are expected in a round trip: its gains are divided by their number (RFC 7323 appendix
+    /// G).
+    #[inline]
+    pub(super) fn sample_of(&mut self, rtt: Time, samples: u64) {
         let rtt = rtt.as_ps().min(LONGEST);
         if self.smoothed == 0 {
             self.smoothed = rtt;
             self.variation = rtt / 2;
         } else {
-            self.variation = self.variation - self.variation / 4 + self.smoothed.abs_diff(rtt) / 4;
-            self.smoothed = self.smoothed - self.smoothed / 8 + rtt / 8;
+            let (alpha, beta) = (8 * samples, 4 * samples);
+            self.variation = self.variation - self.variation / beta + self.smoothed.abs_diff(rtt) / beta;
+            self.smoothed = self.smoothed - self.smoothed / alpha + rtt / alpha;
         }
         // The clock is exact: its granularity G is zero.
         self.base = self.bounded(Time::from_ps(self.smoothed.saturating_add(self.variation.saturating_mul(4))));

@@ -55,8 +55,11 @@ pub(super) struct SendHalf {
     partial_ack: bool,
     /// Bytes sent by limited transmit since the last new ACK.
     pub(super) limited: u64,
-    /// `una` when the timer last ran out.
+    /// `una` when the timer last ran out, and how often it did since `una` moved.
     timed_out_at: u64,
+    repeats: u32,
+    /// Most of those, or of probes without an answer.
+    retries: u32,
 
     pub(super) rto: Rto,
     /// The retransmission timer.
@@ -65,10 +68,13 @@ pub(super) struct SendHalf {
     timed_end: u64,
     timed_at: Time,
     syn_timed_out: bool,
+    /// Whether round-trip times are measured by timestamps.
+    timestamps: bool,
 
-    /// When the next probe of a closed window is due, and how many were sent.
+    /// When the next probe of a closed window is due, how many were sent, and how many of them since the last ACK.
     persist_at: Time,
     persist_count: u32,
+    unanswered: u32,
     pub(super) probe_due: bool,
 }
 
@@ -110,13 +116,17 @@ impl SendHalf {
             partial_ack: false,
             limited: 0,
             timed_out_at: u64::MAX,
+            repeats: 0,
+            retries: config.retries,
             rto: Rto::new(config),
             timer: Time::NEVER,
             timed_end: NOT_TIMED,
             timed_at: Time::ZERO,
             syn_timed_out: false,
+            timestamps: config.timestamps,
             persist_at: Time::NEVER,
             persist_count: 0,
+            unanswered: 0,
             probe_due: false,
         }
     }
@@ -176,6 +186,7 @@ impl SendHalf {
         self.nxt = self.nxt.max(1);
         self.high = self.high.max(1);
         self.timer = Time::NEVER;
+        self.repeats = 0;
         self.sample(now);
         if core::mem::take(&mut self.syn_timed_out) {
             self.rto.handshake_had_timed_out();
@@ -196,6 +207,7 @@ impl SendHalf {
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckEffect {
         let mut effect = AckEffect { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
+        self.unanswered = 0;
         let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
         self.set_edge(segment);
 
@@ -207,7 +219,7 @@ impl SendHalf {
             && segment.len == 0
             && !segment.has(super::bits::FIN);
         if segment.ack > self.una {
-            effect.newly_acked = self.advance(now, segment.ack);
+            effect.newly_acked = self.advance(now, segment.ack, segment.echo);
         }
         if self.sack && !segment.sack.as_slice().is_empty() {
             effect.duplicate = self.take_blocks(segment);
@@ -240,14 +252,23 @@ impl SendHalf {
         }
     }
 
-    /// The cumulative ACK moves to `ack`. Returns the stream bytes that it acknowledges.
+    /// The cumulative ACK moves to `ack`; it answers a segment sent at `echo`. Returns the stream bytes that it
+    /// acknowledges.
     #[inline]
-    fn advance(&mut self, now: Time, ack: u64) -> u64 {
+    fn advance(&mut self, now: Time, ack: u64, echo: Time) -> u64 {
         let newly = self.offset(ack) - self.offset(self.una);
+        if self.timestamps && echo > Time::ZERO {
+            // RFC 7323 section 4.2 and appendix G: about one sample for two segments in flight.
+            let samples = self.flight().div_ceil(2 * self.mss).max(1);
+            self.rto.sample_of(now.saturating_sub(echo), samples);
+        }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.scoreboard.advance(ack);
-        self.sample(now);
+        self.repeats = 0;
+        if !self.timestamps {
+            self.sample(now);
+        }
         self.dup_acks = 0;
         self.limited = 0;
         let mut restart = true;
@@ -347,6 +368,7 @@ impl SendHalf {
     pub(super) fn on_timeout(&mut self, now: Time) -> Option<Loss> {
         let loss = (self.una > 0 && self.flight() > 0).then(|| self.loss(self.flight()));
         self.timer = Time::NEVER;
+        self.repeats = self.repeats.saturating_add(1);
         self.rto.back_off();
         self.syn_timed_out |= self.una == 0;
         // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. The SACK scoreboard is kept.
@@ -403,9 +425,16 @@ impl SendHalf {
         if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
     }
 
+    /// Whether the segment that the retransmission timer or, with `probe`, the next probe would send has been sent as
+    /// often as it may be.
+    pub(super) fn exhausted(&self, probe: bool) -> bool {
+        self.retries < u32::MAX && (if probe { self.unanswered } else { self.repeats }) >= self.retries
+    }
+
     /// The time of [`Self::probe_at`] has come.
     pub(super) fn on_probe_time(&mut self, now: Time) {
         self.probe_due = true;
+        self.unanswered = self.unanswered.saturating_add(1);
         self.persist_count = self.persist_count.saturating_add(1);
         self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
     }

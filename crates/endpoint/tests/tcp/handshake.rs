@@ -1,7 +1,7 @@
 //! Opening and closing (RFC 9293 sections 3.5 and 3.6), and what the SYNs agree on.
 
 use crate::wire::*;
-use fanin_endpoint::tcp::{Config, Segment, State, bits};
+use fanin_endpoint::tcp::{Config, Connection, Segment, State, bits};
 use fanin_units::Time;
 
 fn flags(wire: &Wire, from: usize) -> Vec<u8> {
@@ -230,4 +230,51 @@ fn a_reset_ends_it_at_once() {
     assert_eq!(wire.states()[CLIENT], State::Closed);
     // The caller's RST answers the server's next ACK, and the server goes too.
     assert_eq!(wire.states()[SERVER], State::Closed);
+}
+
+/// Both ends send a SYN at time zero.
+fn both_connect(config: &Config) -> Wire {
+    let mut wire = Wire::new(config);
+    wire.ends[SERVER] = Connection::connect(config);
+    wire
+}
+
+#[test]
+fn two_syns_that_cross_open_one_connection() {
+    // RFC 9293 section 3.5, figure 8.
+    let mut wire = both_connect(&config());
+    wire.write(CLIENT, 500);
+    wire.write(SERVER, 700);
+    wire.run_until(ms(5));
+    assert_eq!(wire.states(), [State::SynReceived; 2]);
+    wire.run_until(ms(10));
+    assert_eq!(wire.states(), [State::Established; 2]);
+    for end in 0..2 {
+        let syns: Vec<_> = wire.trace.iter().filter(|s| s.from == end && s.has(bits::SYN)).map(|s| s.at).collect();
+        assert_eq!(syns, [ms(0), ms(5)], "a SYN, and a SYN-ACK");
+        assert!(wire.ends[end].ecn() && wire.ends[end].sack() && wire.ends[end].window_scale() > 0);
+    }
+    wire.run();
+    assert_eq!(wire.delivered, [700, 500]);
+    assert!(wire.trace.iter().all(|s| !s.has(bits::RST) && s.at < ms(100)), "no timer was needed");
+    wire.close(CLIENT);
+    wire.close(SERVER);
+    wire.run();
+    assert_eq!(wire.states(), [State::Closed; 2]);
+}
+
+#[test]
+fn a_simultaneous_open_outlives_the_loss_of_any_of_its_segments() {
+    for lost in 0..4 {
+        let mut wire = both_connect(&config());
+        let mut count = 0;
+        wire.lose(move |_| {
+            count += 1;
+            count == lost + 1
+        });
+        wire.write(CLIENT, 500);
+        wire.write(SERVER, 700);
+        wire.run();
+        assert_eq!((wire.delivered, wire.states()), ([700, 500], [State::Established; 2]), "segment {lost}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Random lives of connections: what was written arrives, whole, in order and once; and nothing makes an end panic.
 
 use crate::wire::*;
-use fanin_endpoint::tcp::{Config, Connection, Covers, SackBlocks, Segment, State};
+use fanin_endpoint::tcp::{Config, Connection, Covers, SackBlocks, Segment, State, bits};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -26,8 +26,8 @@ impl Dice {
 }
 
 fn any_config() -> impl Strategy<Value = Config> {
-    (1u32..2000, any::<[bool; 3]>(), 1u64..200_000, 0u32..5, 1u64..50).prop_map(
-        |(mss, [sack, ecn, window_scaling], receive_buffer, ack_every, min)| Config {
+    (1u32..2000, any::<[bool; 4]>(), 1u64..200_000, 0u32..5, 1u64..50).prop_map(
+        |(mss, [sack, ecn, window_scaling, timestamps], receive_buffer, ack_every, min)| Config {
             mss,
             sack,
             ecn,
@@ -38,6 +38,8 @@ fn any_config() -> impl Strategy<Value = Config> {
             initial_rto: Time::from_ms(100),
             min_rto: Time::from_ms(min),
             max_rto: Time::from_ms(1500),
+            timestamps,
+            retries: u32::MAX,
         },
     )
 }
@@ -66,6 +68,8 @@ proptest! {
         percents in (0u64..25, 0u64..10, 0u64..25),
         slow_reader in any::<[bool; 2]>(),
         close_first in 0usize..2,
+        both_connect in any::<bool>(),
+        (shrinks, pushes) in (0u64..60, 0u64..10),
         seed in 1u64..,
     ) {
         let mss = client.mss.min(server.mss).max(50);
@@ -74,8 +78,21 @@ proptest! {
         wire.window = [Window::Constant(windows.0), if reno { Window::reno() } else { Window::Constant(windows.1) }];
         wire.reads = slow_reader.map(|slow| !slow);
         wire.silent = true;
+        if both_connect {
+            wire.ends[SERVER] = Connection::connect(&server);
+        }
         let mut dice = Dice(seed);
         let (drops, twice, late) = percents;
+        let mut roles = Dice(seed.wrapping_mul(7) | 1);
+        // What receiver roles may do.
+        wire.change(move |segment| {
+            if roles.percent(shrinks) {
+                segment.window = (u64::from(segment.window) * (roles.roll() % 4) / 4) as u16;
+            }
+            if roles.percent(pushes) {
+                segment.flags |= bits::PSH;
+            }
+        });
         wire.script(move |_| {
             if dice.percent(drops) {
                 Fate::Drop
@@ -190,6 +207,7 @@ fn any_segment(dice: &mut Dice, end: &Connection) -> Segment {
         scale: dice.percent(50).then(|| dice.roll() as u8),
         sack_permitted: dice.percent(70),
         retransmitted: false,
+        probe: false,
         sack: SackBlocks::new(blocks.into_iter().take(dice.roll() as usize % 4)),
     }
 }

@@ -1,7 +1,7 @@
 //! The retransmission timer (RFC 6298). A round trip is 10 ms.
 
 use crate::wire::*;
-use fanin_endpoint::tcp::{Config, Covers};
+use fanin_endpoint::tcp::{Config, Covers, State};
 use fanin_units::Time;
 
 /// Timeouts of the client with data in flight, after `start`, and whether the same byte had timed out before.
@@ -93,4 +93,86 @@ fn a_deadline_called_early_or_twice_does_nothing() {
     let ack = wire.ends[CLIENT].ack(before, Covers::All);
     assert_eq!(ack.seq, 1 + MSS, "an ACK still has the highest number sent (RFC 9293 section 3.10.7.4)");
     assert_eq!(wire.ends[CLIENT].on_deadline(before), Default::default());
+}
+
+/// When an end of the wire gave its connection up.
+fn given_up(wire: &Wire, end: usize) -> Vec<Time> {
+    wire.expired[end].iter().filter(|(_, e)| e.given_up).map(|(at, _)| *at).collect()
+}
+
+#[test]
+fn a_connection_is_given_up_after_so_many_repetitions_of_a_segment() {
+    // RFC 9293 section 3.8.3: R2. Three retransmissions, 200, 600 and 1400 ms behind the first; the fourth would leave
+    // at 3000 ms.
+    let mut wire = Wire::open(&Config { retries: 3, ..config() });
+    let start = wire.now;
+    wire.lose(|s| s.from == CLIENT && s.offset() >= 2000);
+    wire.write(CLIENT, 2 * MSS);
+    wire.run_until(start + ms(100));
+    let again = wire.now;
+    wire.write(CLIENT, 2 * MSS);
+    wire.run();
+    assert_eq!(timeouts(&wire, again).len(), 3);
+    assert_eq!(given_up(&wire, CLIENT), [again + ms(3000)]);
+    assert_eq!((wire.ends[CLIENT].state(), wire.ends[CLIENT].deadline()), (State::Closed, Time::NEVER));
+    assert_eq!(wire.ends[CLIENT].transmit(wire.now, u64::MAX), None);
+    assert_eq!(wire.delivered[SERVER], 2 * MSS);
+    // A SYN that nobody answers.
+    let mut wire = Wire::new(&Config { retries: 2, ..config() });
+    wire.lose(|s| s.from == CLIENT);
+    wire.run();
+    assert_eq!((wire.trace.len(), given_up(&wire, CLIENT)), (3, vec![ms(7000)]));
+}
+
+#[test]
+fn progress_starts_the_count_of_repetitions_anew() {
+    // Each of 20 segments is lost twice.
+    let mut wire = Wire::open(&Config { retries: 2, ack_every: 1, ..config() });
+    wire.window[CLIENT] = Window::Constant(MSS);
+    wire.lose(|s| s.from == CLIENT && s.is_data() && s.nth < 2);
+    wire.write(CLIENT, 20 * MSS);
+    wire.run();
+    wire.assert_arrived(20 * MSS);
+    assert!(given_up(&wire, CLIENT).is_empty());
+}
+
+#[test]
+fn a_closed_window_is_probed_as_long_as_its_receiver_answers() {
+    // RFC 9293 section 3.8.6.1.
+    let mut wire = Wire::open(&Config { retries: 3, receive_buffer: 4 * MSS, ..config() });
+    wire.reads[SERVER] = false;
+    let start = wire.now;
+    wire.write(CLIENT, 10 * MSS);
+    wire.run_until(start + Time::from_s(20));
+    assert!(wire.trace.iter().filter(|s| s.segment.probe).count() > 5 && given_up(&wire, CLIENT).is_empty());
+    // From now on nobody does.
+    let silent = wire.now;
+    wire.forget();
+    wire.lose(|s| s.from == SERVER);
+    wire.run_until(silent + Time::from_s(1000));
+    assert_eq!(wire.trace.iter().filter(|s| s.segment.probe).count(), 3);
+    assert_eq!((given_up(&wire, CLIENT).len(), wire.ends[CLIENT].state()), (1, State::Closed));
+}
+
+#[test]
+fn timestamps_tell_which_copy_was_acknowledged() {
+    // RFC 7323 section 4: as above, with a sample of what was sent twice, which ends the backoff.
+    let mut wire = Wire::open(&Config { ack_every: 1, timestamps: true, ..config() });
+    wire.lose(|s| s.is(0, 0));
+    wire.write(CLIENT, MSS);
+    wire.run();
+    assert_eq!((wire.repaired(), wire.ends[CLIENT].rto()), (vec![0], ms(200)));
+}
+
+#[test]
+fn many_samples_in_a_round_trip_weigh_less_each() {
+    // RFC 7323 appendix G. The handshake leaves 10 ms and a variation of 5. Four segments with R = 22 ms: 4 and 3 in
+    // flight are 2 expected samples, 2 and 1 are one each. Variation 5.875, 6.546875, 7.546875, 7.967285; smoothed
+    // 10.75, 11.453125, 12.771484, 13.925049.
+    let mut wire = Wire::open(&Config { ack_every: 1, timestamps: true, min_rto: Time::ZERO, ..config() });
+    wire.script(|s| if s.is_data() { Fate::Late(Time::from_us(12_000)) } else { Fate::Deliver });
+    wire.write(CLIENT, 4 * MSS);
+    wire.run();
+    let expected = Time::from_ns(13_925_049 + 4 * 7_967_285);
+    assert!(wire.ends[CLIENT].rto().as_ps().abs_diff(expected.as_ps()) < 1_000_000, "{}", wire.ends[CLIENT].rto());
 }

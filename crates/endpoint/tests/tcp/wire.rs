@@ -22,6 +22,8 @@ pub fn config() -> Config {
         initial_rto: Time::from_s(1),
         min_rto: Time::from_ms(200),
         max_rto: Time::from_s(60),
+        timestamps: false,
+        retries: u32::MAX,
     }
 }
 
@@ -127,6 +129,7 @@ pub struct Wire {
     /// Stream bytes delivered to each end, checked to be consecutive.
     pub delivered: [u64; 2],
     script: Box<dyn FnMut(&Sent) -> Fate>,
+    change: Box<dyn FnMut(&mut Segment)>,
     delay: Time,
     copies: BTreeMap<(usize, u64, bool), usize>,
     queue: BTreeMap<(Time, u64), (usize, Segment)>,
@@ -151,6 +154,7 @@ impl Wire {
             expired: Default::default(),
             delivered: [0; 2],
             script: Box::new(|_| Fate::Deliver),
+            change: Box::new(|_| ()),
             delay: DELAY,
             copies: BTreeMap::new(),
             queue: BTreeMap::new(),
@@ -179,6 +183,11 @@ impl Wire {
         self.script = Box::new(script);
     }
 
+    /// Changes every segment with an ACK, as a receiver role may.
+    pub fn change(&mut self, change: impl FnMut(&mut Segment) + 'static) {
+        self.change = Box::new(change);
+    }
+
     /// Drops what this holds for.
     pub fn lose(&mut self, mut which: impl FnMut(&Sent) -> bool + 'static) {
         self.script(move |sent| if which(sent) { Fate::Drop } else { Fate::Deliver });
@@ -188,7 +197,10 @@ impl Wire {
         [self.ends[0].state(), self.ends[1].state()]
     }
 
-    fn put(&mut self, from: usize, segment: Segment) {
+    fn put(&mut self, from: usize, mut segment: Segment) {
+        if segment.has(bits::ACK) {
+            (self.change)(&mut segment);
+        }
         let key = (from, segment.seq, segment.len > 0 || segment.has(bits::SYN) || segment.has(bits::FIN));
         let mut sent = Sent { at: self.now, from, nth: 0, segment, fate: Fate::Deliver };
         if !self.silent {

@@ -3,7 +3,7 @@
 
 use super::checker::Checker;
 use super::document::{
-    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
+    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Restart, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
 };
 use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
@@ -200,6 +200,10 @@ impl One<'_, '_> {
             TcpConfig {
                 connection: tcp::Config { ecn, ..connection },
                 persistent: traffic.tcp.persistent,
+                restart: match traffic.tcp.restart {
+                    Restart::Pause => fanin_fabric::Restart::Pause,
+                    Restart::Request => fanin_fabric::Restart::Request,
+                },
                 ack_class: if traffic.tcp.ack_class == AckClass::Control { 0 } else { class },
             }
         });
@@ -291,6 +295,9 @@ impl One<'_, '_> {
         if tcp.min_rto == Time::ZERO {
             self.fail("tcp.min_rto", "it is zero", "write a time above zero, like \"10 ms\"");
         }
+        if tcp.retries == 0 {
+            self.fail("tcp.retries", "a single loss would end a connection", "write 1 or more, like 15");
+        }
         let Tcp { initial_rto, min_rto, max_rto, .. } = tcp;
         if min_rto > max_rto {
             self.fail("tcp.min_rto", format!("{min_rto} is above max_rto = {max_rto}"), "lower it, or raise max_rto");
@@ -312,6 +319,8 @@ impl One<'_, '_> {
             initial_rto: tcp.initial_rto,
             min_rto: tcp.min_rto,
             max_rto: tcp.max_rto,
+            timestamps: tcp.timestamps,
+            retries: tcp.retries,
         })
     }
 

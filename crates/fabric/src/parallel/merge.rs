@@ -56,6 +56,7 @@ impl ParallelSimulation {
             sum.ledger.dropped += of.ledger.dropped;
             sum.ledger.in_flight += of.ledger.in_flight;
             sum.timeouts += of.timeouts;
+            sum.given_up += of.given_up;
             sum.nacks += of.nacks;
             sum.cnps += of.cnps;
             sum.circular_waits += of.circular_waits;

@@ -127,13 +127,16 @@ pub const TCP: tcp::Config = tcp::Config {
     initial_rto: Time::from_ms(20),
     min_rto: Time::from_ms(10),
     max_rto: Time::from_s(1),
+    timestamps: false,
+    retries: u32::MAX,
 };
 
 /// A traffic over TCP, in class 1, its ACKs too; a connection per message.
 pub fn over_tcp(scheme: &str) -> TrafficConfig {
     let traffic = traffic(scheme);
     let ecn = traffic.scheme.wants_ecn();
-    let tcp = TcpConfig { connection: tcp::Config { ecn, ..TCP }, persistent: false, ack_class: 1 };
+    let tcp =
+        TcpConfig { connection: tcp::Config { ecn, ..TCP }, persistent: false, restart: Restart::Pause, ack_class: 1 };
     TrafficConfig { ecn, tcp: Some(tcp), ..traffic }
 }
 

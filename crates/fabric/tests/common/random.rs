@@ -214,7 +214,7 @@ fn any_tcp() -> impl Strategy<Value = (TcpConfig, Time)> {
                 min_rto: us(rto),
                 ..TCP
             };
-            (TcpConfig { connection, persistent, ack_class: own_class as u8 }, us(overhead))
+            (TcpConfig { connection, persistent, restart: Restart::Pause, ack_class: own_class as u8 }, us(overhead))
         },
     )
 }

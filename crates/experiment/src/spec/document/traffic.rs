@@ -355,9 +355,17 @@ pub struct Tcp {
     pub min_rto: Time,
     /// Largest retransmission timeout.
     pub max_rto: Time,
+    /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323), instead of one segment at a
+    /// time that was sent once.
+    pub timestamps: bool,
+    /// Retransmissions of the same segment, or window probes in a row without any answer, after which a connection is
+    /// given up. Its messages stay unfinished.
+    pub retries: u32,
     /// Whether each pair of hosts has one connection that is opened once and stays open, instead of one per message and
     /// its answer.
     pub persistent: bool,
+    /// When the window of an open connection restarts.
+    pub restart: Restart,
     /// Class of ACKs without payload. SYN and FIN segments are in the class of the data.
     pub ack_class: AckClass,
     /// Delay of a message in its sending host before TCP sends it.
@@ -382,11 +390,25 @@ impl Default for Tcp {
             min_rto: Time::from_ms(10),
             // RFC 6298 section 2.5: at least 60 s.
             max_rto: Time::from_s(60),
+            timestamps: false,
+            // Linux's tcp_retries2: more than RFC 9293's 100 s.
+            retries: 15,
             persistent: false,
+            restart: Restart::Pause,
             ack_class: AckClass::Data,
             overhead: Time::ZERO,
         }
     }
+}
+
+/// When the window of an open connection restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// After a pause, by the rules of the scheme (`restart_after`).
+    Pause,
+    /// Also with each message that begins when everything sent before on its connection is acknowledged.
+    Request,
 }
 
 /// Class of ACKs without payload.

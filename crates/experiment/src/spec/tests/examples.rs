@@ -5,7 +5,7 @@ use crate::built::{Sampled, Series};
 use document::{Buffer, Size, Topology, Transport};
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
-use fanin_fabric::{BufferPolicy, Dependency, HostFifo, MarkAt, Marking, TcpConfig};
+use fanin_fabric::{BufferPolicy, Dependency, HostFifo, MarkAt, Marking, Restart, TcpConfig};
 use fanin_record::{Part, Watched};
 use fanin_units::{Bytes, PortId, Rate};
 
@@ -44,8 +44,10 @@ fn a_spec_becomes_what_it_says() {
         initial_rto: Time::from_s(1),
         min_rto: Time::from_ms(20),
         max_rto: Time::from_s(60),
+        timestamps: false,
+        retries: 15,
     };
-    assert_eq!(asks.tcp, Some(TcpConfig { connection, persistent: true, ack_class: 0 }));
+    assert_eq!(asks.tcp, Some(TcpConfig { connection, persistent: true, restart: Restart::Pause, ack_class: 0 }));
     let measure = &built.measure;
     assert_eq!((measure.warm_up, measure.window), (Time::from_ms(5), Time::from_ms(50)));
     assert_eq!((measure.drain, measure.report_size, measure.allow_drops), (true, Some(8000), false));
