@@ -181,7 +181,7 @@ fn without_priority_windows_are_equal_and_the_rest_is_left() {
 fn a_flow_of_unknown_size_has_the_lowest_priority() {
     assert_eq!(windows(&[10, Claim::UNKNOWN], 40, true, Follow::Paper), [10, 30]);
     assert_eq!(windows(&[1000, Claim::UNKNOWN], 40, true, Follow::Paper), [40, 1]);
-    assert_eq!(windows(&[Claim::UNKNOWN; 4], 40, true, Follow::Paper), [10; 4], "no size at all: no priorities");
+    assert_eq!(windows(&[Claim::UNKNOWN; 3], 40, true, Follow::Paper), [13; 3], "no size at all: no priorities");
 }
 
 #[test]

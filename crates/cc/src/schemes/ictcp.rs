@@ -1,8 +1,8 @@
 //! # ictcp: the receiver shares its spare bandwidth among its senders
 //!
 //! ## Idea
-//! A receiver sees all traffic into its link. It measures what is left of the link and lets a flow's window grow only as
-//! far as that covers it; a flow that does not use its window loses a part of it. The windows travel in TCP's own
+//! A receiver sees all traffic into its link. It measures what is left of the link and lets a flow's window grow only
+//! as far as that covers it; a flow that does not use its window loses a part of it. The windows travel in TCP's own
 //! window field, so that an ordinary sender obeys them.
 //!
 //! ## Signals
