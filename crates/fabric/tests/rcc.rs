@@ -151,6 +151,26 @@ fn losses_are_repaired_and_every_connection_ends() {
 }
 
 #[test]
+fn the_receiver_asks_for_what_the_sender_would_miss_much_longer() {
+    // The senders wait for 5 s before they repeat anything by themselves; what is lost leaves no later packet behind it.
+    let buffer = BufferPolicy::PerPort { bytes: 20 * WIRE, pfc: Pfc { headroom: None, xon_offset: None } };
+    let last = |scheme: &str| {
+        let mut traffic = unscaled(scheme);
+        let tcp = &mut traffic.tcp.as_mut().unwrap().connection;
+        (tcp.min_rto, tcp.initial_rto, tcp.max_rto) = (Time::from_s(5), Time::from_s(5), Time::from_s(20));
+        let mut sim = simulation(NetworkConfig { buffer, ..dumbbell_config(40) }, vec![traffic], incast(40));
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert!(sim.totals().drops.buffer > 0);
+        sim.flows().iter().map(|f| f.finished).max().unwrap()
+    };
+    assert!(last("newreno") > Time::from_s(5));
+    for scheme in ["rcc", "rcc-ns3"] {
+        assert!(last(scheme) < Time::from_ms(200), "{scheme}: {}", last(scheme));
+    }
+}
+
+#[test]
 fn a_window_in_units_of_64_bytes_still_lets_segments_leave() {
     // With a buffer of 4 MB a window of 1460 is told as 1408: a segment leaves in two parts or waits for the next ACK.
     for scheme in ["rcc", "rcc-ecn", "rcc-ns3", "ictcp"] {

@@ -75,8 +75,8 @@
 //! * While windows in flight are at most `queue_maxsize`, an ACK leaves even if its window exceeds what is left; kept.
 //! * A cut by eq. (3) ends slow start, and marked packets do not grow the window (RFC 3168), on which the paper is
 //!   silent; otherwise the next packets would undo the cut.
-//! * RTO_r starts with the first data. Before that TCP repeats SYN-ACKs and data by its own timers, as it does whenever
-//!   the receiver is too slow (the paper's footnote 7).
+//! * TCP's own timers repeat SYNs, SYN-ACKs and data as well (the paper's footnote 7). RTO_r runs from the SYN-ACK on,
+//!   also while an ACK waits (5.1).
 //! * The end of a connection that sent the SYN joins with the first data it receives. Until then it advertises 1
 //!   segment.
 //! * A FIN frees the flow's window, and the ACK that waited leaves at once, so that connections close.

@@ -38,8 +38,6 @@ struct Entry {
     /// The end of the largest window that it was told, and the bytes of its windows that have not arrived.
     told_to: u64,
     in_flight: u64,
-    /// Whether data has arrived.
-    started: bool,
     window: Window,
     trip: RoundTrip,
     rto: Time,
@@ -151,7 +149,6 @@ impl Host {
             furthest: 0,
             told_to: 0,
             in_flight: 0,
-            started: false,
             window: Window::new(self.segment, p),
             trip: RoundTrip::default(),
             rto: p.rto,
@@ -283,10 +280,6 @@ impl Host {
         let p = cx.params;
         let entry = &mut self.entries[at as usize];
         entry.deadline = Time::NEVER;
-        if !entry.started {
-            // The SYN-ACK and the first segment are repeated by TCP's own timers.
-            return;
-        }
         cx.count(Action::Timeout);
         entry.window.on_timeout();
         entry.silent += 1;
@@ -411,7 +404,6 @@ impl Receiver for Host {
         let newly = data.acked_to.saturating_sub(self.entries[at as usize].acked_to);
         self.count_arrival(at, data);
         let entry = &mut self.entries[at as usize];
-        entry.started = true;
         entry.silent = 0;
         entry.resend_at = Time::NEVER;
         entry.echo |= data.ce;
