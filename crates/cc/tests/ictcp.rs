@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Goes to the second half of a slot with all of a window arriving each round trip.
-    fn to_second_half(&mut self, flow: usize) {
+    fn reach_second_half(&mut self, flow: usize) {
         while !self.host.growing() {
             let segments = self.rwnd(flow);
             self.rounds(flow, 1, segments);
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// Goes to the first half of a slot with half of a window arriving each round trip, so that it does not grow.
-    fn to_first_half(&mut self, flow: usize) {
+    fn reach_first_half(&mut self, flow: usize) {
         while self.host.growing() {
             let segments = self.rwnd(flow) / 2;
             self.rounds(flow, 1, segments);
@@ -115,7 +115,7 @@ fn windows_grow_in_the_second_half_of_a_slot_alone() {
 fn slow_start_doubles_in_two_round_trips_until_the_quota_does_not_cover_it() {
     let mut w = World::new(|_| ());
     let flow = w.open();
-    w.to_second_half(flow);
+    w.reach_second_half(flow);
     // A window of 4 segments in 10 us; doubling from 2 took 2.08 of 12.5.
     assert_eq!(w.rwnd(flow), 4);
     let mut seen = Vec::new();
@@ -159,7 +159,7 @@ fn a_flow_that_does_not_use_its_window_loses_a_segment_after_three_round_trips()
     // Without memory d is that of each round trip.
     let mut w = World::new(|p| p.beta = 0.0);
     let flow = w.open();
-    w.to_second_half(flow);
+    w.reach_second_half(flow);
     w.rounds(flow, 1, 4);
     w.rounds(flow, 1, 8);
     assert_eq!(w.rwnd(flow), 8);
@@ -199,13 +199,13 @@ fn with_little_left_windows_above_the_mean_shrink_once_a_slot() {
     let mut w = World::new(|_| ());
     // One at 4 segments, one at 8, and one that came and went.
     let small = w.open();
-    w.to_second_half(small);
-    w.to_first_half(small);
+    w.reach_second_half(small);
+    w.reach_first_half(small);
     let large = w.open();
-    w.to_second_half(large);
+    w.reach_second_half(large);
     w.rounds(large, 1, 4);
     w.rounds(large, 1, 4);
-    w.to_first_half(large);
+    w.reach_first_half(large);
     assert_eq!((w.rwnd(small), w.rwnd(large)), (4, 8));
     let gone = w.open();
     w.arrive(gone, false);
@@ -236,8 +236,8 @@ fn a_flow_alone_or_with_room_left_is_not_cut() {
     // Alone, on a full link.
     let mut w = World::new(|_| ());
     let flow = w.open();
-    w.to_second_half(flow);
-    w.to_first_half(flow);
+    w.reach_second_half(flow);
+    w.reach_first_half(flow);
     for _ in 0..100 {
         w.received += 9000;
         w.rounds(flow, 1, 4);
@@ -286,7 +286,7 @@ fn the_halves_of_a_slot_last_the_mean_round_trip_weighted_by_bytes() {
 fn a_pause_starts_a_new_slot() {
     let mut w = World::new(|_| ());
     let flow = w.open();
-    w.to_second_half(flow);
+    w.reach_second_half(flow);
     w.now += Time::from_ms(50);
     w.arrive(flow, false);
     assert!(!w.host.growing(), "what was measured before the pause says nothing");
@@ -303,7 +303,7 @@ fn a_pause_starts_a_new_slot() {
 fn the_window_is_on_every_ack_and_the_sender_is_tcp() {
     let mut w = World::new(|_| ());
     let flow = w.open();
-    w.to_second_half(flow);
+    w.reach_second_half(flow);
     let window = Some(4 * PAYLOAD);
     assert_eq!(w.arrive(flow, true).now.unwrap().window, window);
     let shared = &mut ();
