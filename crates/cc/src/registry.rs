@@ -123,6 +123,8 @@ schemes! {
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,
     dctcp_ns3::DctcpNs3,
+    rcc::Rcc,
+    ictcp::Ictcp,
 }
 
 impl Settings {

@@ -198,6 +198,12 @@ impl Flow {
         self.estimate.alpha
     }
 
+    /// How much it may send, for a scheme that is built on it.
+    #[inline(always)]
+    pub(super) fn allowed(&self) -> Control {
+        self.reno.control()
+    }
+
     /// Where slow start ends, in bytes.
     pub fn ssthresh(&self) -> u64 {
         self.reno.ssthresh()
@@ -214,7 +220,7 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        self.reno.control()
+        self.allowed()
     }
 
     fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params>) -> u32 {

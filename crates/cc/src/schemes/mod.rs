@@ -11,6 +11,8 @@ pub mod dctcp_rate;
 pub mod fixed_window;
 pub mod hpcc;
 pub mod hpcc_ns3;
+pub mod ictcp;
 pub mod newreno;
 pub mod none;
+pub mod rcc;
 pub mod timely_ns3;

@@ -400,6 +400,12 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// How much it may send, for a scheme that is built on it.
+    #[inline(always)]
+    pub(super) fn allowed(&self) -> Control {
+        self.reno.control()
+    }
+
     /// Where slow start ends, in bytes.
     pub fn ssthresh(&self) -> u64 {
         self.reno.ssthresh()
@@ -416,7 +422,7 @@ impl Sender for Flow {
 
     #[inline(always)]
     fn control(&self, _: &Cx<'_, Params>) -> Control {
-        self.reno.control()
+        self.allowed()
     }
 
     fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params>) -> u32 {
@@ -477,6 +483,14 @@ pub struct Latch {
 pub struct Echo;
 
 impl Latch {
+    /// Data arrived, at the receiver of a sender that reacts to marks with `ecn`.
+    pub(super) fn on_data(&mut self, data: &Data, ecn: bool) {
+        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
+        self.marked &= data.cc_tag & CWR == 0;
+        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
+        self.marked |= data.ce && ecn && !is_old(data);
+    }
+
     pub(super) fn fields(self) -> AckFields {
         AckFields { ecn_echo: self.marked, ..AckFields::default() }
     }
@@ -487,10 +501,7 @@ impl Latch {
         if data.ce {
             cx.count(Action::MarkSeen);
         }
-        // RFC 3168 section 6.1.3: ECE from a mark until CWR; a marked packet with CWR starts anew
-        self.marked &= data.cc_tag & CWR == 0;
-        // RFC 3168 section 6.1.5: marks outside of the receiver's window do not count
-        self.marked |= data.ce && ecn && !is_old(data);
+        self.on_data(data, ecn);
         AckPlan { before: None, now: data.ack_due.then_some(self.fields()) }
     }
 }
