@@ -347,6 +347,12 @@ impl Sender for Flow {
         self.reno.timed_out(loss, to, &p.window, cx);
     }
 
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params>) {
+        // A stage ends with the window that it had.
+        let p = cx.params;
+        self.reno.restart(&p.window, cx);
+    }
+
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("w_max", self.w_max);
     }

@@ -162,6 +162,11 @@ impl Sender for Flow {
         let p = cx.params;
         self.0.on_timeout(loss, &mut cx.inner(&p.newreno, &mut ()));
     }
+
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params>) {
+        let p = cx.params;
+        self.0.on_idle(&mut cx.inner(&p.newreno, &mut ()));
+    }
 }
 
 /// A receiver's state of a flow. Rates are in bytes of payload per second.

@@ -312,6 +312,10 @@ impl Sender for Flow {
         inner!(self, cx, flow, cx => flow.on_timeout(loss, cx), ());
     }
 
+    fn on_idle(&mut self, cx: &mut Cx<'_, Params>) {
+        inner!(self, cx, flow, cx => flow.on_idle(cx), ());
+    }
+
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Self::Dctcp(flow) = self {
             flow.watch(see);

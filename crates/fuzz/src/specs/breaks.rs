@@ -213,8 +213,19 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
             put(root, &path, value);
         }
         8 | 9 => {
-            let schemes =
-                ["dcqcn", "dcqcn-win", "dctcp", "newreno", "hpcc", "dart", "none", "fixed-window", "dctcp-rate"];
+            let schemes = [
+                "dcqcn",
+                "dcqcn-win",
+                "dctcp",
+                "newreno",
+                "cubic",
+                "rcc",
+                "ictcp",
+                "hpcc",
+                "dart",
+                "none",
+                "dctcp-rate",
+            ];
             let scheme = schemes[mutator.below(schemes.len())];
             put(root, &[Step::Key("traffic".into()), Step::Place(0), Step::Key("scheme".into())], scheme.into());
         }
