@@ -1,7 +1,7 @@
 //! Prefetching.
 
-/// Prefetches the first cache line of an item of a slice. Has no other effect, and none that matters if there is no such
-/// item: a processor ignores the prefetch of an address that it cannot read.
+/// Prefetches the first cache line of an item of a slice. Has no other effect, and none that matters if there is no
+/// such item: a processor ignores the prefetch of an address that it cannot read.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

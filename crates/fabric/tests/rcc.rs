@@ -152,7 +152,7 @@ fn losses_are_repaired_and_every_connection_ends() {
 
 #[test]
 fn the_receiver_asks_for_what_the_sender_would_miss_much_longer() {
-    // The senders wait for 5 s before they repeat anything by themselves; what is lost leaves no later packet behind it.
+    // The senders wait for 5 s before they repeat anything by themselves; no later packet follows a lost one.
     let buffer = BufferPolicy::PerPort { bytes: 20 * WIRE, pfc: Pfc { headroom: None, xon_offset: None } };
     let last = |scheme: &str| {
         let mut traffic = unscaled(scheme);
