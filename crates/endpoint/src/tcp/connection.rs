@@ -176,6 +176,11 @@ impl Connection {
             }
             return Outcome::default();
         }
+        self.on_handshake(now, segment)
+    }
+
+    /// Segments of a handshake (RFC 9293 sections 3.10.7.2 to 3.10.7.4).
+    fn on_handshake(&mut self, now: Time, segment: &Segment) -> Outcome {
         let syn = segment.has(bits::SYN) && segment.seq == 0;
         match self.state {
             State::Listen if syn && !segment.has(bits::ACK) => {
