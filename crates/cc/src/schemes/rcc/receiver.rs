@@ -322,7 +322,7 @@ impl Host {
             let seen = Seen { newly, gap: entry.furthest > entry.acked_to, ce: data.ce };
             let changed = entry.window.on_packet(cx.now, seen, ceiling, rtt, p);
             for (done, action) in [
-                (changed.grew, Action::Increase),
+                (changed.grew && !entry.whole(), Action::Increase),
                 (changed.cut, Action::Cut),
                 (changed.measured, Action::MarkedWindow),
                 (changed.lost, Action::LossReaction),
