@@ -150,7 +150,12 @@ impl Egress {
     /// A switch program's view of a port.
     pub fn view(&self, out: PortIx) -> PortView {
         let port = self.port(out);
-        PortView { to_switch: port.peer.0 >= self.hosts, queued: port.queued, up: port.up(), ..PortView::new(port.rate) }
+        PortView {
+            to_switch: port.peer.0 >= self.hosts,
+            queued: port.queued,
+            up: port.up(),
+            ..PortView::new(port.rate)
+        }
     }
 
     /// Classes of a port that are paused by a switch, from a switch, and have packets.

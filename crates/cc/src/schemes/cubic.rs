@@ -26,7 +26,7 @@
 //!     W(t + round-trip time), at least cwnd and at most 1.5 cwnd.
 //! * Loss: ssthresh = cwnd = max(`beta` F, `min_window` MSS), where F is what is in flight, at most cwnd.
 //! * Timeout: ssthresh so, but unchanged, with cwnd_prior, if the same byte timed out before; cwnd = 1 MSS.
-//! * Echoed mark (`ecn`), once for each window of data as in `newreno`: ssthresh = max(`beta` F, `min_window` MSS), cwnd =
+//! * Echoed mark (`ecn`), once a window of data as in `newreno`: ssthresh = max(`beta` F, `min_window` MSS), cwnd =
 //!   max(`beta` F, 1 MSS) if that is less. Marks and losses of one window of data reduce it once.
 //!
 //! Presets: `cubic` without ECN (its packets are never marked), `cubic-ecn` with it.

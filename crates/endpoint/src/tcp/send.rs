@@ -331,8 +331,8 @@ impl SendHalf {
         Some(self.start_recovery())
     }
 
-    /// RCC section 4.5: the receiver asks for the segment that it expects, as by three duplicate ACKs. In a recovery the
-    /// segment is sent again.
+    /// RCC section 4.5: the receiver asks for the segment that it expects, as by three duplicate ACKs. In a recovery
+    /// the segment is sent again.
     fn on_push(&mut self) -> Option<Loss> {
         if self.recovering {
             self.repair_first = true;
