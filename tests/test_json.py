@@ -77,7 +77,7 @@ def test_a_new_spec_is_a_spec(command: Command, tmp_path: Path) -> None:
     [
         (("run", "absent.toml"), 2, "absent.toml: there is no such file"),
         (("check", "bad.toml"), 2, "bad.toml:1: "),
-        (("explain", "nonesuch"), 2, "known: dart"),
+        (("explain", "nonesuch"), 2, "known: cubic"),
         (("bench", "--case", "z"), 2, "the cases are"),
         (("show", "."), 1, "not a run folder"),
         (("run", "--no-such-option"), 2, "--no-such-option"),

@@ -187,8 +187,8 @@ pub trait Receiver: Sized {
     type Flow: Default;
 
     /// Whether it decides about every ACK. If so, a TCP endpoint sends no ACK without data by itself except where the
-    /// connection would stand still: for a handshake, a FIN that ends the connection or follows acknowledged data, and a
-    /// segment outside the receiver's window.
+    /// connection would stand still: for a handshake, a FIN that ends the connection or follows acknowledged data, and
+    /// a segment outside the receiver's window.
     const HOLDS_ACKS: bool = false;
 
     /// A host comes up.

@@ -66,7 +66,7 @@ fn faults_of_shape() {
     );
     refused("packets = 20", "packtes = 20", "traffic[0].scheme.packtes", &["did you mean \"packets\"?"]);
     refused("scheme = \"none\"", "scheme = \"nnone\"", "traffic[1].scheme", &["\"nnone\"", "did you mean \"none\"?"]);
-    refused("scheme = \"none\"", "scheme = \"swift\"", "traffic[1].scheme", &["known: dart", "fixed-window", "none"]);
+    refused("scheme = \"none\"", "scheme = \"swift\"", "traffic[1].scheme", &["known: cubic", "fixed-window", "none"]);
     refused("id = \"fixed-window\"", "id = \"dqcn\"", "traffic[0].scheme.id", &["did you mean \"dcqcn\"?"]);
     refused("packets = 20", "packets = \"many\"", "traffic[0].scheme.packets", &["\"many\"", "a whole number"]);
     refused("timeout = \"off\"", "timeout = \"never\"", "traffic[0].rdma.timeout", &["5 us", "or \"off\""]);
@@ -669,7 +669,7 @@ fn changes_are_named_in_errors() {
     );
     let scheme = spec.with_scheme("nonesuch").check().unwrap_err().to_string();
     assert!(
-        scheme.contains("scheme \"nonesuch\": traffic[1].scheme: there is no scheme \"nonesuch\"; known: dart"),
+        scheme.contains("scheme \"nonesuch\": traffic[1].scheme: there is no scheme \"nonesuch\"; known: cubic"),
         "{scheme}"
     );
 }
