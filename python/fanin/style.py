@@ -35,6 +35,9 @@ FAMILIES = {
     "timely": PURPLE,
     "dctcp": ORANGE,
     "newreno": SKY,
+    "cubic": BLACK,
+    "rcc": PURPLE,
+    "ictcp": GREEN,
     "none": BLACK,
     "fixed": BLACK,
 }
