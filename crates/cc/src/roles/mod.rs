@@ -1,9 +1,11 @@
 //! A scheme and its three roles.
 
+mod ns3;
 mod receiver;
 mod sender;
 mod switch;
 
+pub use ns3::*;
 pub use receiver::*;
 pub use sender::*;
 pub use switch::*;

@@ -62,7 +62,6 @@
 
 use super::dcqcn::decayed;
 use crate::Action;
-use crate::ns3::TimerOrder;
 use crate::roles::*;
 use core::cmp::Ordering;
 use fanin_units::{Rate, Time};

@@ -90,7 +90,7 @@ pub enum EchoMode {
 /// Its parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", schemars(extend("additionalProperties" = false)))]
+#[cfg_attr(feature = "spec", schemars(rename = "Dctcp", extend("additionalProperties" = false)))]
 pub struct Params {
     /// Gain of alpha.
     pub g: f64,

@@ -128,7 +128,7 @@ impl WindowParams {
 /// Its parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", schemars(extend("additionalProperties" = false)))]
+#[cfg_attr(feature = "spec", schemars(rename = "Newreno", extend("additionalProperties" = false)))]
 pub struct Params {
     /// TCP's window.
     #[cfg_attr(feature = "spec", serde(flatten))]

@@ -1,6 +1,6 @@
 //! RCC's Algorithm 1: a window for each open flow.
 
-use super::Follow;
+use super::params::Follow;
 
 /// A flow that takes part, in whole segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! RCC's receiver: one per host, for all flows into it.
 
 use super::assign::{Claim, assign};
+use super::params::{Follow, Params, Priority, SenderKind};
 use super::queue::{AckQueue, Waiting};
 use super::window::{RoundTrip, Seen, Window};
-use super::{Follow, Params, Priority, SenderKind};
 use crate::Action;
 use crate::roles::*;
 use crate::schemes::newreno::is_old;

@@ -1,6 +1,6 @@
 //! RCC's closed loop of one flow at its receiver: NewReno (section 4.3), RTT (4.4) and ECN (4.6).
 
-use super::{Follow, Params};
+use super::params::{Follow, Params};
 use crate::schemes::newreno::Threshold;
 use alloc::collections::VecDeque;
 use fanin_units::Time;
