@@ -1,7 +1,7 @@
 //! RCC's receiver on a virtual clock, rule by rule, with numbers worked out by hand. A segment is 1000 bytes.
 
 #[path = "../common/mod.rs"]
-pub mod common;
+mod common;
 
 mod acks;
 mod ecn;

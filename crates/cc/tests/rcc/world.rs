@@ -1,12 +1,12 @@
 //! A receiving host on a virtual clock, and its flows.
 
-pub use super::common::{self, PAYLOAD, cases, nic, path, us};
-pub use fanin_cc::schemes::rcc::assign::{Claim, assign};
-pub use fanin_cc::schemes::rcc::queue::{AckQueue, Waiting};
-pub use fanin_cc::schemes::rcc::receiver::{FlowState, Host};
-pub use fanin_cc::schemes::rcc::{Follow, Params, Priority, Rcc, SenderKind};
-pub use fanin_cc::*;
-pub use fanin_units::{MessageId, NodeId, Rate, Time};
+pub(crate) use super::common::{self, PAYLOAD, cases, nic, path, us};
+pub(crate) use fanin_cc::schemes::rcc::assign::{Claim, assign};
+pub(crate) use fanin_cc::schemes::rcc::queue::{AckQueue, Waiting};
+pub(crate) use fanin_cc::schemes::rcc::receiver::{FlowState, Host};
+pub(crate) use fanin_cc::schemes::rcc::{Follow, Params, Priority, Rcc, SenderKind};
+pub(crate) use fanin_cc::*;
+pub(crate) use fanin_units::{MessageId, NodeId, Rate, Time};
 
 pub const SEGMENT: u64 = PAYLOAD as u64;
 
