@@ -2,10 +2,10 @@
 //! those of [`fanin_endpoint::host`].
 //!
 //! Read in this order: [`port`] and `egress.rs` (queues and the link), `buffers.rs` (admission), `network.rs` (the
-//! elements of a network), `switch.rs` (the pipeline: arrive, route, admit, egress), `lazy.rs` (departures without
-//! events), `world.rs` (the interface to hosts), [`sim`] (the events), `query.rs` (queries). [`parallel`]: one run on
-//! many threads. [`tap`]: observation of a running network. `trace.rs`: messages traced packet by packet. Deadlock:
-//! [`deadlock`] (proof), `cyclic.rs` (detection at run time).
+//! elements of a network), and below it `switch.rs` (the pipeline: arrive, route, admit, egress) and `lazy.rs`
+//! (departures without events), `world.rs` (the interface to hosts), [`sim`] (the events), `query.rs` (queries).
+//! [`parallel`]: one run on many threads. [`tap`]: observation of a running network. `trace.rs`: messages traced packet
+//! by packet. Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
 mod buffers;
@@ -14,13 +14,11 @@ pub mod config;
 mod core;
 mod cyclic;
 pub mod deadlock;
-mod departure;
 pub mod ecn;
 mod egress;
 mod failure;
 mod flows;
 mod layout;
-mod lazy;
 mod links;
 mod message;
 mod messages;
@@ -33,14 +31,12 @@ pub mod pfc;
 mod plan;
 pub mod port;
 mod probes;
-mod programs;
 mod query;
 mod queue;
 pub mod results;
 mod routing;
 pub mod shared_buffer;
 pub mod sim;
-mod switch;
 pub mod switches;
 mod table;
 pub mod tap;

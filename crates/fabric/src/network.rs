@@ -1,68 +1,69 @@
-//! Links, switches and the ports of hosts: the elements of a packet's path from one host to another.
+//! Links, switches and the ports of hosts: the elements of a packet's path from one host to another. What happens there
+//! is in the modules below; only they see the fields.
 
+mod departure;
+pub(crate) mod failure;
+mod hosts;
+mod lazy;
+mod parts;
+mod programs;
+pub(crate) mod switch;
+
+use self::parts::{Switch, instance, on_links, ports_of};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};
 use crate::core::Core;
 use crate::cyclic::CycleSearch;
 use crate::egress::Egress;
-use crate::layout::{Layout, Share};
+use crate::layout::Share;
 use crate::links::LinkStates;
-use crate::packet::{PacketIx, Slab};
+use crate::packet::Slab;
 use crate::partition::Outbox;
 use crate::plan::{FarEnd, Plan};
-use crate::port::{Port, PortIx};
+use crate::port::PortIx;
 use crate::probes::Probes;
-use crate::results::{Ledger, Totals};
+use crate::results::{BufferUse, Ledger, Totals};
 use crate::routing::Routes;
-use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
+use fanin_cc::{Instance, Settings};
 use fanin_engine::EventQueue;
-use fanin_units::{NodeId, PortId, Rate, Time};
+use fanin_units::{NodeId, PortId, Time};
 use std::sync::Arc;
-
-/// A switch program's ports.
-pub(crate) struct Switch {
-    pub node: NodeId,
-    pub ports: Vec<PortIx>,
-    /// Number of pairs of ingress and class whose peer it pauses.
-    pub pausing: u32,
-    pub timer_event: Time,
-}
 
 /// The links, switches and ports of a partition.
 pub(crate) struct Network<Q> {
-    pub core: Core<Q>,
-    pub plan: Arc<Plan>,
+    core: Core<Q>,
+    plan: Arc<Plan>,
     /// Of the plan: the far ends of links by port, hosts are nodes below this number, when buffers are released.
-    pub far_ends: Arc<[FarEnd]>,
+    far_ends: Arc<[FarEnd]>,
     /// By row of a port: [`FarEnd::first_port`] of its link.
-    pub first_ports: Vec<u32>,
-    pub host_count: u32,
-    pub release: Release,
+    first_ports: Vec<u32>,
+    host_count: u32,
+    release: Release,
     /// Those of the plan, until links go down.
-    pub routes: Arc<Routes>,
+    routes: Arc<Routes>,
     /// Whether routes have changed since the start: source routes are invalid then.
-    pub routes_changed: bool,
-    pub egress: Egress,
-    pub buffers: Buffers,
-    pub links: LinkStates,
+    routes_changed: bool,
+    egress: Egress,
+    buffers: Buffers,
+    links: LinkStates,
     /// Hosts by their row: their numbers in the whole network.
-    pub hosts: Vec<u32>,
-    pub switches: Vec<Switch>,
+    hosts: Vec<u32>,
+    switches: Vec<Switch>,
     /// Number of each port within its switch.
-    pub port_number: Vec<u16>,
+    port_number: Vec<u16>,
     /// The state of each scheme, at hosts too.
-    pub schemes: Vec<Instance>,
+    schemes: Vec<Instance>,
     /// Schemes with a switch program.
-    pub programs: Vec<u16>,
+    programs: Vec<u16>,
     /// Whether one of them watches all queues.
-    pub programs_watch: bool,
+    programs_watch: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
-    pub at_once: u8,
+    at_once: u8,
     /// Whether departures may ever be lazy, and whether they are now.
-    pub lazy_allowed: bool,
-    pub lazy: bool,
-    pub cycles: CycleSearch,
+    lazy_allowed: bool,
+    lazy: bool,
+    cycles: CycleSearch,
 }
 
 impl<Q: EventQueue> Network<Q> {
@@ -130,9 +131,61 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
+    /// The clock, the packets, the probes and the outbox.
+    #[inline(always)]
+    pub fn core(&self) -> &Core<Q> {
+        &self.core
+    }
+
+    /// The same, to change them.
+    #[inline(always)]
+    pub fn core_mut(&mut self) -> &mut Core<Q> {
+        &mut self.core
+    }
+
+    /// What all partitions share.
+    #[inline(always)]
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
     /// The network as configured.
     pub fn config(&self) -> &NetworkConfig {
         &self.plan.config
+    }
+
+    /// The routes as far as senders know them now.
+    #[inline(always)]
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The ports and their queues.
+    #[inline(always)]
+    pub fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// The state of a scheme.
+    #[inline(always)]
+    pub fn scheme(&self, scheme: u16) -> &Instance {
+        &self.schemes[scheme as usize]
+    }
+
+    /// The same, to change it, and the telemetry of packets.
+    #[inline(always)]
+    pub fn scheme_and_packets(&mut self, scheme: u16) -> (&mut Instance, &Slab) {
+        (&mut self.schemes[scheme as usize], &self.core.packets)
+    }
+
+    /// Whether a scheme has a switch program.
+    pub fn has_programs(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
+    /// The value of each account of the buffers and its expected value: every pool, then every ingress and class.
+    pub fn buffer_use(&self) -> Vec<BufferUse> {
+        self.buffers.check(&self.egress)
     }
 
     /// Whether a node is a host.
@@ -156,61 +209,4 @@ impl<Q: EventQueue> Network<Q> {
     pub fn row(&self, port: PortId) -> PortIx {
         self.plan.layout.row(port)
     }
-
-    /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.
-    #[inline(always)]
-    pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
-        let packet = &mut self.core.packets[ix];
-        let next = self.routes.routed(self.first_ports[out.ix()], packet.path.source_route, packet.head.hops);
-        packet.next_hop.set_port(next);
-    }
-}
-
-/// Approximate number of packets on busy links at the same time.
-fn on_links(ports: &[Port]) -> usize {
-    let of = |port: &Port| (port.rate.bytes_in(port.delay) / 1024).min(64) + 2;
-    ports.iter().map(of).sum::<u64>() as usize
-}
-
-/// The ports of a partition.
-fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -> Vec<Port> {
-    let port = |id: &PortId| {
-        let link = &config.graph.links[id.ix() / 2];
-        let (node, peer) = if id.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
-        let mut port = Port::new(*id, node, peer, link.rate, link.delay);
-        port.home = layout.home(node);
-        let partition = layout.partition(peer);
-        if partition != share.number {
-            port.set_remote(partition);
-        }
-        port
-    };
-    share.ports.iter().map(port).collect()
-}
-
-/// The state of a scheme at the hosts and switches of a partition.
-fn instance(settings: &Settings, plan: &Plan, share: &Share, ports: &[Port], switches: &[Switch]) -> Instance {
-    let mut scheme = settings.build();
-    let hosts = plan.config.graph.hosts;
-    let mut line_rates = vec![Rate::ZERO; share.hosts.len()];
-    for port in ports.iter().filter(|port| port.of_host()) {
-        let line = &mut line_rates[port.home as usize];
-        *line = (*line).max(port.rate);
-    }
-    for (host, line_rate) in share.hosts.iter().zip(line_rates) {
-        scheme.add_host(&NicInfo {
-            seed: plan.streams.word("receiver", *host as u64),
-            ..NicInfo::new(line_rate, plan.routes.network_rtt, plan.config.packet.payload as u32, plan.largest)
-        });
-    }
-    for switch in switches {
-        let view = |port: &PortIx| {
-            let port = &ports[port.ix()];
-            PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
-        };
-        let views: Vec<PortView> = switch.ports.iter().map(view).collect();
-        let seed = plan.streams.word("program", switch.node.0 as u64);
-        scheme.add_switch(&SwitchInfo { seed, ..SwitchInfo::new(switch.node, &views) });
-    }
-    scheme
 }

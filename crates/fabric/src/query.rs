@@ -38,7 +38,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Packets sent over one link each, so far.
     pub fn packet_hops(&self) -> u64 {
-        self.world.net.egress.packet_hops()
+        self.world.net.egress().packet_hops()
     }
 
     /// Totals of each traffic. Traffics with the same scheme and parameters share its actions.
@@ -46,7 +46,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let messages = &self.world.messages;
         let of = messages.traffics().iter().zip(messages.counters());
         of.map(|(traffic, counters)| TrafficCounters {
-            actions: self.world.net.schemes[traffic.scheme as usize].actions().clone(),
+            actions: self.world.net.scheme(traffic.scheme).actions().clone(),
             ..counters.clone()
         })
         .collect()
@@ -136,7 +136,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Number of pending events.
     pub fn pending_events(&self) -> usize {
-        self.world.net.core.clock.len()
+        self.world.net.core().clock.len()
     }
 
     /// Messages with a finite size that were posted and have not arrived completely.
@@ -180,7 +180,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Drops and pauses, the first ones with time and place.
     pub fn incidents(&self) -> &Incidents {
-        self.world.net.core.probes.incidents()
+        self.world.net.core().probes.incidents()
     }
 
     /// The row of a port in this partition's tables; of a whole network, its number.
@@ -190,12 +190,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Counters of every port.
     pub fn port_counters(&self) -> Vec<PortCounters> {
-        (0..self.world.net.egress.ports().len() as u32).map(|port| self.port_counter(PortId(port))).collect()
+        (0..self.world.net.egress().ports().len() as u32).map(|port| self.port_counter(PortId(port))).collect()
     }
 
     /// Counters of one port.
     pub fn port_counter(&self, port: PortId) -> PortCounters {
-        let (egress, out) = (&self.world.net.egress, self.row(port));
+        let (egress, out) = (self.world.net.egress(), self.row(port));
         let of_port = egress.port(out);
         let mut counters = PortCounters {
             packets: of_port.packets,
@@ -215,25 +215,25 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Counters of every class at every port: port by port, control first, then the data classes in their order.
     pub fn class_counters(&self) -> Vec<ClassCounters> {
-        let classes = self.world.net.egress.classes();
+        let classes = self.world.net.egress().classes();
         let of_port = |port: u32| (0..classes).map(move |class| self.class_counter(PortId(port), class));
-        (0..self.world.net.egress.ports().len() as u32).flat_map(of_port).collect()
+        (0..self.world.net.egress().ports().len() as u32).flat_map(of_port).collect()
     }
 
     /// Counters of one class at one port; class 0 is control.
     pub fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
-        self.world.net.egress.counters(self.row(port), class, self.now())
+        self.world.net.egress().counters(self.row(port), class, self.now())
     }
 
     /// The state of an active queue management, if the class marks by one.
     pub fn aqm(&self, port: PortId, class: usize) -> Option<&Aqm> {
-        self.world.net.egress.aqm(self.row(port), class)
+        self.world.net.egress().aqm(self.row(port), class)
     }
 
     /// The value of each account of a switch's buffer and its expected value: every pool, then every ingress and class.
     /// Walks over all queued packets.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
-        self.world.net.buffers.check(&self.world.net.egress)
+        self.world.net.buffer_use()
     }
 
     /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and
@@ -262,7 +262,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if let Some(window) = sender.as_tcp().and_then(TcpEnd::peer_window) {
             seen.push(("peer_window_bytes", window as f64));
         }
-        self.world.net.schemes[scheme as usize].watch(cc, &mut |name, value| seen.push((name, value)));
+        self.world.net.scheme(scheme).watch(cc, &mut |name, value| seen.push((name, value)));
         seen
     }
 
@@ -284,25 +284,25 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Data bytes queued at a port.
     #[inline]
     pub fn queued(&self, port: PortId) -> u64 {
-        self.world.net.egress.port(self.row(port)).queued
+        self.world.net.egress().port(self.row(port)).queued
     }
 
     /// Observable state of a scheme's receiver at a host now.
     pub fn watch_host(&self, traffic: u16, host: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
-        let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
-        let home = self.world.net.plan.layout.home(NodeId(host)) as usize;
-        self.world.net.schemes[scheme].receiver_watch(home, &mut |name, value| seen.push((name, value)));
+        let scheme = self.world.messages.traffics()[traffic as usize].scheme;
+        let home = self.world.net.plan().layout.home(NodeId(host)) as usize;
+        self.world.net.scheme(scheme).receiver_watch(home, &mut |name, value| seen.push((name, value)));
         seen
     }
 
     /// Observable state of a scheme's program at a switch now; switches are numbered from 0.
     pub fn watch_switch(&self, traffic: u16, switch: u32) -> Vec<(&'static str, f64)> {
         let mut seen = Vec::new();
-        let scheme = self.world.messages.traffics()[traffic as usize].scheme as usize;
+        let scheme = self.world.messages.traffics()[traffic as usize].scheme;
         let node = NodeId(self.config().graph.hosts + switch);
-        let home = self.world.net.plan.layout.home(node) as usize;
-        self.world.net.schemes[scheme].switch_watch(home, &mut |name, value| seen.push((name, value)));
+        let home = self.world.net.plan().layout.home(node) as usize;
+        self.world.net.scheme(scheme).switch_watch(home, &mut |name, value| seen.push((name, value)));
         seen
     }
 
@@ -319,12 +319,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The recorded hops, in order of time: the first [`Hop::KEPT`].
     pub fn hops(&self) -> &[Hop] {
-        self.world.net.core.probes.hops().0
+        self.world.net.core().probes.hops().0
     }
 
     /// How many more there were.
     pub fn hops_left_out(&self) -> u64 {
-        self.world.net.core.probes.hops().1
+        self.world.net.core().probes.hops().1
     }
 
     /// Waits of traced messages at their hosts: the first [`HostWait::KEPT`], in order of time for each message.
@@ -339,8 +339,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Sets the observations from now on; earlier requests are replaced.
     pub fn tap(&mut self, wanted: &Wanted) {
-        let ports = self.world.net.egress.ports().len();
-        self.world.net.core.probes.tap(wanted, ports);
+        let ports = self.world.net.egress().ports().len();
+        self.world.net.core_mut().probes.tap(wanted, ports);
         for message in 0..self.world.messages.len() {
             let message = MessageId(message as u32);
             if self.world.messages.state(message).senders.is_some() {
@@ -352,7 +352,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The observations since the last call, in order of time. `into` is emptied first and its memory reused.
     pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
-        self.world.net.core.probes.take_seen(into);
+        self.world.net.core_mut().probes.take_seen(into);
         for seen in into {
             if let Seen::Packet(captured) = seen
                 && captured.head.kind != fanin_cc::Kind::Pause
@@ -376,13 +376,13 @@ impl<Q: EventQueue> Simulation<Q> {
             captured.channel = first;
         }
         if head.kind == Kind::Data && head.has(flags::START) && !head.has(flags::TCP) {
-            captured.incast = self.world.net.core.probes.incast(head.flow);
+            captured.incast = self.world.net.core().probes.incast(head.flow);
         }
     }
 
     /// The ports, with their sending and receiving nodes.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, NodeId, NodeId)> + '_ {
-        self.world.net.egress.ports().iter().map(|p| (p.id, p.node, p.peer))
+        self.world.net.egress().ports().iter().map(|p| (p.id, p.node, p.peer))
     }
 
     /// The network as configured.
@@ -392,6 +392,6 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Largest base round-trip time of any host pair.
     pub fn network_rtt(&self) -> Time {
-        self.world.net.routes.network_rtt
+        self.world.net.routes().network_rtt
     }
 }

@@ -6,11 +6,11 @@ use crate::failure;
 use crate::layout::{Layout, Share};
 use crate::messages::{Messages, traffics};
 use crate::network::Network;
+use crate::network::switch::AtHost;
 use crate::path::FlowPath;
 use crate::plan::Plan;
 use crate::port::PortIx;
 use crate::results::DropCause;
-use crate::switch::AtHost;
 use crate::trace::Tracer;
 use crate::world::World;
 use fanin_endpoint::host::{Hosts, Io, Timer, Traffic};
@@ -92,7 +92,7 @@ impl<Q: EventQueue> Simulation<Q> {
             loader: Loader { messages: messages.peekable(), loaded_to: Time::ZERO, pack_at: Time::ZERO },
             tracer: Tracer::default(),
         };
-        failure::schedule_outages(&mut sim.world.net);
+        sim.world.net.schedule_outages();
         sim.world.net.start_programs();
         sim
     }
@@ -105,7 +105,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Runs all events before `until`, at most about `budget` of them. Returns whether it reached `until`.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        let arrived = match self.world.net.core.probes.traces() || self.world.messages.follows_hops() {
+        let arrived = match self.world.net.core().probes.traces() || self.world.messages.follows_hops() {
             false => self.advance(until, budget),
             true => self.run_traced(until, budget),
         };
@@ -119,9 +119,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut left = budget.max(1);
         loop {
             let to = until.min(self.loader.loaded_to);
-            while let Some(event) = self.world.net.core.clock.next(to) {
+            while let Some(event) = self.world.net.core_mut().clock.next(to) {
                 self.prefetch_upcoming();
-                self.world.net.core.probes.totals.events += 1;
+                self.world.net.core_mut().probes.totals.events += 1;
                 self.handle(event);
                 left -= 1;
                 if left == 0 {
@@ -131,11 +131,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
             if to == until {
-                self.world.net.core.clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
+                self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
                 return true;
             }
             self.load_messages();
-            if self.world.net.core.clock.is_empty() && self.loader.messages.peek().is_none() {
+            if self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() {
                 // No event will ever follow.
                 self.loader.loaded_to = Time::NEVER;
             }
@@ -160,34 +160,10 @@ impl<Q: EventQueue> Simulation<Q> {
         arrived
     }
 
-    /// Prefetches the memory of upcoming events. Most of them are arriving packets; a wrong prefetch is harmless and
-    /// cheaper than a branch.
+    /// Prefetches the memory of upcoming events.
     #[inline(always)]
     fn prefetch_upcoming(&self) {
-        let net = &self.world.net;
-        let clock = &net.core.clock;
-        if let Some(&Event { source, arg: ix, .. }) = clock.ahead(1)
-            && let Some(packet) = net.core.packets.get(ix)
-        {
-            let class = packet.head.class as usize;
-            if let Some(far_end) = net.far_ends.get(number_of(source) as usize) {
-                // At a switch, some other host.
-                prefetch(self.hosts.all(), far_end.home as usize);
-                if net.buffers.any_lossless() {
-                    net.buffers.prefetch(far_end.ingress, class);
-                }
-            }
-            // At a host, the port is that of the packet's ACK.
-            let out = packet.next_hop.port();
-            net.egress.prefetch(out);
-            net.egress.prefetch_queue(out, class);
-        }
-        if let Some(next) = clock.ahead(5) {
-            net.core.packets.prefetch(next.arg);
-            // The packet's egress port, whose number is in the cache.
-            let is_port = kind_of(next.source) == kind::PORT;
-            net.egress.prefetch(PortIx(if is_port { next.arg } else { 0 }));
-        }
+        self.world.net.prefetch_upcoming(|host| prefetch(self.hosts.all(), host as usize));
     }
 
     /// Inserts the messages of the next period into the queue.
@@ -205,7 +181,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let to = self.loader.loaded_to.max(first).saturating_add(LOAD_AHEAD);
         self.loader.loaded_to = to;
         while let Some(message) = self.loader.messages.next_if(|m| m.start < to) {
-            let outbox = &self.world.net.core.outbox;
+            let outbox = &self.world.net.core().outbox;
             let (sends, receives) = (outbox.is_here(NodeId(message.src)), outbox.is_here(NodeId(message.dst)));
             let (start, dependency) = (message.start, message.dependency);
             let (number, traced) = self.world.messages.load(message, sends, receives);
@@ -214,7 +190,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             if dependency.after.is_none() && sends {
                 let at = start.saturating_add(dependency.delay);
-                self.world.net.core.clock.schedule(at, source(kind::START, number), START_POSTED);
+                self.world.net.core_mut().clock.schedule(at, source(kind::START, number), START_POSTED);
             }
         }
     }
@@ -222,7 +198,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Packs the rows of finished messages.
     fn pack_messages(&mut self) {
         if !self.tracer.stepping {
-            let outbox = &self.world.net.core.outbox;
+            let outbox = &self.world.net.core().outbox;
             self.world.messages.pack(|host| outbox.is_here(NodeId(host)));
         }
     }
@@ -259,17 +235,17 @@ impl<Q: EventQueue> Simulation<Q> {
             None => {}
             Some(AtHost::Nic(nic)) => self.hosts.serve(&mut self.world, nic),
             Some(AtHost::Packet(node, host, ix)) => {
-                let head = &self.world.net.core.packets[ix].head;
+                let head = &self.world.net.core().packets[ix].head;
                 self.hosts.count_received(host, head.wire);
                 let dst = head.dst;
-                if self.world.net.core.probes.traces() {
+                if self.world.net.core().probes.traces() {
                     self.world.net.trace_hop(None, node, ix);
                 }
                 if dst == node {
                     self.hosts.on_packet(&mut self.world, host, ix);
                 } else {
                     // Hosts never forward.
-                    let ingress = self.world.net.plan.far_ends[link.ix()].ingress;
+                    let ingress = self.world.net.plan().far_ends[link.ix()].ingress;
                     self.world.net.drop_arriving(node, ingress, ix, DropCause::WrongHost);
                 }
             }
@@ -282,17 +258,17 @@ impl<Q: EventQueue> Simulation<Q> {
         if step == START_POSTED {
             let now = self.world.now();
             let overhead = self.world.messages.post(message, now);
-            self.world.net.core.probes.see_message(now, message.0, false);
+            self.world.net.core_mut().probes.see_message(now, message.0, false);
             if overhead > Time::ZERO {
                 let at = now.saturating_add(overhead);
-                self.world.net.core.clock.schedule(at, source(kind::START, message.0), START_AFTER_OVERHEAD);
+                self.world.net.core_mut().clock.schedule(at, source(kind::START, message.0), START_AFTER_OVERHEAD);
                 return;
             }
         }
-        if self.world.net.core.probes.captures() {
+        if self.world.net.core().probes.captures() {
             self.world.note_incast(message);
         }
-        let host = self.world.net.plan.layout.home(NodeId(self.world.record(message).src));
+        let host = self.world.net.plan().layout.home(NodeId(self.world.record(message).src));
         self.hosts.send_message(&mut self.world, host, message);
     }
 
@@ -303,7 +279,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether no event and no message is left.
     pub fn is_over(&mut self) -> bool {
-        self.world.net.core.clock.is_empty() && self.loader.messages.peek().is_none()
+        self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none()
     }
 
     /// Discards all messages that have not been inserted into the queue yet.
@@ -329,7 +305,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Records each hop of a message's data packets from now on, and its waits at its host.
     pub fn trace(&mut self, message: u32) {
-        if self.world.net.core.probes.trace(MessageId(message)) {
+        if self.world.net.core_mut().probes.trace(MessageId(message)) {
             self.tracer.add(message, self.world.now());
         }
     }

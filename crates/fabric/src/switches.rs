@@ -4,12 +4,12 @@ use crate::clock::{kind, kind_of, number_of, source};
 use crate::config::NetworkConfig;
 use crate::layout::Layout;
 use crate::network::Network;
+use crate::network::switch::AtHost;
 use crate::packet::{Packet, PacketIx};
 use crate::path::{FlowPath, key};
 use crate::plan::Plan;
 use crate::port::PortIx;
 use crate::results::{DropCause, Incidents, Totals};
-use crate::switch::AtHost;
 use fanin_cc::{Header, Settings};
 use fanin_engine::{CalendarQueue, Event};
 use fanin_units::{NodeId, PortId, Time};
@@ -71,21 +71,21 @@ impl SwitchFabric {
     pub fn enter(&mut self, at: Time, header: Header, scheme: u16) {
         assert!(at >= self.now(), "a packet enters at a time that has not passed");
         assert!(self.net.is_host(header.src) && self.net.is_host(header.dst), "packets go from host to host");
-        let key = key(self.net.plan.streams.seed(), header.flow.0 as u64);
-        let path = self.net.routes.path(header.src, header.dst, key);
-        let ix = self.net.core.new_packet(&Packet { scheme, ..Packet::new(header, path) });
+        let key = key(self.net.plan().streams.seed(), header.flow.0 as u64);
+        let path = self.net.routes().path(header.src, header.dst, key);
+        let ix = self.net.core_mut().new_packet(&Packet { scheme, ..Packet::new(header, path) });
         // Sources of simultaneous events differ.
         self.entered = number_of(self.entered.wrapping_add(1));
-        self.net.core.clock.schedule(at, source(kind::START, self.entered), ix);
+        self.net.core_mut().clock.schedule(at, source(kind::START, self.entered), ix);
     }
 
     /// Runs all events before `until`.
     pub fn run_until(&mut self, until: Time) {
-        while let Some(event) = self.net.core.clock.next(until) {
-            self.net.core.probes.totals.events += 1;
+        while let Some(event) = self.net.core_mut().clock.next(until) {
+            self.net.core_mut().probes.totals.events += 1;
             self.handle(event);
         }
-        self.net.core.clock.advance_to(until);
+        self.net.core_mut().clock.advance_to(until);
         self.net.flush_all();
     }
 
@@ -101,8 +101,8 @@ impl SwitchFabric {
         };
         match at_host {
             Some(AtHost::Packet(host, _, ix)) => {
-                let (time, header) = (self.now(), self.net.core.packets[ix].head);
-                self.net.core.consume(ix);
+                let (time, header) = (self.now(), self.net.core().packets[ix].head);
+                self.net.core_mut().consume(ix);
                 self.exits.push(Exit { time, host, header });
             }
             Some(AtHost::Nic(nic)) => self.serve(self.nics[nic as usize]),
@@ -112,37 +112,37 @@ impl SwitchFabric {
 
     /// A packet joins the queue of its host's link.
     fn depart(&mut self, ix: PacketIx) -> Option<AtHost> {
-        let Packet { head, path: FlowPath { key, .. }, .. } = self.net.core.packets[ix];
-        let Some(port) = self.net.routes.out_of_host(head.src, head.dst, key) else {
-            self.net.core.lose(head.src, ix, DropCause::NoRoute);
+        let Packet { head, path: FlowPath { key, .. }, .. } = self.net.core().packets[ix];
+        let Some(port) = self.net.routes().out_of_host(head.src, head.dst, key) else {
+            self.net.core_mut().lose(head.src, ix, DropCause::NoRoute);
             return None;
         };
         let out = self.net.row(port);
         self.net.set_next_hop(ix, out);
-        self.net.egress.enqueue(&mut self.net.core, out, ix, (PortIx::NONE, head.class));
-        self.net.egress.port(out).nic().map(AtHost::Nic)
+        self.net.enqueue(out, ix, head.class);
+        self.net.egress().port(out).nic().map(AtHost::Nic)
     }
 
     /// Sends what waits at a host's port, if it is free.
     fn serve(&mut self, out: PortIx) {
-        if self.net.egress.port(out).busy_until <= self.now() {
+        if self.net.egress().port(out).busy_until <= self.now() {
             self.net.send_queued(out);
         }
-        let port = self.net.egress.port(out);
+        let port = self.net.egress().port(out);
         if port.ready() != 0 {
             let at = port.busy_until;
-            self.net.egress.wake(&mut self.net.core, out, at);
+            self.net.wake(out, at);
         }
     }
 
     /// Everything before this time has happened.
     pub fn now(&self) -> Time {
-        self.net.core.clock.now()
+        self.net.core().clock.now()
     }
 
     /// When something happens next, or [`Time::NEVER`].
     pub fn next_at(&self) -> Time {
-        self.net.core.clock.first_at()
+        self.net.core().clock.first_at()
     }
 
     /// Packets that have left the network since the last call, in order of time. `into` is emptied first and its memory
@@ -154,7 +154,7 @@ impl SwitchFabric {
 
     /// Whether PFC pauses a class at a host's port.
     pub fn is_paused(&self, port: PortId, class: u8) -> bool {
-        self.net.egress.port(self.net.row(port)).paused & 1 << class != 0
+        self.net.egress().port(self.net.row(port)).paused & 1 << class != 0
     }
 
     /// Totals so far; those of hosts are zero.
@@ -164,6 +164,6 @@ impl SwitchFabric {
 
     /// Drops and pauses, the first ones with time and place.
     pub fn incidents(&self) -> &Incidents {
-        self.net.core.probes.incidents()
+        self.net.core().probes.incidents()
     }
 }

@@ -79,18 +79,18 @@ impl Tracer {
             self.loaded = world.messages.len();
             self.find_hosts(world);
         }
-        for departure in world.net.core.probes.take_departures() {
+        for departure in world.net.core_mut().probes.take_departures() {
             self.note_departure(world, hosts, &departure);
         }
         if self.open.is_empty() {
             return;
         }
-        let cause = world.net.core.clock.cause();
+        let cause = world.net.core().clock.cause();
         let number = number_of(cause);
         let config = world.net.config();
         match kind_of(cause) {
             kind::ARRIVE => {
-                let node = world.net.plan.far_ends[number as usize].node;
+                let node = world.net.plan().far_ends[number as usize].node;
                 self.update_host(world, hosts, node);
             }
             kind::PORT => {
@@ -134,7 +134,7 @@ impl Tracer {
     fn update_host<Q: EventQueue>(&mut self, world: &World<Q>, hosts: &Hosts<FlowPath>, host: NodeId) {
         let Some(mut open) = self.open.remove(&host) else { return };
         open.retain(|&at| {
-            self.settle(at, world.net.core.clock.now());
+            self.settle(at, world.net.core().clock.now());
             let message = MessageId(self.all[at].message);
             self.all[at].standing = standing(world, hosts, message);
             // An acknowledged message sends no more.
@@ -147,7 +147,7 @@ impl Tracer {
 
     /// A host started to send a packet: it may belong to a traced message, or to an earlier one of its connection.
     fn note_departure<Q: EventQueue>(&mut self, world: &mut World<Q>, hosts: &Hosts<FlowPath>, of: &Departure) {
-        let now = world.net.core.clock.now();
+        let now = world.net.core().clock.now();
         let head = &of.head;
         for at in self.open.get(&head.src).cloned().unwrap_or_default() {
             let message = MessageId(self.all[at].message);
@@ -159,13 +159,13 @@ impl Tracer {
             if own
                 && let Some(bounds) = hosts.sender(slot).and_then(|s| s.as_tcp()).and_then(|end| end.bounds(message.0))
             {
-                world.net.core.probes.trace_stream(head.flow, head.src, message.0, bounds);
+                world.net.core_mut().probes.trace_stream(head.flow, head.src, message.0, bounds);
             }
             self.settle(at, now);
             self.all[at].on_wire = (of.left, own);
         }
         // Packets queued at the port now wait behind it.
-        world.net.core.probes.add_hop(now, head.src, Some((of.port, 0)), head, of.deflections);
+        world.net.core_mut().probes.add_hop(now, head.src, Some((of.port, 0)), head, of.deflections);
     }
 
     /// Records the reason until now.
@@ -212,7 +212,7 @@ impl Tracer {
 
 /// Why a message does not send now: the first cause that holds, in the order of [`Cause`].
 fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: MessageId) -> Standing {
-    let now = world.net.core.clock.now();
+    let now = world.net.core().clock.now();
     let record = &world.messages.records()[message.ix()];
     if record.start == Time::NEVER || record.acked != Time::NEVER {
         return Standing::Away;
@@ -223,7 +223,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
         return Standing::Held(if busy { Cause::Overhead } else { Cause::Link });
     };
     let out = PortIx(hosts.port_of(sender.nic()));
-    let port = world.net.egress.port(out);
+    let port = world.net.egress().port(out);
     if let Some(class) = class_behind_pacer(world, hosts, out, message) {
         return Standing::Held(match port.paused & 1 << class {
             _ if !port.up() => Cause::Link,
@@ -271,9 +271,9 @@ fn class_behind_pacer<Q: EventQueue>(
     message: MessageId,
 ) -> Option<usize> {
     world.net.config().host_fifo?;
-    let is_own = |ix: u32| is_of(world, hosts, &world.net.core.packets[ix].head, message);
-    (1..world.net.egress.classes())
-        .find(|class| world.net.egress.waiting(out, *class).any(|queued| is_own(queued.ix())))
+    let is_own = |ix: u32| is_of(world, hosts, &world.net.core().packets[ix].head, message);
+    (1..world.net.egress().classes())
+        .find(|class| world.net.egress().waiting(out, *class).any(|queued| is_own(queued.ix())))
 }
 
 /// Whether a data packet at the host that sends it holds bytes of a message.

@@ -41,7 +41,7 @@ impl<Q: EventQueue> World<Q> {
             true => (record.src as u64) << 32 | record.dst as u64,
             false => self.messages.state(query.message).name,
         };
-        let seed = self.net.plan.streams.seed();
+        let seed = self.net.plan().streams.seed();
         key(if query.back { !seed } else { seed }, name)
     }
 
@@ -49,14 +49,14 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub fn post_triggered(&mut self) {
         while let Some((at, message)) = self.messages.next_triggered() {
-            self.net.core.clock.schedule(at, source(kind::START, message), 0);
+            self.net.core_mut().clock.schedule(at, source(kind::START, message), 0);
         }
     }
 
     /// Notes the incast that a message announces, for packets that are captured later.
     pub fn note_incast(&mut self, message: MessageId) {
         let incast = announced_incast(self, message);
-        self.net.core.probes.add_incast(message, incast);
+        self.net.core_mut().probes.add_incast(message, incast);
     }
 
     /// What a sender knows of a path.
@@ -64,15 +64,15 @@ impl<Q: EventQueue> World<Q> {
         let config = self.net.config();
         let wire = config.largest_packet(overhead.data);
         let ack = config.packet.ack as u32 + overhead.ack as u32;
-        let links = || walked.iter().map(|port| self.net.plan.speed(*port));
+        let links = || walked.iter().map(|port| self.net.plan().speed(*port));
         let rtt = links().map(|link| link.tx_time(wire) + link.tx_time(ack) + link.delay + link.delay);
         let rate = |link: Option<Speed>| link.map_or(Rate::ZERO, |link| link.rate);
         let (first, last) = (rate(links().next()), rate(links().next_back()));
         let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
             nic_rate: first,
-            network_bdp: self.net.routes.network_bdp,
-            network_rtt: self.net.routes.network_rtt,
+            network_bdp: self.net.routes().network_bdp,
+            network_rtt: self.net.routes().network_rtt,
             ..PathInfo::new(first.min(last), base_rtt, config.packet.payload as u32, wire)
         }
     }
@@ -93,7 +93,7 @@ impl<Q: EventQueue> World<Q> {
         // each link so far and k-1 more of the slowest; then the last packet follows.
         let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
         for port in walked {
-            let link = self.net.plan.speed(*port);
+            let link = self.net.plan().speed(*port);
             let packet = link.tx_time(full).as_ps();
             sum += packet;
             slowest = slowest.max(packet);
@@ -111,9 +111,9 @@ impl<Q: EventQueue> World<Q> {
     fn put_beside(&mut self, ix: PacketIx, beside: Beside<'_>) {
         match beside {
             Beside::Nothing => {}
-            Beside::RoomForTelemetry => self.net.core.packets.start_telemetry(ix),
-            Beside::Telemetry(telemetry) => self.net.core.packets.set_telemetry(ix, telemetry),
-            Beside::Segment(segment) => self.net.core.packets.set_segment(ix, *segment),
+            Beside::RoomForTelemetry => self.net.core_mut().packets.start_telemetry(ix),
+            Beside::Telemetry(telemetry) => self.net.core_mut().packets.set_telemetry(ix, telemetry),
+            Beside::Segment(segment) => self.net.core_mut().packets.set_segment(ix, *segment),
         }
     }
 }
@@ -124,34 +124,34 @@ impl<Q: EventQueue> Io for World<Q> {
 
     #[inline(always)]
     fn now(&self) -> Time {
-        self.net.core.clock.now()
+        self.net.core().clock.now()
     }
 
     #[inline(always)]
     fn set_timer(&mut self, timer: Timer, at: Time) {
         let (kind, number, arg) = match timer {
             Timer::Sender { number, slot } => (kind::SENDER, number, slot),
-            Timer::Host { host } => (kind::HOST, self.net.hosts[host as usize], host),
+            Timer::Host { host } => (kind::HOST, self.net.host_number(host), host),
             Timer::Receiver { host, scheme } => {
                 let hosts = self.net.config().graph.hosts;
-                (kind::RECEIVER, scheme as u32 * hosts + self.net.hosts[host as usize], host)
+                (kind::RECEIVER, scheme as u32 * hosts + self.net.host_number(host), host)
             }
         };
-        self.net.core.clock.schedule(at, source(kind, number), arg);
+        self.net.core_mut().clock.schedule(at, source(kind, number), arg);
     }
 
     #[inline(always)]
     fn sizes(&self) -> &PacketSizes {
-        &self.net.plan.config.packet
+        &self.net.plan().config.packet
     }
 
     #[inline(always)]
     fn host_fifo(&self) -> Option<HostFifo> {
-        self.net.plan.config.host_fifo
+        self.net.plan().config.host_fifo
     }
 
     fn largest_packet(&self) -> u32 {
-        self.net.plan.largest
+        self.net.plan().largest
     }
 
     #[inline(always)]
@@ -166,12 +166,13 @@ impl<Q: EventQueue> Io for World<Q> {
 
     #[inline(always)]
     fn scheme(&mut self, scheme: u16) -> &mut Instance {
-        &mut self.net.schemes[scheme as usize]
+        self.net.scheme_and_packets(scheme).0
     }
 
     #[inline(always)]
     fn scheme_and_telemetry(&mut self, scheme: u16, packet: PacketIx) -> (&mut Instance, &Telemetry) {
-        (&mut self.net.schemes[scheme as usize], self.net.core.packets.telemetry(packet))
+        let (scheme, packets) = self.net.scheme_and_packets(scheme);
+        (scheme, packets.telemetry(packet))
     }
 
     #[inline(always)]
@@ -221,7 +222,7 @@ impl<Q: EventQueue> Io for World<Q> {
 
     fn on_arrived(&mut self, message: MessageId) -> bool {
         let now = self.now();
-        self.net.core.probes.see_message(now, message.0, true);
+        self.net.core_mut().probes.see_message(now, message.0, true);
         let answered = self.messages.arrived(message, now);
         self.post_triggered();
         answered
@@ -240,22 +241,22 @@ impl<Q: EventQueue> Io for World<Q> {
     }
 
     fn host(&self, node: NodeId) -> Option<u32> {
-        self.net.core.outbox.is_here(node).then(|| self.net.plan.layout.home(node))
+        self.net.core().outbox.is_here(node).then(|| self.net.plan().layout.home(node))
     }
 
     fn announce_message(&mut self, message: MessageId, first: Option<MessageId>) {
         let record = &self.messages.records()[message.ix()];
         let (dst, hops) = (NodeId(record.dst), record.hops);
-        if self.net.core.outbox.is_cut() && (first.is_some() || !self.net.programs.is_empty()) {
+        if self.net.core().outbox.is_cut() && (first.is_some() || self.net.has_programs()) {
             let update = RemoteUpdate::SetOut { message: message.0, first: first.map(|first| first.0), hops };
-            self.net.core.outbox.add_update(dst, update);
+            self.net.core_mut().outbox.add_update(dst, update);
         }
     }
 
     fn announce_stream(&mut self, message: MessageId, first: MessageId) {
         let (at, dst) = (self.now(), NodeId(self.record(message).dst));
         let update = RemoteUpdate::Stream { message: message.0, first: first.0, at };
-        self.net.core.outbox.add_update(dst, update);
+        self.net.core_mut().outbox.add_update(dst, update);
     }
 
     fn stream_opener(&self, message: MessageId) -> Option<MessageId> {
@@ -270,15 +271,15 @@ impl<Q: EventQueue> Io for World<Q> {
         let key = self.key(query);
         let mut walked = core::mem::take(&mut self.scratch);
         walked.clear();
-        let mut source_route = self.net.routes.source_route();
-        let reaches = self.net.routes.walk(query.from, query.to, key, |port, number| {
+        let mut source_route = self.net.routes().source_route();
+        let reaches = self.net.routes().walk(query.from, query.to, key, |port, number| {
             source_route.add(number);
             walked.push(port);
         });
         let record = &self.messages.records()[query.message.ix()];
-        let own = walked.first().filter(|_| self.net.core.outbox.is_here(query.from));
+        let own = walked.first().filter(|_| self.net.core().outbox.is_here(query.from));
         let route = Route {
-            nic: own.and_then(|port| self.net.egress.port(self.net.row(*port)).nic()),
+            nic: own.and_then(|port| self.net.egress().port(self.net.row(*port)).nic()),
             path: FlowPath { key, source_route: source_route.finish(reaches) },
             info: match needs {
                 Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
@@ -292,7 +293,7 @@ impl<Q: EventQueue> Io for World<Q> {
     }
 
     fn path(&self, query: &PathQuery<FlowPath>) -> FlowPath {
-        self.net.routes.path(query.from, query.to, self.key(query))
+        self.net.routes().path(query.from, query.to, self.key(query))
     }
 
     fn path_by_hash(&self, query: &PathQuery<FlowPath>) -> FlowPath {
@@ -300,13 +301,13 @@ impl<Q: EventQueue> Io for World<Q> {
     }
 
     fn nic_of(&self, from: NodeId, to: NodeId, path: FlowPath) -> Option<u32> {
-        let port = self.net.routes.next(from, to, path.key)?;
-        self.net.egress.port(self.net.row(port)).nic()
+        let port = self.net.routes().next(from, to, path.key)?;
+        self.net.egress().port(self.net.row(port)).nic()
     }
 
     #[inline(always)]
     fn make(&mut self, port: u32, head: &Header, path: FlowPath, scheme: u16, beside: Beside<'_>) -> PacketIx {
-        let ix = self.net.core.new_packet(&Packet { scheme, ..Packet::new(*head, path) });
+        let ix = self.net.core_mut().new_packet(&Packet { scheme, ..Packet::new(*head, path) });
         self.put_beside(ix, beside);
         self.net.set_next_hop(ix, PortIx(port));
         ix
@@ -314,89 +315,89 @@ impl<Q: EventQueue> Io for World<Q> {
 
     #[inline(always)]
     fn make_control(&mut self, head: &Header, path: FlowPath, beside: Beside<'_>) -> Option<u32> {
-        let ix = self.net.core.new_packet(&Packet::new(*head, path));
+        let ix = self.net.core_mut().new_packet(&Packet::new(*head, path));
         self.put_beside(ix, beside);
-        let Some(port) = self.net.routes.out_of_host(head.src, head.dst, path.key) else {
-            self.net.core.lose(head.src, ix, DropCause::NoRoute);
+        let Some(port) = self.net.routes().out_of_host(head.src, head.dst, path.key) else {
+            self.net.core_mut().lose(head.src, ix, DropCause::NoRoute);
             return None;
         };
         let out = self.net.row(port);
         self.net.set_next_hop(ix, out);
-        self.net.egress.enqueue(&mut self.net.core, out, ix, (PortIx::NONE, 0));
-        self.net.egress.port(out).nic()
+        self.net.enqueue(out, ix, 0);
+        self.net.egress().port(out).nic()
     }
 
     #[inline(always)]
     fn header(&self, packet: PacketIx) -> &Header {
-        &self.net.core.packets[packet].head
+        &self.net.core().packets[packet].head
     }
 
     #[inline(always)]
     fn segment(&self, packet: PacketIx) -> Segment {
-        self.net.core.packets.segment(packet)
+        self.net.core().packets.segment(packet)
     }
 
     #[inline(always)]
     fn telemetry(&self, packet: PacketIx) -> &Telemetry {
-        self.net.core.packets.telemetry(packet)
+        self.net.core().packets.telemetry(packet)
     }
 
     #[inline(always)]
     fn deflections(&self, packet: PacketIx) -> u8 {
-        self.net.core.packets[packet].next_hop.deflections()
+        self.net.core().packets[packet].next_hop.deflections()
     }
 
     #[inline(always)]
     fn consume(&mut self, packet: PacketIx) {
-        self.net.core.consume(packet);
+        self.net.core_mut().consume(packet);
     }
 
     #[inline(always)]
     fn is_up(&self, port: u32) -> bool {
-        self.net.egress.port(PortIx(port)).up()
+        self.net.egress().port(PortIx(port)).up()
     }
 
     #[inline(always)]
     fn rate(&self, port: u32) -> Rate {
-        self.net.egress.port(PortIx(port)).rate
+        self.net.egress().port(PortIx(port)).rate
     }
 
     #[inline(always)]
     fn tx_time(&self, port: u32, wire: u32) -> Time {
-        self.net.egress.port(PortIx(port)).tx_time(wire)
+        self.net.egress().port(PortIx(port)).tx_time(wire)
     }
 
     #[inline(always)]
     fn free_at(&self, port: u32) -> Time {
-        self.net.egress.port(PortIx(port)).busy_until
+        self.net.egress().port(PortIx(port)).busy_until
     }
 
     #[inline(always)]
     fn paused(&self, port: u32) -> u8 {
-        self.net.egress.port(PortIx(port)).paused
+        self.net.egress().port(PortIx(port)).paused
     }
 
     #[inline(always)]
     fn has_queued(&self, port: u32) -> bool {
-        self.net.egress.port(PortIx(port)).ready() != 0
+        self.net.egress().port(PortIx(port)).ready() != 0
     }
 
     fn queued(&self, port: u32, class: u8) -> u64 {
-        self.net.egress.queue(PortIx(port), class as usize).bytes
+        self.net.egress().queue(PortIx(port), class as usize).bytes
     }
 
     #[inline(always)]
     fn choose_class(&self, port: u32, classes: u8) -> u8 {
-        self.net.egress.choose(PortIx(port), classes)
+        self.net.egress().choose(PortIx(port), classes)
     }
 
     fn last_class(&self, port: u32) -> u8 {
-        self.net.egress.port(PortIx(port)).turn
+        self.net.egress().port(PortIx(port)).turn
     }
 
     #[inline(always)]
     fn set_last_class(&mut self, port: u32, class: u8) {
-        self.net.egress.set_turn(PortIx(port), class);
+        self.net.set_turn(PortIx(port), class);
     }
 
     #[inline(always)]
@@ -406,19 +407,16 @@ impl<Q: EventQueue> Io for World<Q> {
 
     #[inline(always)]
     fn send(&mut self, port: u32, packet: PacketIx) {
-        let (out, now) = (PortIx(port), self.now());
-        self.net.egress.stamp_epoch(&mut self.net.core, out, packet);
-        let wire = self.net.core.packets[packet].head.wire;
-        self.net.egress.transmit(&mut self.net.core, now, out, packet, wire);
+        self.net.send(PortIx(port), packet);
     }
 
     fn enqueue(&mut self, port: u32, packet: PacketIx) {
-        let class = self.net.core.packets[packet].head.class;
-        self.net.egress.enqueue(&mut self.net.core, PortIx(port), packet, (PortIx::NONE, class));
+        let class = self.net.core().packets[packet].head.class;
+        self.net.enqueue(PortIx(port), packet, class);
     }
 
     #[inline(always)]
     fn wake_port(&mut self, port: u32, at: Time) {
-        self.net.egress.wake(&mut self.net.core, PortIx(port), at);
+        self.net.wake(PortIx(port), at);
     }
 }

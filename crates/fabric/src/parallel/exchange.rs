@@ -9,7 +9,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Time of the next event: in this partition, or by a departure that is still to be worked out. All messages have
     /// been sent.
     pub(super) fn next_at(&mut self) -> Time {
-        let core = &self.world.net.core;
+        let core = self.world.net.core();
         debug_assert!(core.outbox.is_empty(), "letters that were not sent");
         let next = core.clock.first_at().min(self.world.net.next_remote());
         next.min(self.loader.first_at())
@@ -18,18 +18,18 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Prepares the messages of a step to other partitions.
     pub(super) fn collect_letters(&mut self) {
         self.world.net.flush_remote();
-        let core = &mut self.world.net.core;
+        let core = self.world.net.core_mut();
         core.outbox.collect(&mut core.packets);
     }
 
     /// The messages to each partition.
     pub(super) fn letters(&mut self) -> &mut [Letters] {
-        self.world.net.core.outbox.letters()
+        self.world.net.core_mut().outbox.letters()
     }
 
     /// Events so far.
     pub(super) fn events(&self) -> u64 {
-        self.world.net.core.probes.totals.events
+        self.world.net.core().probes.totals.events
     }
 
     /// Takes in the messages of another partition and empties them.
@@ -37,7 +37,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for update in letters.take_updates() {
             self.take_update(update);
         }
-        let core = &mut self.world.net.core;
+        let core = self.world.net.core_mut();
         letters.deliver(&mut core.packets, &mut core.clock, core.outbox.has_many());
     }
 

@@ -38,7 +38,7 @@ impl ParallelSimulation {
     /// A network at time zero, whole. Messages come in the order of their start.
     pub fn whole(config: NetworkConfig, traffics: Vec<TrafficConfig>, messages: MessageIter) -> Self {
         let one = Simulation::new(config, traffics, messages);
-        let plan = one.world.net.plan.clone();
+        let plan = one.world.net.plan().clone();
         Self::of(vec![Some(Box::new(one))], Time::NEVER, plan)
     }
 

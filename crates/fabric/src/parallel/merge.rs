@@ -214,7 +214,7 @@ impl ParallelSimulation {
             let keys = of
                 .kept
                 .iter()
-                .zip(partition.world.net.core.probes.causes())
+                .zip(partition.world.net.core().probes.causes())
                 .map(|(incident, cause)| order.key(&Event { at: incident.time, source: *cause, arg: 0 }));
             all.extend(keys.zip(of.kept.iter().copied()));
             sum.drops += of.drops;
@@ -240,14 +240,14 @@ impl ParallelSimulation {
     /// See [`Simulation::port_counter`].
     pub fn port_counter(&self, port: PortId) -> PortCounters {
         let counters = self.with_port(port).port_counter(port);
-        let classes = self.any().world.net.egress.classes();
+        let classes = self.any().world.net.egress().classes();
         let lost: u64 = (0..classes).map(|class| self.lost_behind(port, class)).sum();
         PortCounters { dropped: counters.dropped + lost, ..counters }
     }
 
     /// Packets of a port that were dropped as they arrived in another partition.
     fn lost_behind(&self, port: PortId, class: usize) -> u64 {
-        self.with(self.ends(port).1).world.net.egress.dropped_remote(port, class)
+        self.with(self.ends(port).1).world.net.egress().dropped_remote(port, class)
     }
 
     fn class_counter(&self, port: PortId, class: usize) -> ClassCounters {
@@ -262,7 +262,7 @@ impl ParallelSimulation {
 
     /// See [`Simulation::class_counters`].
     pub fn class_counters(&self) -> Vec<ClassCounters> {
-        let classes = self.any().world.net.egress.classes();
+        let classes = self.any().world.net.egress().classes();
         let of_port = |port| (0..classes).map(move |class| self.class_counter(port, class));
         self.ports().flat_map(of_port).collect()
     }

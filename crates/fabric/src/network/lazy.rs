@@ -15,9 +15,9 @@
 //! down. Where a network is cut, ports to another partition are flushed at the end of each step, before the packets of
 //! the step are sent there, and need no events at all.
 
+use super::Network;
 use crate::clock::{kind, source};
 use crate::config::Release;
-use crate::network::Network;
 use crate::port::PortIx;
 use fanin_engine::EventQueue;
 use fanin_units::Time;

@@ -1,6 +1,6 @@
 //! The next departure of a port: a pause frame, else a queued packet.
 
-use crate::network::Network;
+use super::Network;
 use crate::packet::Packet;
 use crate::path::FlowPath;
 use crate::port::PortIx;

@@ -1,8 +1,8 @@
 //! The switch pipeline: a packet arrives, is routed, admitted, queued and served.
 
+use super::Network;
 use crate::buffers::{Admission, Request};
 use crate::config::Release;
-use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::plan::FarEnd;
@@ -297,10 +297,6 @@ impl<Q: EventQueue> Network<Q> {
 }
 
 /// The ports of the switch that a port between switches leads to.
-fn next_switch<'a>(
-    switches: &'a [crate::network::Switch],
-    egress: &crate::egress::Egress,
-    port: PortIx,
-) -> &'a [PortIx] {
+fn next_switch<'a>(switches: &'a [super::parts::Switch], egress: &crate::egress::Egress, port: PortIx) -> &'a [PortIx] {
     &switches[egress.port(port.reverse()).home as usize].ports
 }

@@ -1,8 +1,8 @@
 //! Switch programs of schemes.
 
+use super::Network;
 use crate::clock::{kind, source};
 use crate::egress::Egress;
-use crate::network::Network;
 use crate::packet::PacketIx;
 use crate::path::FlowPath;
 use crate::port::PortIx;

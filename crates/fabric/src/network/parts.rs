@@ -1,0 +1,72 @@
+//! The parts of a network, as they are at time zero.
+
+use crate::config::NetworkConfig;
+use crate::layout::{Layout, Share};
+use crate::plan::Plan;
+use crate::port::{Port, PortIx};
+use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
+use fanin_units::{NodeId, PortId, Rate, Time};
+
+/// A switch program's ports.
+pub(super) struct Switch {
+    pub node: NodeId,
+    pub ports: Vec<PortIx>,
+    /// Number of pairs of ingress and class whose peer it pauses.
+    pub pausing: u32,
+    pub timer_event: Time,
+}
+
+/// Approximate number of packets on busy links at the same time.
+pub(super) fn on_links(ports: &[Port]) -> usize {
+    let of = |port: &Port| (port.rate.bytes_in(port.delay) / 1024).min(64) + 2;
+    ports.iter().map(of).sum::<u64>() as usize
+}
+
+/// The ports of a partition.
+pub(super) fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -> Vec<Port> {
+    let port = |id: &PortId| {
+        let link = &config.graph.links[id.ix() / 2];
+        let (node, peer) = if id.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
+        let mut port = Port::new(*id, node, peer, link.rate, link.delay);
+        port.home = layout.home(node);
+        let partition = layout.partition(peer);
+        if partition != share.number {
+            port.set_remote(partition);
+        }
+        port
+    };
+    share.ports.iter().map(port).collect()
+}
+
+/// The state of a scheme at the hosts and switches of a partition.
+pub(super) fn instance(
+    settings: &Settings,
+    plan: &Plan,
+    share: &Share,
+    ports: &[Port],
+    switches: &[Switch],
+) -> Instance {
+    let mut scheme = settings.build();
+    let hosts = plan.config.graph.hosts;
+    let mut line_rates = vec![Rate::ZERO; share.hosts.len()];
+    for port in ports.iter().filter(|port| port.of_host()) {
+        let line = &mut line_rates[port.home as usize];
+        *line = (*line).max(port.rate);
+    }
+    for (host, line_rate) in share.hosts.iter().zip(line_rates) {
+        scheme.add_host(&NicInfo {
+            seed: plan.streams.word("receiver", *host as u64),
+            ..NicInfo::new(line_rate, plan.routes.network_rtt, plan.config.packet.payload as u32, plan.largest)
+        });
+    }
+    for switch in switches {
+        let view = |port: &PortIx| {
+            let port = &ports[port.ix()];
+            PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
+        };
+        let views: Vec<PortView> = switch.ports.iter().map(view).collect();
+        let seed = plan.streams.word("program", switch.node.0 as u64);
+        scheme.add_switch(&SwitchInfo { seed, ..SwitchInfo::new(switch.node, &views) });
+    }
+    scheme
+}
