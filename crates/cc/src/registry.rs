@@ -119,6 +119,7 @@ schemes! {
     dctcp_rate::DctcpRate,
     dart::Dart,
     hpcc::Hpcc,
+    timely::Timely,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,

@@ -140,9 +140,11 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "dcqcn-ns3" | "dcqcn-ns3-win" => {
                 &[Cut, Increase, CnpReceived, FastRecovery, AdditiveIncrease, HyperIncrease]
             }
-            "timely-ns3" | "hpcc-ns3" => &[Cut, Increase],
+            "timely" | "timely-patched" | "timely-hpcc" | "timely-ns3" | "hpcc-ns3" => &[Cut, Increase],
+            // Its round trips grow until it is done, a step being 1 Mb/s.
+            "timely-dart" => &[Cut],
             // Two windows of one round trip stay below its t_low of 50 us.
-            "timely-ns3-win" => &[],
+            "timely-win" | "timely-ns3-win" => &[],
             // Divides by its window of 0, and so never sees less than full use.
             "hpcc-ns3-nowin" => &[Cut],
             "hpcc" | "hpcc-per-ack" | "hpcc-per-rtt" | "hpcc-rxrate" => {

@@ -219,7 +219,7 @@ impl Scheme for Dcqcn {
 }
 
 /// To the nearest whole number, halves up.
-fn round(rate: f64) -> u64 {
+pub(super) fn round(rate: f64) -> u64 {
     (rate + 0.5) as u64
 }
 

@@ -15,4 +15,5 @@ pub mod ictcp;
 pub mod newreno;
 pub mod none;
 pub mod rcc;
+pub mod timely;
 pub mod timely_ns3;

@@ -56,6 +56,7 @@
 //! * Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015.
 
 use super::dcqcn_ns3::{whole, window};
+use super::timely::cut;
 use crate::Action;
 use crate::roles::*;
 use fanin_units::{Rate, Time};
@@ -160,16 +161,7 @@ impl Flow {
         let change = rtt as i64 - self.last_rtt as i64;
         let difference = (1.0 - p.ewma) * self.difference + p.ewma * change as f64;
         let gradient = difference / ns(p.min_rtt) as f64;
-        let factor = if rtt < ns(p.t_low) {
-            None
-        } else if rtt > ns(p.t_high) {
-            Some(1.0 - p.beta * (1.0 - ns(p.t_high) as f64 / rtt as f64))
-        } else if gradient <= 0.0 {
-            None
-        } else {
-            let factor = 1.0 - p.beta * gradient;
-            Some(if factor < 0.0 { 0.0 } else { factor })
-        };
+        let factor = cut(rtt, ns(p.t_low), ns(p.t_high), gradient, p.beta);
         let before = self.rate;
         if let Some(factor) = factor {
             self.rate = whole(self.rate as f64 * factor).max(p.min_rate.as_bps());
