@@ -37,8 +37,8 @@ pub use registry::{Instance, SchemeRow, Settings, rows};
 pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
     Ack, AckFields, AckPlan, Control, Cx, Data, Deflection, Emit, EscapeEntry, FlowInfo, HeaderOverhead, Incast, Lanes,
-    Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Receiver, ReceiverFlow,
-    Scheme, SendOptions, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict, WireFormat,
+    Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Queued, Receiver,
+    ReceiverFlow, Scheme, SendOptions, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict, WireFormat,
 };
 pub use summary::SchemeSummaries;
 pub use telemetry::{IntFields, IntHop, Telemetry};

@@ -19,6 +19,9 @@ pub enum Kind {
     Credit,
     /// Priority flow control. Of `cc_tag`, bits 8 to 15 are the classes that change, and bits 0 to 7 those that stop.
     Pause,
+    /// A packet without payload in which the sender's scheme asks for something ahead of its data or beside it: a rate
+    /// (RCP), credits (ExpressPass). It goes the way of the data, in its class.
+    Request,
 }
 
 /// Bits of [`Header::flags`].
@@ -55,9 +58,11 @@ pub struct Header {
     pub src: NodeId,
     /// The destination host.
     pub dst: NodeId,
-    /// One field of the sender's scheme on data, for the receiver (a credit's number, a requested rate).
+    /// One field of the sender's scheme on data and requests, for switches and the receiver (a credit's number, RCP's
+    /// round-trip time).
     pub cc_tag: u32,
-    /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate, an advertised window).
+    /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate). On data and requests it begins at 0, and
+    /// switches may write it (RCP's rate).
     pub cc_feedback: u32,
     /// Bytes on the wire, every header included.
     pub wire: u16,

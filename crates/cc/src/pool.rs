@@ -204,6 +204,12 @@ methods! {
     pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timer(cx))
     }
+    /// See [`Sender::poll_request`].
+    pub fn poll_request(&mut self, slot: u32, now: Time) -> Option<u32> {
+        let mut request = None;
+        self.with_sender(slot, now, |s, cx| request = s.poll_request(cx));
+        request
+    }
     /// See [`Sender::watch`].
     pub fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(sender) = self.sender(slot) {
@@ -241,6 +247,10 @@ methods! {
     #[inline(always)]
     pub fn receiver_data(&mut self, host: usize, now: Time, data: &Data) -> AckPlan {
         self.with_receiver(host, now, |r, flows, cx| r.on_data(data, &mut flows[data.flow.0 as usize], cx))
+    }
+    /// See [`Receiver::on_request`].
+    pub fn receiver_request(&mut self, host: usize, now: Time, request: &Data) -> Option<AckFields> {
+        self.with_receiver(host, now, |r, flows, cx| r.on_request(request, &mut flows[request.flow.0 as usize], cx))
     }
     /// See [`Receiver::ack_fields`].
     pub fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields {
@@ -287,19 +297,12 @@ methods! {
         self.with_switch(switch, now, |s, cx| s.route(packet, ingress, minimal, ports, cx))
     }
     /// See [`SwitchProgram::on_enqueue`].
-    pub fn switch_enqueue(
-        &mut self,
-        switch: usize,
-        now: Time,
-        port: u16,
-        packet: &mut Header,
-        view: &PortView,
-    ) -> Verdict {
-        self.with_switch(switch, now, |s, cx| s.on_enqueue(port, packet, view, cx))
+    pub fn switch_enqueue(&mut self, switch: usize, now: Time, packet: &mut Queued<'_>) -> Verdict {
+        self.with_switch(switch, now, |s, cx| s.on_enqueue(packet, cx))
     }
     /// See [`SwitchProgram::on_dequeue`].
-    pub fn switch_dequeue(&mut self, switch: usize, now: Time, port: u16, packet: &mut Header, view: &PortView) {
-        self.with_switch(switch, now, |s, cx| s.on_dequeue(port, packet, view, cx));
+    pub fn switch_dequeue(&mut self, switch: usize, now: Time, packet: &mut Queued<'_>) {
+        self.with_switch(switch, now, |s, cx| s.on_dequeue(packet, cx));
     }
     /// See [`SwitchProgram::on_timer`].
     pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &(impl Ports + ?Sized)) {

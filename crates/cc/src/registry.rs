@@ -120,6 +120,7 @@ schemes! {
     dart::Dart,
     hpcc::Hpcc,
     timely::Timely,
+    rcp::Rcp,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,

@@ -119,7 +119,7 @@ impl World {
         let mut scheme = settings.build();
         scheme.add_host(&nic(10));
         let port = PortView::new(LINE);
-        scheme.add_switch(&SwitchInfo { seed: 1, ..SwitchInfo::new(NodeId(2), &[port, port]) });
+        scheme.add_switch(&SwitchInfo { seed: 1, network_rtt: us(10), ..SwitchInfo::new(NodeId(2), &[port, port]) });
         Self { scheme, now: us(1), flows: Vec::new(), opened: 0, received: 0, answers: Vec::new() }
     }
 
@@ -131,7 +131,7 @@ impl World {
     fn told(&mut self, at: usize, control: Control) {
         let flow = &mut self.flows[at];
         hold!("rate at most C", control.rate <= LINE, "{control:?}");
-        hold!("rate above 0", control.rate > Rate::ZERO, "{control:?}");
+        hold!("rate above 0, or it asks", control.rate > Rate::ZERO || control.wake_at < Time::NEVER, "{control:?}");
         hold!("window at or above its floor", control.window >= 1, "{control:?}");
         hold!("next wake-up later than now", control.wake_at > self.now, "{control:?} at {}", self.now);
         flow.control = control;
@@ -187,6 +187,17 @@ impl World {
     fn advance(&mut self, t: Time) {
         loop {
             let (mut next, mut who) = (self.scheme.receiver_wake_at(0), None);
+            let program = self.scheme.switch_wake_at(0);
+            if self.scheme.switch_active() && program <= self.now.max(t).min(next) {
+                self.now = self.now.max(program);
+                self.scheme.switch_timer(0, self.now, &[PortView::new(LINE); 2][..]);
+                hold!(
+                    "next wake-up of the switch later than now",
+                    self.scheme.switch_wake_at(0) > self.now,
+                    "{program}"
+                );
+                continue;
+            }
             for (at, flow) in self.flows.iter().enumerate() {
                 if flow.control.wake_at < next {
                     (next, who) = (flow.control.wake_at, Some(at));
@@ -198,7 +209,10 @@ impl World {
             }
             self.now = next;
             match who {
-                Some(at) => self.sender(at, |s, slot, now| s.on_timer(slot, now)),
+                Some(at) => {
+                    self.sender(at, |s, slot, now| s.on_timer(slot, now));
+                    self.ask(at);
+                }
                 None => {
                     self.scheme.receiver_timer(0, self.now, self.received);
                     self.poll();
@@ -234,13 +248,33 @@ impl World {
         let flow = FlowInfo::new(ReceiverFlow(id), MessageId(id), NodeId(0));
         self.scheme.receiver_open(0, self.now, &flow);
         self.poll();
+        self.ask(self.flows.len() - 1);
+    }
+
+    /// A sender's requests reach the receiver at once, by way of the switch.
+    fn ask(&mut self, at: usize) {
+        let flow = &mut self.flows[at];
+        while let Some(cc_tag) = self.scheme.poll_request(flow.slot, self.now) {
+            let mut header =
+                Header { flow: MessageId(flow.id), wire: 84, cc_tag, kind: Kind::Request, ..Header::default() };
+            if self.scheme.switch_active() {
+                let mut queued = Queued { port: 1, view: PortView::new(LINE), packet: &mut header, own: true };
+                self.scheme.switch_enqueue(0, self.now, &mut queued);
+                self.scheme.switch_dequeue(0, self.now, &mut queued);
+            }
+            let request = Data { flow: ReceiverFlow(flow.id), acked_to: flow.expected, ..Data::of(&header) };
+            if let Some(fields) = self.scheme.receiver_request(0, self.now, &request) {
+                flow.back.push_back(Back::Ack { acked_to: flow.expected, fields, sent_at: self.now });
+            }
+        }
+        self.poll();
     }
 
     fn send(&mut self, at: usize) {
         let flow = &self.flows[at];
         self.advance(flow.may_send_at.max(flow.control.not_before).max(self.now));
         let flow = &mut self.flows[at];
-        if flow.in_flight() >= flow.control.window {
+        if flow.in_flight() >= flow.control.window || flow.control.rate == Rate::ZERO {
             return;
         }
         let retransmitted = flow.next < flow.highest;
@@ -265,12 +299,13 @@ impl World {
         let view = PortView { queued: flow.forward.len() as u64 * WIRE as u64, ..PortView::new(LINE) };
         let mut header = Header { flow: MessageId(flow.id), wire: WIRE as u16, cc_tag, ..Header::default() };
         let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
-        match self.scheme.switch_enqueue(0, self.now, port, &mut header, &view) {
+        let mut queued = Queued { port, view, packet: &mut header, own: true };
+        match self.scheme.switch_enqueue(0, self.now, &mut queued) {
             Verdict::Drop => flow.dropped += 1,
             verdict => {
                 packet.ce = verdict == Verdict::Mark;
-                self.scheme.switch_dequeue(0, self.now, port, &mut header, &view);
-                packet.cc_tag = header.cc_tag;
+                self.scheme.switch_dequeue(0, self.now, &mut queued);
+                (packet.cc_tag, packet.cc_feedback) = (header.cc_tag, header.cc_feedback);
                 flow.forward.push_back((packet, self.now));
             }
         }
@@ -410,6 +445,7 @@ impl World {
             Op::StrayTimer(f) => {
                 if let Some(at) = self.pick(f) {
                     self.sender(at, |s, slot, now| s.on_timer(slot, now));
+                    self.ask(at);
                     self.scheme.receiver_timer(0, self.now, self.received);
                     self.poll();
                 }

@@ -198,12 +198,13 @@ impl SwitchProgram for CreditLimit {
     fn new(_: &Params, switch: &SwitchInfo<'_>) -> Self {
         Self(vec![Time::ZERO; switch.ports.len()])
     }
-    fn on_enqueue(&mut self, port: u16, packet: &mut Header, view: &PortView, cx: &mut Cx<'_, Params>) -> Verdict {
+    fn on_enqueue(&mut self, at: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
+        let Queued { port, view, packet, .. } = at;
         if packet.kind != Kind::Credit {
             return Verdict::Admit;
         }
         let each = credit_rate(view.rate).tx_time(packet.wire as u64);
-        let empty_at = &mut self.0[port as usize];
+        let empty_at = &mut self.0[*port as usize];
         if empty_at.saturating_sub(cx.now) > each.saturating_mul(cx.params.queue - 1) {
             return Verdict::Drop;
         }

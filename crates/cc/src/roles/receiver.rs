@@ -114,6 +114,8 @@ pub struct Data {
     pub due_alone: bool,
     /// The field that the sender's scheme wrote ([`Header::cc_tag`]).
     pub cc_tag: u32,
+    /// The field that switches wrote on its way ([`Header::cc_feedback`]); 0 if none did.
+    pub cc_feedback: u32,
     /// Bytes on the wire that have entered this host so far, of any kind, this packet included.
     pub received: u64,
 }
@@ -131,6 +133,7 @@ impl Data {
             start: head.has(flags::START),
             end: head.has(flags::END),
             cc_tag: head.cc_tag,
+            cc_feedback: head.cc_feedback,
             ..Self::default()
         }
     }
@@ -226,6 +229,16 @@ pub trait Receiver: Sized {
     fn on_data(&mut self, data: &Data, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) -> AckPlan {
         let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
         AckPlan { before: None, now: data.ack_due.then_some(fields) }
+    }
+    /// A request arrived ([`Kind::Request`](crate::Kind::Request)), possibly as the flow's first packet. The result is
+    /// on an ACK that answers it at once; `None` for no ACK. RDMA only.
+    fn on_request(
+        &mut self,
+        _request: &Data,
+        _state: &mut Self::Flow,
+        _cx: &mut Cx<'_, Self::Params>,
+    ) -> Option<AckFields> {
+        None
     }
     /// The fields of an ACK that `on_data` did not plan: one whose delay has expired, one that travels on data, or a
     /// window update.

@@ -163,6 +163,11 @@ pub trait Sender: Sized {
     fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now. Polled when the flow has opened and after
+    /// `on_timer`. RDMA only.
+    fn poll_request(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Option<u32> {
+        None
+    }
     /// Reports internal state by name, beside window and rate: DCTCP's alpha.
     fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// The flow ends.

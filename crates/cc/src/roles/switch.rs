@@ -13,12 +13,14 @@ pub struct SwitchInfo<'a> {
     pub seed: u64,
     /// Its ports, in order.
     pub ports: &'a [PortView],
+    /// Largest base round-trip time of any host pair.
+    pub network_rtt: Time,
 }
 
 impl<'a> SwitchInfo<'a> {
-    /// A switch with seed 0.
+    /// A switch with seed 0 in a network without delays.
     pub const fn new(node: NodeId, ports: &'a [PortView]) -> Self {
-        Self { node, seed: 0, ports }
+        Self { node, seed: 0, ports, network_rtt: Time::ZERO }
     }
 }
 
@@ -71,6 +73,19 @@ impl Ports for [PortView] {
     }
 }
 
+/// A packet at a queue.
+#[derive(Debug)]
+pub struct Queued<'a> {
+    /// The number of the queue's port.
+    pub port: u16,
+    /// That port now.
+    pub view: PortView,
+    /// The packet.
+    pub packet: &'a mut Header,
+    /// Whether it is data or a request of this scheme.
+    pub own: bool,
+}
+
 /// What happens to a packet that is about to join a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -108,17 +123,11 @@ pub trait SwitchProgram: Sized {
         minimal
     }
     /// A packet is about to join the queue of `port`.
-    fn on_enqueue(
-        &mut self,
-        _port: u16,
-        _packet: &mut Header,
-        _view: &PortView,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) -> Verdict {
+    fn on_enqueue(&mut self, _packet: &mut Queued<'_>, _cx: &mut Cx<'_, Self::Params>) -> Verdict {
         Verdict::Admit
     }
-    /// A packet leaves the queue of `port`; `view` no longer counts it.
-    fn on_dequeue(&mut self, _port: u16, _packet: &mut Header, _view: &PortView, _cx: &mut Cx<'_, Self::Params>) {}
+    /// A packet leaves the queue of `port`; the port's view no longer counts it.
+    fn on_dequeue(&mut self, _packet: &mut Queued<'_>, _cx: &mut Cx<'_, Self::Params>) {}
     /// A failure dropped a data packet of this scheme at this switch.
     fn on_drop(&mut self, _packet: &Header, _cx: &mut Cx<'_, Self::Params>) {}
     /// The link of `port` went down.

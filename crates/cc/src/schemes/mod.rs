@@ -15,5 +15,6 @@ pub mod ictcp;
 pub mod newreno;
 pub mod none;
 pub mod rcc;
+pub mod rcp;
 pub mod timely;
 pub mod timely_ns3;

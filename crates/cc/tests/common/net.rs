@@ -250,9 +250,9 @@ impl<S: Scheme> Net<S> {
                 Emit::Cnp(flow) => self.schedule(self.now + DELAY, Event::Notice(flow.0, Notice::Cnp)),
                 Emit::Credit { flow, number, wire } => {
                     self.cross(flow.0, Crossed::CreditSent(number));
-                    let view = PortView::new(LINE);
                     let mut header = Header { kind: Kind::Credit, wire: wire as u16, ..Header::default() };
-                    if self.pool.switch_enqueue(0, self.now, 0, &mut header, &view) == Verdict::Drop {
+                    let mut at = Queued { port: 0, view: PortView::new(LINE), packet: &mut header, own: false };
+                    if self.pool.switch_enqueue(0, self.now, &mut at) == Verdict::Drop {
                         self.cross(flow.0, Crossed::CreditDropped(number));
                     } else {
                         self.schedule(self.now + DELAY, Event::Notice(flow.0, Notice::Credit(number)));

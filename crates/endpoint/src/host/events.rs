@@ -12,6 +12,8 @@ impl<P: Copy> Hosts<P> {
             self.on_tcp_packet(io, host, packet);
         } else if head.kind == Kind::Data {
             self.on_data(io, host, packet);
+        } else if head.kind == Kind::Request {
+            self.on_request(io, host, packet);
         } else {
             self.on_control(io, packet);
         }

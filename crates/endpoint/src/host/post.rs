@@ -68,6 +68,7 @@ impl<P: Copy> Hosts<P> {
         self.set_out(io, slot);
         io.ends_mut(message).send = slot;
         io.announce_message(message, connection.then_some(message));
+        self.send_requests(io, slot);
         self.activate(io, slot);
     }
 

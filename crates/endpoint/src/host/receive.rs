@@ -36,6 +36,31 @@ impl<P: Copy> Hosts<P> {
         self.accept_data(io, host, slot, &head);
     }
 
+    /// A request of RDMA arrived.
+    #[inline(never)]
+    pub(super) fn on_request<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+        let head = *io.header(packet);
+        io.consume(packet);
+        let mut slot = io.ends(head.flow).recv;
+        if slot == NO_SLOT {
+            if io.record(head.flow).finished != Time::NEVER {
+                // Everything has arrived, and the request has come too late.
+                return;
+            }
+            slot = self.open_receiver(io, host, &head);
+        }
+        let now = io.now();
+        let receiver = &mut self.receivers[slot as usize];
+        receiver.last_sent_at = head.sent_at;
+        let (scheme, Incoming::Rdma(half)) = (receiver.scheme, receiver.incoming) else { return };
+        let received = self.hosts[host as usize].received;
+        let request = Data { flow: ReceiverFlow(slot), acked_to: half.expected(), received, ..Data::of(&head) };
+        if let Some(fields) = io.scheme(scheme).receiver_request(host as usize, now, &request) {
+            self.send_ack(io, slot, Kind::Ack, half.expected(), fields);
+        }
+        self.poll_receiver(io, host, scheme);
+    }
+
     /// Counts a data packet: marks, reordering, deflections.
     #[inline(always)]
     fn count_data<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, deflected: u8) {

@@ -252,6 +252,37 @@ impl<P: Copy> Hosts<P> {
         io.make(port, &head, path, scheme, beside)
     }
 
+    /// Sends the requests of a queue pair's scheme.
+    #[inline(never)]
+    pub(super) fn send_requests<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        let now = io.now();
+        let (scheme, cc) = self.senders[slot as usize].scheme();
+        if !matches!(self.senders[slot as usize].carrier, Carrier::Rdma(_)) {
+            return;
+        }
+        while let Some(cc_tag) = io.scheme(scheme).poll_request(cc, now) {
+            let sender = &self.senders[slot as usize];
+            let head = Header {
+                seq: sender.rdma().sent_to(),
+                sent_at: now,
+                flow: sender.message,
+                src: self.hosts[sender.host as usize].node,
+                dst: sender.to,
+                cc_tag,
+                wire: io.sizes().ack + io.traffic(sender.traffic).overhead.data,
+                attempt: sender.attempt,
+                kind: Kind::Request,
+                class: sender.class,
+                ..Header::default()
+            };
+            let (nic, path) = (sender.nic, sender.path);
+            let port = self.nics[nic as usize].port;
+            let packet = io.make(port, &head, path, scheme, Beside::Nothing);
+            io.enqueue(port, packet);
+            self.serve(io, nic);
+        }
+    }
+
     /// The next segment of a connection.
     fn make_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, class: u8) -> Option<I::Packet> {
         let now = io.now();

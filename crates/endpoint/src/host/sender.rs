@@ -20,6 +20,7 @@ impl<P: Copy> Hosts<P> {
             let control = io.scheme(sender.scheme).on_timer(sender.cc, now);
             debug_assert!(control.wake_at > now, "a scheme asked to be woken in the past");
             self.apply(io, slot, &control);
+            self.send_requests(io, slot);
         }
         let sender = &self.senders[slot as usize];
         let at = sender.timer_at;
@@ -165,7 +166,7 @@ impl<P: Copy> Hosts<P> {
             }
             Kind::Cnp => io.scheme(scheme).on_notice(cc, now, Notice::Cnp),
             Kind::Credit => io.scheme(scheme).on_notice(cc, now, Notice::Credit(head.cc_tag)),
-            Kind::Data | Kind::Pause => return,
+            Kind::Data | Kind::Request | Kind::Pause => return,
         };
         self.apply(io, slot, &control);
     }

@@ -176,7 +176,7 @@ impl Frames {
             }
             Kind::Nack => Packet::Nack(Response { envelope, destination_qp, psn, msn: 0, becn }),
             Kind::Cnp => Packet::Cnp(Cnp { envelope, destination_qp }),
-            Kind::Credit => return Ok(self.plain(packet, from, to)),
+            Kind::Credit | Kind::Request => return Ok(self.plain(packet, from, to)),
         };
         Ok(Made { len: made.encode(&mut self.bytes)?, missing: 0 })
     }

@@ -66,7 +66,11 @@ pub(super) fn instance(
         };
         let views: Vec<PortView> = switch.ports.iter().map(view).collect();
         let seed = plan.streams.word("program", switch.node.0 as u64);
-        scheme.add_switch(&SwitchInfo { seed, ..SwitchInfo::new(switch.node, &views) });
+        scheme.add_switch(&SwitchInfo {
+            seed,
+            network_rtt: plan.routes.network_rtt,
+            ..SwitchInfo::new(switch.node, &views)
+        });
     }
     scheme
 }

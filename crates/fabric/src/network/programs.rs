@@ -3,10 +3,10 @@
 use super::Network;
 use crate::clock::{kind, source};
 use crate::egress::Egress;
-use crate::packet::PacketIx;
+use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::port::PortIx;
-use fanin_cc::{Header, Instance, Kind, PortView, Ports, Verdict, flags};
+use fanin_cc::{Header, Instance, Kind, PortView, Ports, Queued, Verdict, flags};
 use fanin_engine::EventQueue;
 use fanin_units::Time;
 
@@ -44,10 +44,10 @@ impl<Q: EventQueue> Network<Q> {
             let view = self.egress.view(self.switches[switch].ports[number as usize]);
             for at in 0..self.programs.len() {
                 let scheme = self.programs[at] as usize;
-                let head = &mut self.core.packets[ix].head;
-                match self.schemes[scheme].switch_enqueue(switch, now, number, head, &view) {
+                let mut queued = at_queue(&mut self.core.packets[ix], scheme, number, view);
+                match self.schemes[scheme].switch_enqueue(switch, now, &mut queued) {
                     Verdict::Admit => {}
-                    Verdict::Mark => head.flags |= flags::CE,
+                    Verdict::Mark => queued.packet.flags |= flags::CE,
                     Verdict::Drop => return None,
                 }
                 self.set_program_timer(scheme, switch);
@@ -93,8 +93,8 @@ impl<Q: EventQueue> Network<Q> {
         let (now, view) = (self.core.clock.now(), self.egress.view(out));
         for at in 0..self.programs.len() {
             let scheme = self.programs[at] as usize;
-            let head = &mut self.core.packets[ix].head;
-            self.schemes[scheme].switch_dequeue(switch, now, self.port_number[out.ix()], head, &view);
+            let mut queued = at_queue(&mut self.core.packets[ix], scheme, self.port_number[out.ix()], view);
+            self.schemes[scheme].switch_dequeue(switch, now, &mut queued);
             self.set_program_timer(scheme, switch);
         }
     }
@@ -134,6 +134,14 @@ impl<Q: EventQueue> Network<Q> {
             self.set_program_timer(scheme, switch);
         }
     }
+}
+
+/// A packet as the program of a scheme sees it at a queue.
+fn at_queue(packet: &mut Packet, scheme: usize, port: u16, view: PortView) -> Queued<'_> {
+    let head = &packet.head;
+    let own =
+        packet.scheme as usize == scheme && matches!(head.kind, Kind::Data | Kind::Request) && !head.has(flags::TCP);
+    Queued { port, view, packet: &mut packet.head, own }
 }
 
 /// The ports of one switch as its programs see them.
