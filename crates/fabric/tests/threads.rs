@@ -161,7 +161,9 @@ fn queries_are_the_same_over_any_transport() {
         TrafficConfig { tcp, ..traffic }
     };
     let tcp = || over_tcp("newreno");
-    for traffic in [traffic("none"), traffic("hpcc"), connections(traffic("none")), tcp(), persistent(tcp())] {
+    for traffic in
+        [traffic("none"), traffic("hpcc"), traffic("rcp"), connections(traffic("none")), tcp(), persistent(tcp())]
+    {
         let case = queries(traffic);
         let stops = [us(13), us(37), Time::from_ms(100)];
         let expected = whole(&case, &stops);

@@ -163,8 +163,8 @@ pub trait Sender: Sized {
     fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now. Polled when the flow has opened and after
-    /// `on_timer`. RDMA only.
+    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now. Polled when the flow has opened and
+    /// after `on_timer`. RDMA only.
     fn poll_request(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Option<u32> {
         None
     }

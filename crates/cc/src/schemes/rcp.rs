@@ -29,7 +29,8 @@
 //! also a packet that already waits. While the time between two packets is longer than the round-trip time of the idle
 //! path, it sends a request every such time.
 //!
-//! Presets: `rcp` with an initial round-trip time suited to a datacenter; `rcp-ns2` with that of its authors' ns-2 code.
+//! Presets: `rcp` with an initial round-trip time suited to a datacenter; `rcp-ns2` with that of its authors' ns-2
+//! code.
 //!
 //! ## Parameters
 //!
@@ -39,13 +40,13 @@
 //! | `beta` | gain of the queue | 0.4 | RCP's ns-2 code; Dart VI-D; RCP's thesis also has 0.1 and 1 |
 //! | `gamma` | share of C aimed at | 1 | RCP's ns-2 code |
 //! | `initial_rate` | rate or share of C | 0.05 | RCP's ns-2 code |
-//! | `initial_rtt` | time, 0 is the network's largest | 0 ps | RCP's ns-2 code: 200 ms, at which a datacenter sees no change |
+//! | `initial_rtt` | time, 0 is the network's largest | 0 ps | the ns-2 code has 200 ms, which is too slow here |
 //! | `most_interval` | time | 10 ms | RCP's ns-2 code |
 //!
 //! ## Where we differ from the paper and why
 //! * A port without arrivals and without a queue whose R has reached `gamma` C takes no more intervals until the next
 //!   packet: nothing would change in them but their phase.
-//! * Rates are told in units of 1 kb/s, from 1 on; round-trip times in nanoseconds. Both take 8 bytes of a packet, and
+//! * Rates are told in whole kb/s, from 1 on, rounded to the nearest; round-trip times in nanoseconds. Both take 8 bytes of a packet, and
 //!   the rate 4 of an ACK; the authors' code has 40 bytes of headers in all.
 //! * A flow whose rate is very low waits; the authors' sender quits with probability 0.1. Our R never reaches 0.
 //! * Hosts do not compute rates: the flows of a host share its link by turns.
@@ -359,7 +360,7 @@ impl SwitchProgram for Router {
 
     fn on_dequeue(&mut self, at: &mut Queued<'_>, _: &mut Cx<'_, Params>) {
         if at.own {
-            let told = (self.ports[at.port as usize].rate * 8.0 / UNIT).clamp(1.0, u32::MAX as f64) as u32;
+            let told = (self.ports[at.port as usize].rate * 8.0 / UNIT + 0.5).clamp(1.0, u32::MAX as f64) as u32;
             let field = &mut at.packet.cc_feedback;
             if *field == 0 || *field > told {
                 *field = told;

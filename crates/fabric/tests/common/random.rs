@@ -163,12 +163,10 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         any::<bool>(),
         prop::option::of(any_tcp()),
     )
-        // Over TCP telemetry does not come back, and Dart counts messages, so a spec refuses both. There both ends of a
-        // connection are opened at once, and what a pair of hosts shares would hear of the far one before the handshake
-        // does.
+        // A spec refuses schemes that need RDMA over TCP.
         .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| {
-            let telemetry = fanin_cc::Settings::preset(scheme).expect("a listed preset").header_overhead().telemetry;
-            let tcp = tcp.filter(|_| !scheme.starts_with("dart") && !telemetry);
+            let settings = fanin_cc::Settings::preset(scheme).expect("a listed preset");
+            let tcp = tcp.filter(|_| settings.rdma_only().is_none());
             (scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)
         })
         .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| TrafficConfig {
