@@ -37,7 +37,7 @@
 //! | name | unit | default | source |
 //! |---|---|---|---|
 //! | `alpha` | gain of spare capacity | 0.4 | RCP's ns-2 code; Dart VI-D |
-//! | `beta` | gain of the queue | 0.4 | RCP's ns-2 code; Dart VI-D; RCP's thesis also has 0.1 and 1 |
+//! | `beta` | gain of the queue | 0.4 | RCP's ns-2 code; Dart VI-D |
 //! | `gamma` | share of C aimed at | 1 | RCP's ns-2 code |
 //! | `initial_rate` | rate or share of C | 0.05 | RCP's ns-2 code |
 //! | `initial_rtt` | time, 0 is the network's largest | 0 ps | the ns-2 code has 200 ms, which is too slow here |
@@ -46,8 +46,8 @@
 //! ## Where we differ from the paper and why
 //! * A port without arrivals and without a queue whose R has reached `gamma` C takes no more intervals until the next
 //!   packet: nothing would change in them but their phase.
-//! * Rates are told in whole kb/s, from 1 on, rounded to the nearest; round-trip times in nanoseconds. Both take 8 bytes of a packet, and
-//!   the rate 4 of an ACK; the authors' code has 40 bytes of headers in all.
+//! * Rates are told in whole kb/s, from 1 on, rounded to the nearest; round-trip times in nanoseconds. Both take 8
+//!   bytes of a packet, and the rate 4 of an ACK; the authors' code has 40 bytes of headers in all.
 //! * A flow whose rate is very low waits; the authors' sender quits with probability 0.1. Our R never reaches 0.
 //! * Hosts do not compute rates: the flows of a host share its link by turns.
 //!
