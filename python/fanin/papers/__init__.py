@@ -11,6 +11,9 @@ from fanin.papers import (
     dctcp,
     dctcp_queries,
     rcc_equations,
+    rcc_fairness,
+    rcc_flows,
+    rcc_multihop,
     rcc_scheduler,
     sawtooth,
 )
@@ -27,6 +30,9 @@ _PARTS = (
     dctcp_queries,
     rcc_scheduler,
     rcc_equations,
+    rcc_flows,
+    rcc_multihop,
+    rcc_fairness,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}

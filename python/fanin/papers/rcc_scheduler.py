@@ -108,6 +108,8 @@ def draw_4(measures: Measures) -> Figure:
         first.axhline(told, color=style["color"], linewidth=1.0, linestyle=":", label=f"eq. (4): {told:.1f}")
     first.set_ylim(0, 45)
     first.set_xscale("log")
+    first.set_xticks([10, 40, 100, 400, 1000], ["10", "40", "100", "400", "1000"])
+    first.minorticks_off()
     label_axes(first, "Q1: queue at the switch", "long flows N", "packets")
     runs = numbers_of(measures, "base RTT of 160 us")
     second.plot(list(runs), [acks_waiting(n) for n in runs], color="black", linewidth=2.2, label="eq. (6)")
