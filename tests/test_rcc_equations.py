@@ -78,7 +78,7 @@ def test_rcc_eq4_q1(scheduler: Study) -> None:
     assert {row.verdict for row in claim(scheduler.rows(), "rcc-eq4-q1 (base RTT of 160 us)")} == {"holds"}
     # With the transmission of packets on top of four links of 40 us the round trip is longer and the queue shorter.
     queue = scheduler.measures[("40 us per link", 60, 1)]["queue"][0]
-    assert queue == pytest.approx(queue_packets(4 * 40 + 2 * (12 + 0.512)) + 1, abs=1)
+    assert queue == pytest.approx(queue_packets(4 * 40 + 2 * (12 + 0.32)) + 1, abs=1)
 
 
 def test_rcc_eq6_q2(scheduler: Study) -> None:

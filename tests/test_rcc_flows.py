@@ -21,8 +21,8 @@ def differing(study: Study, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def burst(root: Path) -> Study:
-    """60 short flows beside a long one."""
-    return studied(root, "rcc-fig10", quick=True)
+    """60 short flows beside a long one: all seeds, over which the median of ICTCP varies."""
+    return studied(root, "rcc-fig10")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,7 @@ def test_rcc_fig10c_fct(burst: Study) -> None:
 
 
 def test_rcc_fig10d_goodput(burst: Study) -> None:
-    rows = claim(burst.rows(), "rcc-fig10d-goodput")
-    # newreno's goodput with the burst varies with the seed, by more than it lies below that of rcc.
-    assert [row.verdict for row in (rows[0], *rows[2:])] == ["holds"] * 3
+    assert differing(burst, "rcc-fig10d-goodput") == []
 
 
 def test_rcc_fig11b_throughput(multihop: Study) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin import measures as of
 from fanin.papers.common import mean
+from fanin.papers.dctcp import quantile
 from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, pooled, ratio_band, strict
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, PURPLE
@@ -25,7 +25,7 @@ REMAINING = "rcc, remaining"
 CHOICES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',
     "dctcp": '{ id = "dctcp", initial_window = 1 }',
-    "ictcp": '{ id = "ictcp" }',
+    "ictcp": '{ id = "ictcp", newreno = { initial_window = 1 } }',
     "rcc": '{ id = "rcc", sender = "advertised" }',
     REMAINING: '{ id = "rcc", sender = "advertised", priority = "remaining" }',
 }
@@ -41,12 +41,6 @@ def under(scheme: str, *traffics: str) -> tuple[str, ...]:
 def ten_seeds(quick: bool) -> Sequence[int]:
     """The seeds; a short version has two."""
     return SEEDS[:2] if quick else SEEDS
-
-
-def percentile(values: Sequence[float], per_mille: int) -> float:
-    """By nearest rank, as in all of Fanin."""
-    found = of.nearest_rank(np.asarray(values, dtype=np.float64), per_mille)
-    return float("nan") if found is None else found
 
 
 def line(name: str) -> dict[str, Any]:
@@ -115,7 +109,7 @@ def draw_10(measures: Measures) -> Figure:
     queue.legend(frameon=False, fontsize=10, ncols=4, loc="upper right")
     for place, name in enumerate(NAMES_10):
         short = pooled(measures, (name, 60), "short_ms")
-        low, middle, high = (percentile(short, share) for share in (10, 500, 990))
+        low, middle, high = (quantile(short, share) for share in (0.01, 0.5, 0.99))
         colour = str(line(name)["color"])
         fct.vlines(place, low, high, color=colour, linewidth=2)
         for value, marker in ((low, "_"), (middle, "o"), (high, "_")):
@@ -211,7 +205,7 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
     claim, schemes = label("rcc-fig10c-fct", name), (*OTHERS, name)
     drops = {scheme: sum(pooled(measures, (scheme, 60), "drops")) for scheme in schemes}
     short = {scheme: pooled(measures, (scheme, 60), "short_ms") for scheme in schemes}
-    low, middle, high = ({s: percentile(short[s], share) for s in schemes} for share in (10, 500, 990))
+    low, middle, high = ({s: quantile(short[s], share) for s in schemes} for share in (0.01, 0.5, 0.99))
 
     def ordered(what: str, paper: str, found: dict[str, float], kept: list[bool], digits: int = 1) -> Row:
         ours = ", ".join(f"{value:.{digits}f}" for value in found.values())

@@ -8,8 +8,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.papers.common import mean
+from fanin.papers.dctcp import quantile
 from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, pooled, ratio_band, strict
-from fanin.papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, percentile, ten_seeds, under
+from fanin.papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
 
@@ -72,7 +73,7 @@ def draw_11(measures: Measures) -> Figure:
         for place, group in enumerate(GROUPS):
             flows = pooled(measures, (name, 10), group)
             at = place + (side - 2.5) * 0.15
-            low, middle, high = (percentile(flows, share) for share in (10, 500, 990))
+            low, middle, high = (quantile(flows, share) for share in (0.01, 0.5, 0.99))
             first.vlines(at, low, high, linewidth=2, **shown)
             marker = style_of(name.partition(",")[0]).marker_for_matplotlib()
             first.plot(
@@ -120,7 +121,7 @@ def rows_11b(measures: Measures) -> list[Row]:
     ):
         claim, schemes = f"rcc-fig11b-throughput ({reading})", (*OTHERS, name)
         s2 = {s: pooled(measures, (s, gbps), "s2") for s in schemes}
-        high, middle = ({s: percentile(s2[s], share) for s in schemes} for share in (990, 500))
+        high, middle = ({s: quantile(s2[s], share) for s in schemes} for share in (0.99, 0.5))
         tcp, rcc = middle["newreno"], high[name]
         rest = [s for s in schemes if s != "ictcp"]
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
@@ -139,7 +140,7 @@ def rows_11b(measures: Measures) -> list[Row]:
             Row(claim, "S2, p99; p50: newreno, dctcp, ictcp, rcc", "ictcp lowest", ours, "ictcp lowest", order(lowest)),
         ]
         for group in ("s1", "s3"):
-            medians = {s: percentile(pooled(measures, (s, gbps), group), 500) for s in schemes}
+            medians = {s: quantile(pooled(measures, (s, gbps), group), 0.5) for s in schemes}
             kept = all(10 <= value <= 60 for value in medians.values())
             ours = ", ".join(f"{value:.0f}" for value in medians.values())
             what = f"{group.upper()}, p50, Mb/s: newreno, dctcp, ictcp, rcc"

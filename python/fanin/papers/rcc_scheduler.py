@@ -42,7 +42,7 @@ MOST_WAITING = RTO_R_US / PACKET_US
 
 # Eqs. (4) to (7)
 
-PATHS = {"base RTT of 160 us": ("33.744 us", 160.0), "40 us per link": ("40 us", 4 * 40 + 2 * (12 + 0.512))}
+PATHS = {"base RTT of 160 us": ("33.84 us", 160.0), "40 us per link": ("40 us", 4 * 40 + 2 * (12 + 0.32))}
 """The delay of a link, and the round-trip time with the transmission of a packet and an ACK over two links each. The
 paper's 160 us are four links of 40 us and leave transmission out; or they are all of the round trip."""
 NUMBERS = (10, 20, 30, 39, 40, 45, 60, 80, 100, 200, 300, 500, 700, 800, 850, 900, 1000)
@@ -64,7 +64,11 @@ def sweep_4(quick: bool) -> dict[Key, Change]:
 
     runs: dict[Key, Change] = {(name, n, 1): change(n, delay) for name, (delay, _) in PATHS.items() for n in numbers}
     delay = PATHS["base RTT of 160 us"][0]
-    runs |= {(PATIENT, n, 1): change(n, delay, "traffic.long.tcp.min_rto=1 s") for n in numbers if n >= 500}
+    runs |= {
+        (PATIENT, n, 1): change(n, delay, *(f"traffic.long.tcp.{rto}=1 s" for rto in ("initial_rto", "min_rto")))
+        for n in numbers
+        if n >= 500
+    }
     return runs | {("start", SHOWN, 1): change(SHOWN, delay, "measure.warm_up=0 s", "measure.window=30 ms")}
 
 
