@@ -29,6 +29,7 @@ from fanin.papers.experiment import (
     order,
     points,
     pooled,
+    ratio_band,
     run_experiment,
     strict,
 )
@@ -51,6 +52,14 @@ IDS = (
     "dctcp-fig19",
     "dctcp-fig20",
     "dctcp-fig22",
+    "rcc-eq4",
+    "rcc-eq23",
+    "rcc-eq11",
+    "rcc-eq18",
+    "rcc-fig10",
+    "rcc-fig11",
+    "rcc-fig12ab",
+    "rcc-fig12cd",
 )
 
 
@@ -207,6 +216,25 @@ def test_seeds_of_a_point_are_pooled() -> None:
 )
 def test_a_band_is_close_for_half_its_width_around(value: float, verdict: str) -> None:
     assert band(value, 10, 14) == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (10.0, "holds"),
+        (14.0, "holds"),
+        (9.9, "close"),
+        (8.0, "close"),
+        (17.5, "close"),
+        (7.9, "differs"),
+        (17.6, "differs"),
+        (0.0, "differs"),
+        (-1.0, "differs"),
+        (float("nan"), "differs"),
+    ],
+)
+def test_a_band_of_ratios_is_close_for_a_quarter_around(value: float, verdict: str) -> None:
+    assert ratio_band(value, 10, 14) == verdict
 
 
 def test_an_order_is_close_with_one_point_in_ten_out_of_it() -> None:

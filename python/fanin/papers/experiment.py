@@ -129,6 +129,13 @@ def band(value: float, low: float, high: float) -> Verdict:
     return "close" if low - (high - low) / 2 <= value <= high + (high - low) / 2 else "differs"
 
 
+def ratio_band(value: float, low: float, high: float) -> Verdict:
+    """For ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
+    if low <= value <= high:
+        return "holds"
+    return "close" if low / 1.25 <= value <= high * 1.25 else "differs"
+
+
 def order(kept: Sequence[bool]) -> Verdict:
     """Holds if every point is in order; close if at most one in ten is not."""
     broken = sum(not point for point in kept)

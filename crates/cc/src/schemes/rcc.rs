@@ -34,6 +34,11 @@
 //! * Sender: TCP as `newreno` or `dctcp` have it, so that the smaller of its own window and the advertised one counts,
 //!   or the `advertised` window alone.
 //!
+//! In `measure.series`, `what = "receiver"` has per host: `flight_wins` (windows in flight, in segments),
+//! `acks_waiting`, the sums over its open flows of W_i (`assigned_windows`) and of the closed loop's windows
+//! (`windows`), in segments, and their means of alpha (`alpha`), of alpha at the last cut (`cut_alpha`) and of the RTT
+//! (`rtt_us`).
+//!
 //! Presets: `rcc` is the paper's scheme. `rcc-ecn` is its closed loop alone, without Algorithms 1 and 2. `rcc-ns3`
 //! follows the authors' code where it differs (`follow = "code"`): priority by remaining size; all windows clipped to
 //! what remains, and the rest dealt out from the highest priority, also without priorities; ACKs leave while the

@@ -70,3 +70,27 @@ fn alone_it_neither_assigns_windows_nor_holds_acks() {
     let asked: Vec<Left> = w.until(Time::from_ms(11)).into_iter().map(|(_, ack)| ack).collect();
     assert_eq!(asked, [(other, 1, true), (flow, 1, true)]);
 }
+
+#[test]
+fn what_a_host_decides_by_can_be_sampled() {
+    let (mut w, flow) = marked(Rcc::preset("rcc"));
+    for n in 0..10 {
+        w.arrive(flow, 9 + n, n < 4);
+    }
+    w.now += us(200);
+    w.arrive(flow, 19, true);
+    let seen = |w: &World| {
+        let mut seen = Vec::new();
+        w.host.watch(&mut |name, value| seen.push((name, value)));
+        seen
+    };
+    // After the cut from 16 to 14 segments; the ACK waits, and the window that was told before has arrived.
+    let names = ["flight_wins", "acks_waiting", "assigned_windows", "windows", "alpha", "cut_alpha", "rtt_us"];
+    assert_eq!(seen(&w), names.into_iter().zip([0.0, 1.0, 40.0, 14.0, 0.25, 0.25, 200.0]).collect::<Vec<_>>());
+    // A second flow has half of the 40 segments, a window of one, and no alpha and no round trip yet; sums and means.
+    w.open(None);
+    w.now += us(200);
+    w.arrive(flow, 20, false);
+    let expected = [0.0, 2.0, 40.0, 15.071, 0.0, 0.125, 200.0];
+    assert_eq!(seen(&w), names.into_iter().zip(expected).collect::<Vec<_>>());
+}

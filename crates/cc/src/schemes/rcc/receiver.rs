@@ -489,5 +489,13 @@ impl Receiver for Host {
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("flight_wins", self.in_flight as f64 / self.segment as f64);
         see("acks_waiting", self.queue.len() as f64);
+        let entries = || self.order.iter().map(|at| &self.entries[*at as usize]);
+        see("assigned_windows", entries().map(|e| e.ceiling as f64).sum());
+        see("windows", entries().map(|e| e.window.cwnd as f64).sum::<f64>() / self.segment as f64);
+        let flows = self.order.len().max(1) as f64;
+        see("alpha", entries().map(|e| e.window.alpha).sum::<f64>() / flows);
+        see("cut_alpha", entries().map(|e| e.window.cut_alpha).sum::<f64>() / flows);
+        let trips = || entries().filter_map(|e| e.trip.mean());
+        see("rtt_us", trips().map(|t| t.as_ps() as f64 / 1e6).sum::<f64>() / trips().count().max(1) as f64);
     }
 }

@@ -21,6 +21,8 @@ pub struct Window {
     marked: u32,
     /// The share of marked packets.
     pub alpha: f64,
+    /// Its value at the last cut.
+    pub cut_alpha: f64,
     /// When the round trip ends over which packets are counted.
     period_end: Time,
 }
@@ -65,6 +67,7 @@ impl Window {
             total: 0,
             marked: 0,
             alpha: 0.0,
+            cut_alpha: 0.0,
             period_end: Time::ZERO,
         }
     }
@@ -103,6 +106,7 @@ impl Window {
         self.alpha = (1.0 - p.g) * self.alpha + p.g * share;
         if self.marked > 0 {
             changed.measured = true;
+            self.cut_alpha = self.alpha;
             // RCC eq. (3)
             let to = ((self.cwnd as f64 * (1.0 - self.alpha / 2.0) + 0.5) as u64).max(self.segment);
             changed.cut = to < self.cwnd;
