@@ -60,7 +60,7 @@ pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     known.sort_unstable();
     match known.len() {
         0 => "leave it out".to_string(),
-        1..=40 => format!("known: {}", known.join(", ")),
+        1..=80 => format!("known: {}", known.join(", ")),
         n => format!("known: {}, ... ({n} in all)", known[..10].join(", ")),
     }
 }
