@@ -4,4 +4,7 @@
 mod common;
 
 mod incast;
+mod micro;
 mod random;
+mod replay;
+mod rtt;

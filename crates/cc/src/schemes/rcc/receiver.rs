@@ -282,6 +282,7 @@ impl Host {
         entry.deadline = Time::NEVER;
         cx.count(Action::Timeout);
         entry.window.on_timeout();
+        entry.trip.on_timeout();
         entry.silent += 1;
         // Line 6
         entry.rto = entry.rto.saturating_mul(2);
