@@ -8,3 +8,4 @@ mod micro;
 mod random;
 mod replay;
 mod rtt;
+mod sender;

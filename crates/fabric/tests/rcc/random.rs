@@ -122,7 +122,9 @@ fn fabrics() -> impl Strategy<Value = Case> {
     (drawn, vec(any_traffic(), 1..5), any_messages()).prop_map(|(drawn, mut traffics, posts)| {
         let (seed, mut graph, packet, marking, buffer, errors, outages, late) = drawn;
         damage(&mut graph, &errors, &outages);
-        let messages = messages(&posts, graph.hosts, traffics.len());
+        let mut messages = messages(&posts, graph.hosts, traffics.len());
+        // A window of one segment takes a round trip for each, and a timeout for each that is lost.
+        messages.iter_mut().for_each(|m| m.bytes = m.bytes.min(200 * packet.payload as u64));
         let largest = messages.iter().map(|m| m.bytes).max().unwrap_or(1);
         for traffic in &mut traffics {
             let tcp = &mut traffic.tcp.as_mut().expect("all are over TCP").connection;
