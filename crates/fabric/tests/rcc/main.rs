@@ -3,8 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod closed_loop;
+mod in_flight;
 mod incast;
-mod micro;
 mod random;
 mod replay;
 mod rtt;

@@ -1,4 +1,4 @@
-//! The claims of the run rcc-micro: RCC's parts in the paper's star.
+//! Claims about windows in flight: rcc-alg2-flightwins, rcc-alg1-min-one-window.
 
 use crate::common::*;
 use crate::random::held;
