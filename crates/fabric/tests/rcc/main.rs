@@ -4,6 +4,7 @@
 mod common;
 
 mod closed_loop;
+mod closing;
 mod in_flight;
 mod incast;
 mod random;
