@@ -76,7 +76,8 @@
 //! * Windows in flight are counted in bytes per flow, and counted exactly whenever no gap is open, because lost and
 //!   repeated packets would make the paper's sum drift. Windows beyond a known end of a flow do not count. After RTO_r
 //!   those of the flow count as lost or unused; after two timeouts in a row an ACK of it does not count until data
-//!   arrives, and after six the receiver no longer asks: flows that pause would stop all others.
+//!   arrives, and after six the flow takes no part until then, in Algorithm 1 either, nor does the receiver ask: flows
+//!   that pause or die would stop all others.
 //! * While windows in flight are at most `queue_maxsize`, an ACK leaves even if its window exceeds what is left; kept.
 //! * A cut by eq. (3) ends slow start, and marked packets do not grow the window (RFC 3168), on which the paper is
 //!   silent; otherwise the next packets would undo the cut.

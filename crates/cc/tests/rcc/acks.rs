@@ -1,5 +1,6 @@
 //! Algorithm 2: the queue of ACKs.
 
+use super::common::dart::Dice;
 use super::world::*;
 
 #[test]
@@ -204,4 +205,119 @@ fn the_codes_acks_of_whole_flows_do_not_wait() {
         let plan = w.arrive(0, 0, false);
         assert_eq!(plan.now.is_some(), passes, "{follow:?}");
     }
+}
+
+/// Lines 1 and 2 of Algorithm 2, on a list: flow, skiptime, PSH.
+struct Listed {
+    waiting: Vec<(u32, u32, bool)>,
+    /// How often each was overtaken since it last left.
+    overtaken: [u32; FLOWS],
+}
+
+/// Flows of the claims about the queue.
+const FLOWS: usize = 100;
+
+impl Listed {
+    fn erase(&mut self, flow: u32) -> (u32, bool) {
+        let at = self.waiting.iter().position(|w| w.0 == flow);
+        at.map_or((0, false), |at| {
+            let (_, skips, push) = self.waiting.remove(at);
+            (skips, push)
+        })
+    }
+
+    fn insert(&mut self, new: Waiting, limit: u32, ranks: &[u64; FLOWS]) {
+        let (skiptime, push) = self.erase(new.flow);
+        let stops = |w: &(u32, u32, bool)| ranks[w.0 as usize] <= ranks[new.flow as usize] || w.1 >= limit;
+        let at = self.waiting.iter().rposition(stops).map_or(0, |at| at + 1);
+        for overtaken in &mut self.waiting[at..] {
+            overtaken.1 += 1;
+            self.overtaken[overtaken.0 as usize] += 1;
+        }
+        self.waiting.insert(at, (new.flow, skiptime + new.skips, push || new.push));
+    }
+}
+
+/// Claim rcc-alg2-queue. A newer ACK of a flow goes behind those of its priority, as lines 1 and 2 say, and keeps its
+/// skiptime.
+#[test]
+fn rcc_alg2_queue() {
+    let mut dice = Dice(3);
+    // Priorities all equal, of few kinds, all different; and limits.
+    for (kinds, limit) in [(1, 416), (1, u32::MAX), (4, u32::MAX), (4, 7), (FLOWS, 50), (FLOWS, 416)] {
+        let ranks: [u64; FLOWS] = core::array::from_fn(|n| if kinds == FLOWS { n as u64 } else { (n % kinds) as u64 });
+        let mut queue = AckQueue::default();
+        assert_eq!(queue.pop(), None);
+        let mut listed = Listed { waiting: Vec::new(), overtaken: [0; FLOWS] };
+        let mut stamps = [0; FLOWS];
+        for stamp in 0..200_000 {
+            let flow = dice.below(FLOWS) as u32;
+            match dice.below(9) {
+                0..5 => {
+                    let push = dice.below(50) == 0;
+                    let new = Waiting { flow, skips: if push { 5 } else { 0 }, push };
+                    queue.insert(new, limit, |flow| ranks[flow as usize]);
+                    listed.insert(new, limit, &ranks);
+                    stamps[flow as usize] = stamp;
+                }
+                5..8 => {
+                    let first = (!listed.waiting.is_empty()).then(|| listed.waiting.remove(0));
+                    let popped = queue.pop();
+                    assert_eq!(popped.map(|w| (w.flow, w.skips, w.push)), first);
+                    if let Some(popped) = popped {
+                        let overtaken = core::mem::take(&mut listed.overtaken[popped.flow as usize]);
+                        assert!(overtaken <= limit, "overtaken {overtaken} times");
+                    }
+                }
+                _ => {
+                    let (skips, push) = listed.erase(flow);
+                    let removed = queue.remove(flow).map_or((0, false), |w| (w.skips, w.push));
+                    assert_eq!(removed, (skips, push));
+                    listed.overtaken[flow as usize] = 0;
+                }
+            }
+            assert!(queue.iter().map(|w| (w.flow, w.skips, w.push)).eq(listed.waiting.iter().copied()));
+            if limit == u32::MAX || kinds == 1 {
+                // By priority, and the newest of equal ones last.
+                let key = |w: &Waiting| (ranks[w.flow as usize], stamps[w.flow as usize]);
+                assert!(queue.iter().map(key).is_sorted_by(|a, b| a < b));
+            }
+        }
+    }
+}
+
+/// Claim rcc-skiptime, with the paper's link: 83,333 packets a second, and RTO_r = 10 ms.
+#[test]
+fn rcc_skiptime() {
+    let params = with("rcc", |p| p.queue_maxsize = 3);
+    let host = Host::new(&params, &NicInfo::new(Rate::from_gbps(1), us(160), PAYLOAD, 1500));
+    // floor(C RTO_r / 2) and floor(C RTO_r / 4)
+    assert_eq!(host.skips(), (416, 208));
+    // A long flow, whose ACK waits, and short ones that never end.
+    let mut w = World { host, ..World::new(params) };
+    let short: Vec<u32> = (0..10).map(|_| w.open(Some(1000))).collect();
+    let left = w.poll();
+    let long = w.open(Some(1_000_000));
+    assert_eq!((left.len(), w.poll().len()), (4, 0));
+    let waiting = w.host.waiting().count() as u64;
+    let mut in_flight: std::collections::VecDeque<u32> = left.iter().map(|ack| ack.0).collect();
+    let (mut releases, mut skips) = (0, 0);
+    let served = 'served: loop {
+        let flow = in_flight.pop_front().expect("a window is in flight");
+        // All windows are of one segment.
+        for (left, ..) in w.data(flow) {
+            releases += 1;
+            if left == long {
+                break 'served releases;
+            }
+            in_flight.push_back(left);
+        }
+        let now = w.host.waiting().find(|(flow, _)| flow.0 == long).expect("it waits").1;
+        assert!(now >= skips && now <= 416);
+        skips = now;
+        assert!(short.contains(&flow));
+    };
+    println!("{served} releases, {skips} skips");
+    assert_eq!(skips, 416);
+    assert!(served <= 416 + waiting, "{served}");
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod acks;
+mod assignment;
 mod ecn;
 mod random;
 mod reno;

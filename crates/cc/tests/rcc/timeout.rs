@@ -68,6 +68,27 @@ fn the_timeout_runs_from_the_syn_ack_and_ends_with_the_last_data() {
 }
 
 #[test]
+fn the_round_trip_after_a_timeout_is_that_of_the_ack_which_asked_again() {
+    let mut w = World::new(Rcc::preset("rcc"));
+    let flow = w.open(Some(100));
+    w.poll();
+    w.now = us(31);
+    w.data(flow);
+    assert_eq!(w.rtt(flow), Some(us(30)));
+    // The SYN-ACK's window is used; that of segments 1 and 2 is lost, and asked for again 10 ms later.
+    let asked = w.until(Time::from_ms(11))[0];
+    assert_eq!(asked, (us(31) + Time::from_ms(10), (flow, 1, true)));
+    w.now = asked.0 + us(54);
+    w.arrive(flow, 1, false);
+    // 30 + (54 - 30) / 8, and not 10 ms: that is the time since the first ACK.
+    assert_eq!(w.rtt(flow), Some(us(33)));
+    // What the first ACK asked for last is no round trip when it comes at last.
+    w.now += us(10);
+    w.arrive(flow, 2, false);
+    assert_eq!(w.rtt(flow), Some(us(33)));
+}
+
+#[test]
 fn the_codes_ack_of_a_timeout_waits_for_up_to_nine_round_trips() {
     let mut w = World::new(Rcc::preset("rcc-ns3"));
     let flow = w.open(Some(100));

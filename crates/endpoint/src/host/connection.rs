@@ -286,6 +286,8 @@ impl<P: Copy> Hosts<P> {
         }
         if outcome.peer_closed {
             self.on_fin(io, slot);
+            // The scheme may have released an ACK that covers the FIN.
+            answered |= !self.senders[slot as usize].tcp().connection.owes_ack();
         }
         if outcome.must_ack && !answered && !self.holds_ack(slot, segment) {
             let fields = self.unplanned(io, slot);

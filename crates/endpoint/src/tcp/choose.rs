@@ -47,7 +47,8 @@ impl SendHalf {
             let (_, stop) = self.scoreboard.hole_from(self.una);
             return Some(self.segment(self.una, stop.unwrap_or(self.high), Why::Repair));
         }
-        if self.recovering && self.sack {
+        // A recovery that a receiver's request began after a timeout may have nothing outstanding.
+        if self.recovering && self.sack && self.una < self.nxt {
             return self.choose_by_sack(window);
         }
         // After a timeout, selectively acknowledged bytes are skipped (RFC 6675 section 5.1).

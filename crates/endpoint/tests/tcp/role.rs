@@ -167,3 +167,21 @@ fn push_asks_again_for_what_a_timeout_has_repeated() {
         assert_eq!(end.transmit(ms(210), MSS).map(|s| s.seq), Some(1), "sack {sack}");
     }
 }
+
+#[test]
+fn a_recovery_with_nothing_outstanding_uses_what_the_window_has_room_for() {
+    // A timeout, and a request for what it repeats: a recovery begins while most of what was sent counts as not sent.
+    for sack in [true, false] {
+        let mut end = client(&Config { sack, ..config() }, 4);
+        end.on_deadline(end.deadline());
+        assert_eq!(end.transmit(ms(200), MSS).map(|s| s.seq), Some(1));
+        let push = Segment { flags: bits::ACK | bits::PSH, ..ack(0, ms(205), u16::MAX) };
+        assert!(end.on_segment(ms(210), &push).acked.unwrap().recovering);
+        assert_eq!(end.transmit(ms(210), MSS).map(|s| s.seq), Some(1));
+        // The rest is lost, and the window has no room for a whole segment: nothing else would ever follow.
+        end.on_segment(ms(220), &ack(MSS, ms(215), 960 / 16));
+        let next = end.transmit(ms(220), MSS).expect("something to wait for");
+        assert_eq!((next.seq, next.retransmitted), (1 + MSS, true), "sack {sack}");
+        assert!(end.deadline().is_some());
+    }
+}

@@ -12,7 +12,7 @@ use fanin_units::Time;
 
 /// A flow that was silent for so many timeouts in a row no longer counts as having a window in flight.
 const GONE: u32 = 2;
-/// And after so many, its receiver no longer asks.
+/// And after so many, its receiver no longer asks, and it is no element of `info` until data arrives.
 const IDLE: u32 = 6;
 
 /// What a flow keeps in the list of flows; its entry in the host's table has the rest.
@@ -282,10 +282,12 @@ impl Host {
         entry.deadline = Time::NEVER;
         cx.count(Action::Timeout);
         entry.window.on_timeout();
+        entry.trip.on_timeout();
         entry.silent += 1;
         // Line 6
         entry.rto = entry.rto.saturating_mul(2);
         if entry.silent >= IDLE {
+            entry.resend_at = Time::NEVER;
             return;
         }
         let deadline = cx.now.saturating_add(entry.rto);
@@ -378,6 +380,8 @@ impl Receiver for Host {
     fn on_syn(&mut self, flow: ReceiverFlow, state: &mut FlowState, cx: &mut Cx<'_, Params>) -> Option<AckFields> {
         let at = match state.entry {
             Some(at) => at,
+            // A late copy
+            None if state.closed => return Some(AckFields::default()),
             None => self.register(flow, state.size, cx.params),
         };
         state.entry = Some(at);
@@ -403,8 +407,12 @@ impl Receiver for Host {
         };
         let newly = data.acked_to.saturating_sub(self.entries[at as usize].acked_to);
         self.count_arrival(at, data);
+        let silent = core::mem::take(&mut self.entries[at as usize].silent);
+        if silent >= IDLE {
+            self.order.push(at);
+            self.reassign(cx.params);
+        }
         let entry = &mut self.entries[at as usize];
-        entry.silent = 0;
         entry.resend_at = Time::NEVER;
         entry.echo |= data.ce;
         self.close_loop(at, data, newly, cx);
@@ -451,6 +459,7 @@ impl Receiver for Host {
     }
 
     fn on_timer(&mut self, _: u64, cx: &mut Cx<'_, Params>) {
+        let mut idle = false;
         for n in 0..self.order.len() {
             let at = self.order[n];
             let entry = &mut self.entries[at as usize];
@@ -460,7 +469,13 @@ impl Receiver for Host {
             }
             if self.entries[at as usize].deadline <= cx.now {
                 self.on_timeout(at, cx);
+                idle |= self.entries[at as usize].silent >= IDLE;
             }
+        }
+        if idle {
+            let Self { order, entries, .. } = self;
+            order.retain(|at| entries[*at as usize].silent < IDLE);
+            self.reassign(cx.params);
         }
         let times = self.order.iter().map(|at| {
             let entry = &self.entries[*at as usize];

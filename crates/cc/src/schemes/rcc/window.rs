@@ -183,10 +183,10 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Forgets everything but its memory.
-    pub fn clear(&mut self) {
+    /// The ACKs have waited for RTO_r: section 4.4 deletes them. What they asked for may come only when it is asked for
+    /// again.
+    pub fn on_timeout(&mut self) {
         self.asked.clear();
-        self.smoothed = None;
     }
 
     /// Section 4.4: an ACK left the queue. What waits longer than `rto` is deleted.

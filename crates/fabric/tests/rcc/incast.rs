@@ -1,9 +1,6 @@
-//! RCC in a network: an incast, a flow that joins and one that leaves.
+//! An incast, a flow that joins and one that leaves.
 
-mod common;
-
-use common::*;
-
+use crate::common::*;
 use fanin_cc::Settings;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
