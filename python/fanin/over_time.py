@@ -208,7 +208,12 @@ def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     """
 
     def measure(result: Result) -> pl.DataFrame:
+        # Traffics that share an instance of their scheme watch the same.
+        traffics = result.summary()["traffics"]
+        number = {traffic["traffic"]: at for at, traffic in enumerate(traffics)}
+        first = [one["traffic"] for at, one in enumerate(traffics) if all(number[o] > at for o in one["counted_with"])]
         table = result.watch().filter((pl.col("what") == "receiver") & (pl.col("name") == name))
+        table = table.filter(pl.col("traffic").cast(pl.String).is_in(first))
         of_instant = table.group_by("time_ps", maintain_order=True).agg(pl.col("value").sum())
         return of_instant.select((pl.col("time_ps") / 1e6).alias("time_us"), "value")
 

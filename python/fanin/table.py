@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fanin import spec
 from fanin.by_traffic import DROPPED, NUMBERS, Traffic, busiest_port, by_traffic
-from fanin.measures import least_count, sizes_text
+from fanin.measures import by_scheme, least_count, sizes_text
 from fanin.over_seeds import Estimate
 from fanin.quantities import QUANTITIES, Unit
 
@@ -141,6 +141,11 @@ class SideBySide:
     """Those of the columns: of schemes, or of traffics."""
     sections: list[list[Line]]
 
+    @staticmethod
+    def of(compared: Comparison) -> SideBySide:
+        """The lines of a comparison."""
+        return SideBySide([row.scheme for row in compared.rows], lines(compared))
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         sections, names = self.sections, self.names
         every = [line for section in sections for line in section]
@@ -168,7 +173,7 @@ def comparison(compared: Comparison) -> RenderableType:
     """One column per scheme, one line per number; below them one column per traffic, where one scheme ran several."""
     first = compared.results[0]
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
-    parts = [title, SideBySide([row.scheme for row in compared.rows], lines(compared)), Text(caption(compared))]
+    parts: list[RenderableType] = [title, SideBySide.of(compared), Text(caption(compared))]
     if len(compared.rows) == 1 and len(first.summary()["traffics"]) > 1:
         traffics = by_traffic(compared.results)
         names = [one.name for one in traffics]
@@ -179,7 +184,7 @@ def comparison(compared: Comparison) -> RenderableType:
 def caption_of_traffics(results: Sequence[Result]) -> str:
     """Notes on how to read the numbers of traffics."""
     parts = ["marks, retransmissions, timeouts, drops and actions of schemes: of all messages over the whole run"]
-    busiest = busiest_port(results)
+    busiest = busiest_port(results) if len(by_scheme(results)) == 1 else None
     if busiest is not None:
         parts.append(f"busiest port: {busiest[0]}, {share(busiest[1])} of its rate")
     if any(traffic["counted_with"] for traffic in results[0].summary()["traffics"]):

@@ -86,7 +86,8 @@ fn a_switch_program_sees_packets_of_its_own_scheme_only() {
     let across = (8..11).flat_map(|spine| [(6, spine, gbps(10), us(1)), (7, spine, gbps(10), us(1))]);
     let buffer = BufferPolicy::PerPort { bytes: 60 * WIRE, pfc: Pfc { headroom: None, xon_offset: None } };
     let config = NetworkConfig { buffer, ..network(graph(6, 5, &[links, across.collect()].concat())) };
-    let messages = (0..6).flat_map(|h| (0..4).map(move |_| Message { traffic: 1, ..message(us(0), h, 5 - h, 200_000) }));
+    let messages =
+        (0..6).flat_map(|h| (0..4).map(move |_| Message { traffic: 1, ..message(us(0), h, 5 - h, 200_000) }));
     let mut sim = simulation(config, vec![traffic("dart"), over_tcp("newreno")], messages.collect());
     finish(&mut sim);
     check_all_arrived(&sim);

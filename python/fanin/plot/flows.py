@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 ACROSS = 3
 """The most schemes side by side; more have rows of panels of their own."""
 
+MOST = 1.2
+"""The most goodput that is shown, as a multiple of the fastest link."""
+
 RECEIVERS = {
-    "flight_wins": "windows in flight (segments)",
-    "acks_waiting": "ACKs held by the receiver",
-    "quota": "spare share of the link (quota)",
-    "n": "senders told by the receiver (n)",
+    "flight_wins": "windows in flight\n(segments)",
+    "acks_waiting": "ACKs held",
+    "quota": "spare share\nof the link",
+    "n": "senders\nas told (n)",
 }
 """What receivers of schemes watch, by the names of its values, as titles of axes."""
 
@@ -89,7 +92,7 @@ class Column:
             pass  # it was not sampled
         for name, title in RECEIVERS.items():
             curve = measured.receiver_curve(group.runs, name)
-            if curve.height:
+            if (curve["mean"] > 0).any():
                 self.others.append((curve, 1.0))
                 self.panels.append(title)
 
@@ -114,8 +117,13 @@ class Column:
                 write_note(axes, "none of what was watched was open in the measured window")
         for axes, (curve, unit) in zip(panels[2:], self.others, strict=False):
             draw_mean(axes, curve, unit, color="#555555", linewidth=1.0)
+        for axes in panels[1 : len(self.panels)]:
+            axes.set_ylim(bottom=0)
         last = len(self.panels) - 1
         for number, (axes, title) in enumerate(zip(panels, self.panels, strict=False)):
             label_axes(axes, "", "time (ms)" if number == last else "", title, legend=False)
             axes.tick_params(labelbottom=number == last)
         panels[0].set_title(self.group.name, fontsize=12)
+        # Where a lost packet is repaired, all that waited behind it arrives in order at once.
+        fastest = max(float(run.ports()["rate_bps"].to_numpy().max()) for run in self.group.runs) / 1e9
+        panels[0].set_ylim(0, min(panels[0].get_ylim()[1], MOST * fastest))
