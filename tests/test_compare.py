@@ -98,7 +98,7 @@ def test_several_seeds_give_a_mean_and_an_interval(tiny: Path) -> None:
 def bold_of(compared: fanin.Comparison) -> list[str]:
     """The cells of the terminal's table that are bold, without its head."""
     console = Console(width=200, force_terminal=True, color_system=None, file=io.StringIO())
-    bold = [one.text.strip() for one in console.render(table.SideBySide(compared)) if one.style and one.style.bold]
+    bold = [one.text.strip() for one in console.render(table.SideBySide.of(compared)) if one.style and one.style.bold]
     return [text for text in bold if text and text not in [row.scheme for row in compared.rows]]
 
 
@@ -141,7 +141,7 @@ def test_bold_is_the_best_of_several_seeds_and_nothing_of_one(tiny: Path, compar
 
 def test_a_wide_comparison_is_cut_into_tables_that_fit(compared: fanin.Comparison) -> None:
     console = Console(width=52, record=True, file=io.StringIO())
-    console.print(table.SideBySide(compared))
+    console.print(table.SideBySide.of(compared))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 52
     names = [line.strip() for line in text.splitlines() if "messages started" in line]

@@ -65,6 +65,8 @@ class Row:
     """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
     timeouts: float
     """Retransmission timeouts."""
+    given_up: float
+    """TCP connections given up after `tcp.retries` retransmissions of a segment; their messages are unfinished."""
     queries: float
     """Finished queries: rounds of requests whose answers have all arrived. Zero where no traffic has the pattern."""
     query_p50_us: float | None
@@ -247,6 +249,7 @@ def numbers(result: Result) -> Numbers:
         "long_goodput_gbps": sum(t["long_goodput_gbps"] for t in traffics) if endless else None,
         "marked_share": int(posted["packets_marked"].sum()) / arrived if arrived else None,
         "timeouts": network["timeouts"],
+        "given_up": network["given_up"],
         "queries": answered_us.size,
         "query_p50_us": percentile(answered_us, 500),
         "query_p99_us": percentile(answered_us, 990),

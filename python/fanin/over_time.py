@@ -171,28 +171,53 @@ def fairness_curve(runs: Sequence[Result]) -> pl.DataFrame:
 def rates_over_time(result: Result) -> pl.DataFrame:
     """Rate and window of each watched message's sender while it sends, one row per message and instant.
 
-    Columns: `time_us`, `where` ("long:0"), `traffic`, `rate_bps`, `window_bytes` (null where there is no window).
+    Columns: `time_us`, `where` ("long:0"), `traffic`, `rate_bps` (under Dart the smaller of DCQCN's rate and the
+    receiver's share), `window_bytes` (over TCP the smaller of the sender's own and its receiver's; null where there is
+    no window).
     """
     table = result.watch().filter(pl.col("what") == "flow")
     if not _series(result, "flow"):
         raise missing(result, "rates and windows were", _flow_line(result))
-    kept = table.filter(pl.col("name").is_in(["rate_bps", "window_bytes"])).with_columns(
-        pl.col("where", "traffic", "name").cast(pl.String)
-    )
+    known = pl.col("name").is_in([name for both in _LIMITS.values() for name in both])
+    kept = table.filter(known).with_columns(pl.col("where", "traffic", "name").cast(pl.String))
     wide = kept.unique(["time_ps", "where", "name"], maintain_order=True).pivot(
         "name", index=["time_ps", "where", "traffic"], values="value"
     )
-    have = [pl.col(name) if name in wide.columns else pl.lit(None, pl.Float64).alias(name) for name in _OF_SENDERS]
+    of_each = {name: [one for one in both if one in wide.columns] for name, both in _LIMITS.items()}
+    smaller = [
+        (pl.min_horizontal(have) if have else pl.lit(None, pl.Float64)).alias(name) for name, have in of_each.items()
+    ]
     limited = pl.when(pl.col("window_bytes") < NO_WINDOW).then(pl.col("window_bytes")).alias("window_bytes")
-    return wide.select((pl.col("time_ps") / 1e6).alias("time_us"), "where", "traffic", *have).with_columns(limited)
+    return wide.select((pl.col("time_ps") / 1e6).alias("time_us"), "where", "traffic", *smaller).with_columns(limited)
 
 
-_OF_SENDERS = ("rate_bps", "window_bytes")
+_LIMITS = {"rate_bps": ("rate_bps", "cap_bps"), "window_bytes": ("window_bytes", "peer_window_bytes")}
+"""The values of a flow of which the smaller one limits it."""
 
 
 def rates_curve(runs: Sequence[Result], column: str) -> pl.DataFrame:
     """A column of `rates_over_time` over the seeds in which the message was being sent and had such a value."""
     return _over(runs, rates_over_time, ["time_us", "where", "traffic"], column)
+
+
+def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+    """A value that schemes watch at receivers, over the seeds: the sum over the sampled hosts; no rows where it was not
+    sampled.
+
+    Columns: those of `over_seeds.mean_curve` over `time_us`.
+    """
+
+    def measure(result: Result) -> pl.DataFrame:
+        # Traffics that share an instance of their scheme watch the same.
+        traffics = result.summary()["traffics"]
+        number = {traffic["traffic"]: at for at, traffic in enumerate(traffics)}
+        first = [one["traffic"] for at, one in enumerate(traffics) if all(number[o] > at for o in one["counted_with"])]
+        table = result.watch().filter((pl.col("what") == "receiver") & (pl.col("name") == name))
+        table = table.filter(pl.col("traffic").cast(pl.String).is_in(first))
+        of_instant = table.group_by("time_ps", maintain_order=True).agg(pl.col("value").sum())
+        return of_instant.select((pl.col("time_ps") / 1e6).alias("time_us"), "value")
+
+    return _over(runs, measure, ["time_us"], "value")
 
 
 def pauses_over_time(result: Result) -> pl.DataFrame:

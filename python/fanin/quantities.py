@@ -52,11 +52,18 @@ QUANTITIES: dict[str, Quantity] = {
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
     "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
     "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
+    "given_up": Quantity("connections given up", "TCP connections given up", "count", "low"),
     "drops": Quantity("drops", "Dropped packets", "count", "low"),
     "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
     "cnps": Quantity("CNPs", "CNPs", "count"),
     "simulated_us": Quantity("simulated time", "Simulated time", "us"),
     "packet_hops": Quantity("packet-hops", "Packet-hops", "count"),
+    "goodput_gbps": Quantity("goodput", "Goodput", "Gb/s", "high"),
+    "goodput_share": Quantity("share of all goodput", "Share of all goodput", "share"),
+    "marked_packets": Quantity("ECN-marked packets", "ECN-marked packets", "share"),
+    "packets_resent": Quantity("packets retransmitted", "Packets retransmitted", "count", "low"),
+    "message_timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
+    "packets_dropped": Quantity("drops", "Dropped packets", "count", "low"),
     "seconds": Quantity("wall time (s)", "Wall time (s)", "ratio"),
 }
 """By their keys in JSON and in the table of a sweep."""

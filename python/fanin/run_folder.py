@@ -71,6 +71,8 @@ class TrafficSummary(TypedDict):
 
     traffic: str
     scheme: str
+    transport: str
+    class_name: str
     started: int
     finished: int
     unfinished: int
@@ -81,12 +83,15 @@ class TrafficSummary(TypedDict):
     completion_us: Percentiles
     slowdown: Percentiles
     queries: QuerySummary | None
+    goodput_gbps: float | None
     long_goodput_gbps: float
     marked_share: float | None
     packets_resent: int
     timeouts: int
     path_dilation: float | None
     deflected: int
+    counted_with: list[str]
+    packets_dropped: int
     dart: DartSummary | None
     actions: dict[str, int]
 
@@ -116,6 +121,7 @@ class NetworkSummary(TypedDict):
     marked: int
     peak_queue_bytes: int
     timeouts: int
+    given_up: int
     nacks: int
     packet_hops: int
     reordered: int

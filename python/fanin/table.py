@@ -13,13 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from fanin import spec
-from fanin.measures import least_count, sizes_text
+from fanin.by_traffic import DROPPED, NUMBERS, Traffic, busiest_port, by_traffic
+from fanin.measures import by_scheme, least_count, sizes_text
 from fanin.over_seeds import Estimate
 from fanin.quantities import QUANTITIES, Unit
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison, Row
     from fanin.papers.experiment import Study
+    from fanin.result import Result
     from fanin.sweeps.sweeping import Sweep
 
 NONE = "-"
@@ -47,8 +49,10 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ("started", "finished", "unfinished"),
     ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
     ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
-    ("endless", "long_goodput_gbps", "marked_share", "timeouts", "drops", "paused_us", "cnps"),
+    ("endless", "long_goodput_gbps", "marked_share", "timeouts", "given_up", "drops", "paused_us", "cnps"),
 )
+RARE = ("given_up",)
+"""Numbers without a line where they are zero under every scheme."""
 
 
 def lines(compared: Comparison) -> list[list[Line]]:
@@ -69,9 +73,48 @@ def lines(compared: Comparison) -> list[list[Line]]:
                     best(rows, name),
                 )
                 for name in names
+                if name not in RARE or any(getattr(row, name) for row in rows)
             ]
         )
     return sections
+
+
+def lines_of_traffics(traffics: Sequence[Traffic]) -> list[list[Line]]:
+    """The numbers of the traffics of a run, in sections, and what each one's scheme did."""
+
+    def line(name: str, cells: Sequence[str]) -> Line:
+        return Line(name, [None] * len(cells), list(cells), None)
+
+    def number(name: str) -> Line:
+        quantity = QUANTITIES[name]
+        return line(quantity.row, [estimated(one.numbers[name], SHOWN[quantity.unit]) for one in traffics])
+
+    place = {one.name: at for at, one in enumerate(traffics)}
+    counted_at = [min([at, *(place[other] for other in one.counted_with)]) for at, one in enumerate(traffics)]
+
+    def shared(found: Sequence[Estimate | None]) -> list[str]:
+        of_each = zip(counted_at, found, strict=True)
+        return [
+            f"with {traffics[first].name}" if first != at else "" if of is None else estimated(of, count)
+            for at, (first, of) in enumerate(of_each)
+        ]
+
+    actions = dict.fromkeys(action for one in traffics for action in one.actions)
+    return [
+        [
+            line("scheme", [one.scheme for one in traffics]),
+            line("transport", [one.transport for one in traffics]),
+            line("class", [one.class_name for one in traffics]),
+        ],
+        *([number(name) for name in names] for names in NUMBERS),
+        [
+            line(QUANTITIES[DROPPED].row, shared([one.numbers[DROPPED] for one in traffics])),
+            *(
+                line(action.replace("_", " "), shared([one.actions.get(action) for one in traffics]))
+                for action in actions
+            ),
+        ],
+    ]
 
 
 def best(rows: Sequence[Row], name: str) -> int | None:
@@ -92,14 +135,20 @@ def best(rows: Sequence[Row], name: str) -> int | None:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The lines of a comparison as tables below each other, each with as many schemes as the console has room for."""
+    """Lines as tables below each other, each with as many of their columns as the console has room for."""
 
-    compared: Comparison
+    names: list[str]
+    """Those of the columns: of schemes, or of traffics."""
+    sections: list[list[Line]]
+
+    @staticmethod
+    def of(compared: Comparison) -> SideBySide:
+        """The lines of a comparison."""
+        return SideBySide([row.scheme for row in compared.rows], lines(compared))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        sections = lines(self.compared)
+        sections, names = self.sections, self.names
         every = [line for section in sections for line in section]
-        names = [row.scheme for row in self.compared.rows]
         widths = [max(len(name), *(len(line.cells[at]) for line in every)) + 3 for at, name in enumerate(names)]
         room = options.max_width - max(len(line.name) for line in every) - 4  # with padding, dividers and both edges
         at = 0
@@ -121,10 +170,28 @@ class SideBySide:
 
 
 def comparison(compared: Comparison) -> RenderableType:
-    """One column per scheme, one line per number."""
+    """One column per scheme, one line per number; below them one column per traffic, where one scheme ran several."""
     first = compared.results[0]
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
-    return Group(title, SideBySide(compared), Text(caption(compared)))
+    parts: list[RenderableType] = [title, SideBySide.of(compared), Text(caption(compared))]
+    if len(compared.rows) == 1 and len(first.summary()["traffics"]) > 1:
+        traffics = by_traffic(compared.results)
+        names = [one.name for one in traffics]
+        parts += [SideBySide(names, lines_of_traffics(traffics)), Text(caption_of_traffics(compared.results))]
+    return Group(*parts)
+
+
+def caption_of_traffics(results: Sequence[Result]) -> str:
+    """Notes on how to read the numbers of traffics."""
+    parts = ["marks, retransmissions, timeouts, drops and actions of schemes: of all messages over the whole run"]
+    busiest = busiest_port(results) if len(by_scheme(results)) == 1 else None
+    if busiest is not None:
+        parts.append(f"busiest port: {busiest[0]}, {share(busiest[1])} of its rate")
+    if any(traffic["counted_with"] for traffic in results[0].summary()["traffics"]):
+        parts.append(
+            "with NAME: the same scheme and parameters as NAME, so drops and actions of both are counted there"
+        )
+    return "\n".join(parts)
 
 
 def caption(compared: Comparison) -> str:

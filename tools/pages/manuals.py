@@ -2,7 +2,7 @@
 
 from fanin import _core
 from fanin.table import manual_title
-from pages import spec
+from pages import pictures, spec
 from pages.markdown import table
 
 INDEX = """# Schemes
@@ -21,7 +21,7 @@ def pages() -> dict[str, str]:
     rows = []
     for file, row in files.items():
         name = file.replace("_", "-")
-        made[f"docs/schemes/{name}.md"] = f"{MADE}\n{row['manual'].strip()}\n\n{keys(row['presets'])}\n"
+        made[f"docs/schemes/{name}.md"] = f"{MADE}\n{row['manual'].strip()}\n{shown(name)}\n{keys(row['presets'])}\n"
         ids = ", ".join(f"`{preset}`" for preset in row["presets"])
         rows.append([f"[{name}]({name}.md)", ids, manual_title(row["manual"])])
     made["docs/schemes/README.md"] = f"{MADE}\n{INDEX}\n{table(['manual', 'ids', 'what it is'], rows)}\n"
@@ -29,6 +29,24 @@ def pages() -> dict[str, str]:
 
 
 MADE = "<!-- made by `make docs` from the comments in crates/cc/src/schemes; change those -->"
+
+
+def shown(page: str) -> str:
+    """The section with the picture of a page, if it has one."""
+    if not pictures.picture(page).is_file():
+        return ""
+    changes = [pictures.CHANGES[preset] for preset in pictures.SCHEMES[page] if preset in pictures.CHANGES]
+    changed = f" With `scheme = {', '.join(changes)}`.".replace("'", '"') if changes else ""
+    return f"""
+## Picture
+
+![Three flows under {", ".join(pictures.SCHEMES[page])}]({page}.png)
+
+Three flows into one host at 10 Gb/s, with a round trip of 23 us without queues and a buffer of 100 packets; marks above
+20 packets. The second joins after 20 ms, the third after 40 ms, and the first leaves when its 44 MB have arrived.
+Goodput counts bytes that arrived in order. A window is the smaller of the sender's and its receiver's. `make pictures`
+draws it from `examples/join-leave.toml`.{changed}
+"""
 
 
 def keys(presets: list[str]) -> str:

@@ -56,17 +56,26 @@ def fields(module: str, names: list[str]) -> str:
     for name in names:
         found = cast("griffe.Class", api.package()[f"{module}.{name}"])
         keys = {key: one for key, one in found.attributes.items() if "property" not in one.labels}
-        meant = comments().get(frozenset(keys), {})
+        meant = meanings(frozenset(keys))
         rows = [[f"`{key}`", f"`{one.annotation}`", api.text(one) or meant.get(key, "")] for key, one in keys.items()]
         parts += [f"### {name}", api.text(found), table(["key", "type", "meaning"], rows)]
     return "\n\n".join(parts)
 
 
+def meanings(keys: frozenset[str]) -> dict[str, str]:
+    """What each of these keys means, by the structure with almost the same fields: a key may be a flattened field."""
+    alike = {names: len(names & keys) / len(names | keys) for names in comments()}
+    best = max(alike, key=lambda names: alike[names])
+    return comments()[best] if alike[best] >= 0.8 else {}
+
+
 @cache
 def comments() -> dict[frozenset[str], dict[str, str]]:
-    """What each field of a structure of the crate `record` means; structures are known by their fields."""
+    """What each field of a structure of the crates `record` and `cc` means; structures are known by their fields."""
     found = {}
-    for path in sorted((api.ROOT / "crates" / "record" / "src").rglob("*.rs")):
+    for path in sorted(
+        path for crate in ("record", "cc") for path in (api.ROOT / "crates" / crate / "src").rglob("*.rs")
+    ):
         for body in re.findall(
             r"^pub struct \w+ \{\n(.*?)^\}", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
         ):

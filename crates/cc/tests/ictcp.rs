@@ -10,6 +10,11 @@ use fanin_units::{MessageId, NodeId, Time};
 
 const MSS: u64 = PAYLOAD as u64;
 
+/// A window of whole segments as an ACK tells it: with half a segment more.
+fn told(segments: u32) -> u32 {
+    segments * PAYLOAD + PAYLOAD / 2
+}
+
 struct World {
     host: Host,
     params: Params,
@@ -39,7 +44,7 @@ impl World {
         let info = FlowInfo::new(id, MessageId(flow as u32), NodeId(flow as u32));
         self.host.on_open(&info, &mut self.flows[flow], cx);
         let fields = self.host.on_syn(id, &mut self.flows[flow], cx).expect("no SYN-ACK waits");
-        assert_eq!(fields.window, Some(self.params.min_window * PAYLOAD));
+        assert_eq!(fields.window, Some(told(self.params.min_window)));
         flow
     }
 
@@ -260,7 +265,7 @@ fn the_halves_of_a_slot_last_the_mean_round_trip_weighted_by_bytes() {
     let flow = w.open();
     // A round trip of 40 us: the first ACK asks for segment 2.
     let plan = w.arrive(flow, true);
-    assert_eq!(plan.now.unwrap().window, Some(2 * PAYLOAD));
+    assert_eq!(plan.now.unwrap().window, Some(told(2)));
     w.arrive(flow, false);
     w.now += us(40);
     w.arrive(flow, false);
@@ -304,7 +309,7 @@ fn the_window_is_on_every_ack_and_the_sender_is_tcp() {
     let mut w = World::new(|_| ());
     let flow = w.open();
     w.reach_second_half(flow);
-    let window = Some(4 * PAYLOAD);
+    let window = Some(told(4));
     assert_eq!(w.arrive(flow, true).now.unwrap().window, window);
     let shared = &mut ();
     let cx = &mut Cx::new(w.now, &w.params, shared, &mut w.actions);

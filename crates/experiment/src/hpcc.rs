@@ -343,7 +343,11 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         .map(|dport| TrafficInfo {
             name: traffic_name(*dport),
             scheme: setup.scheme().to_string(),
+            transport: "rdma",
+            class_name: "data".into(),
+            counted_with: Vec::new(),
             counters: TrafficCounters::default(),
+            bytes_in_window: None,
             long_bytes_in_window: 0,
             table_peak: None,
         })

@@ -5,7 +5,9 @@ use crate::capture::Traces;
 use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{DropCause, Flows, Hop, HostWait, ParallelSimulation, What};
+use fanin_fabric::{
+    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, TrafficConfig, TrafficCounters, What,
+};
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
@@ -69,13 +71,29 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
-/// The network in as many partitions as there are threads for it, the name and scheme of each traffic, and the reason
-/// for fewer partitions.
-fn network(built: &mut Built) -> (ParallelSimulation, Vec<(String, String)>, Option<String>) {
+/// A traffic before the run. Those with the same scheme and parameters share one instance of the scheme.
+fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig]) -> TrafficInfo {
+    let traffic = &traffics[number];
+    let others = traffics.iter().enumerate().filter(|(other, of)| *other != number && of.scheme == traffic.scheme);
+    TrafficInfo {
+        name: traffic.name.clone(),
+        scheme: traffic.scheme.id().to_string(),
+        transport: if traffic.tcp.is_some() { "tcp" } else { "rdma" },
+        class_name: classes[usize::from(traffic.class) - 1].name.clone(),
+        counted_with: others.map(|(_, of)| of.name.clone()).collect(),
+        counters: TrafficCounters::default(),
+        bytes_in_window: Some(0),
+        long_bytes_in_window: 0,
+        table_peak: None,
+    }
+}
+
+/// The network in as many partitions as there are threads for it, its traffics, and the reason for fewer partitions.
+fn network(built: &mut Built) -> (ParallelSimulation, Vec<TrafficInfo>, Option<String>) {
     let (network, measure) = (built.network.clone(), &built.measure);
     let traffics = std::mem::take(&mut built.traffics);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
-    let names = traffics.iter().map(|t| (t.name.clone(), t.scheme.id().to_string())).collect();
+    let infos = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
@@ -90,7 +108,7 @@ fn network(built: &mut Built) -> (ParallelSimulation, Vec<(String, String)>, Opt
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
-    (sim, names, reason.filter(|_| built.threads > 1))
+    (sim, infos, reason.filter(|_| built.threads > 1))
 }
 
 /// The samples of a series.
@@ -134,8 +152,7 @@ struct Runner<'a> {
     measure: Measure,
     /// End of the measured window.
     window_end: Time,
-    /// Name and scheme of each traffic.
-    traffics: Vec<(String, String)>,
+    traffics: Vec<TrafficInfo>,
     samplers: Vec<Sampler>,
     samples: Kept<Sample>,
     seen: Kept<Seen>,
@@ -145,8 +162,10 @@ struct Runner<'a> {
     began: Instant,
     looked: Instant,
     cancelled: bool,
-    delivered_before: Vec<u64>,
-    delivered_in_window: Vec<u64>,
+    /// Of each traffic: the payload of all messages, and of endless flows, that had arrived when the window began ...
+    delivered_before: Vec<[u64; 2]>,
+    /// ... and that arrived in the window.
+    delivered_in_window: Vec<[u64; 2]>,
     /// Bytes on the wire that each port had sent when the window began, and sent in the window.
     sent_before: Vec<u64>,
     sent_in_window: Vec<u64>,
@@ -155,7 +174,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(
         mut sim: ParallelSimulation,
-        traffics: Vec<(String, String)>,
+        traffics: Vec<TrafficInfo>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
@@ -175,8 +194,8 @@ impl<'a> Runner<'a> {
         let traces = sim.one_mut().map_or_else(Traces::default, |sim| Traces::new(&measure, sim));
         let now = Instant::now();
         Self {
-            delivered_before: sim.endless_delivered(),
-            delivered_in_window: sim.endless_delivered(),
+            delivered_before: delivered(&sim),
+            delivered_in_window: delivered(&sim),
             sent_before: Vec::new(),
             sent_in_window: Vec::new(),
             sim,
@@ -200,11 +219,11 @@ impl<'a> Runner<'a> {
         if !self.advance(self.measure.warm_up) {
             return;
         }
-        self.delivered_before = self.sim.endless_delivered();
+        self.delivered_before = delivered(&self.sim);
         self.sent_before = sent(&self.sim);
         let arrived = self.pass_window();
-        self.delivered_in_window =
-            self.sim.endless_delivered().iter().zip(&self.delivered_before).map(|(now, then)| now - then).collect();
+        let both = delivered(&self.sim).into_iter().zip(&self.delivered_before);
+        self.delivered_in_window = both.map(|(now, then)| [now[0] - then[0], now[1] - then[1]]).collect();
         self.sent_in_window = sent(&self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
@@ -344,18 +363,16 @@ impl<'a> Runner<'a> {
         let histograms = self.samplers.iter().filter_map(histogram).collect();
         let switches = graph.switches();
         let counters = self.sim.traffic_counters();
-        let traffics = self
-            .traffics
-            .iter()
-            .zip(counters)
-            .zip(&self.delivered_in_window)
-            .zip(0..)
-            .map(|((((name, scheme), counters), bytes), number)| TrafficInfo {
-                name: name.clone(),
-                scheme: scheme.clone(),
+        let counted = counters.into_iter().zip(&self.delivered_in_window).zip(0..);
+        let traffics = std::mem::take(&mut self.traffics)
+            .into_iter()
+            .zip(counted)
+            .map(|(info, ((counters, [all, endless]), number))| TrafficInfo {
                 counters,
-                long_bytes_in_window: *bytes,
+                bytes_in_window: Some(*all),
+                long_bytes_in_window: *endless,
                 table_peak: table_peak(&self.sim, number, switches),
+                ..info
             })
             .collect();
         let (traced, hops, host_waits) = self.traces(&flows);
@@ -548,6 +565,12 @@ const TABLE_PEAK: &str = "table_peak";
 /// Bytes on the wire that each port has sent.
 fn sent(sim: &ParallelSimulation) -> Vec<u64> {
     sim.port_counters().iter().map(|port| port.bytes).collect()
+}
+
+/// Payload bytes of each traffic that have arrived in order: of all its messages, and of endless ones.
+fn delivered(sim: &ParallelSimulation) -> Vec<[u64; 2]> {
+    let all = sim.traffic_counters().into_iter().map(|counters| counters.delivered);
+    all.zip(sim.endless_delivered()).map(<[u64; 2]>::from).collect()
 }
 
 /// The maximum over all switches.

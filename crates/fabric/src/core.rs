@@ -5,7 +5,7 @@ use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
 use crate::probes::Probes;
 use crate::results::{DropCause, What};
-use fanin_cc::Header;
+use fanin_cc::{Header, Kind};
 use fanin_engine::mix;
 use fanin_units::{NodeId, PortId, Time};
 
@@ -55,7 +55,15 @@ impl<Q> Core<Q> {
         let hash = &mut self.probes.totals.event_hash;
         *hash = hash.wrapping_add(fact(self.clock.now(), node, &self.packets[ix].head, 2));
         self.probes.totals.drops.count(cause);
-        self.probes.totals.ledger.dropped += self.packets[ix].head.wire as u64;
+        let packet = &self.packets[ix];
+        self.probes.totals.ledger.dropped += packet.head.wire as u64;
+        if packet.head.kind != Kind::Pause {
+            let of = packet.scheme as usize;
+            if self.probes.dropped_by_scheme.len() <= of {
+                self.probes.dropped_by_scheme.resize(of + 1, 0);
+            }
+            self.probes.dropped_by_scheme[of] += 1;
+        }
         self.packets.remove(ix);
     }
 

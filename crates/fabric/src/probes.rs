@@ -13,6 +13,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Probes {
     pub totals: Totals,
+    /// Packets dropped, by the number of their scheme; it ends after the last one with a drop.
+    pub dropped_by_scheme: Vec<u64>,
     incidents: Incidents,
     /// In a network that is cut, the cause of each stored incident.
     causes: Option<Vec<u32>>,

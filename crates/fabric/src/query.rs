@@ -41,11 +41,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.egress().packet_hops()
     }
 
-    /// Totals of each traffic. Traffics with the same scheme and parameters share its actions.
+    /// Totals of each traffic. Traffics with the same scheme and parameters share its actions and its drops.
     pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
         let messages = &self.world.messages;
+        let dropped = &self.world.net.core().probes.dropped_by_scheme;
         let of = messages.traffics().iter().zip(messages.counters());
         of.map(|(traffic, counters)| TrafficCounters {
+            dropped: dropped.get(traffic.scheme as usize).copied().unwrap_or(0),
             actions: self.world.net.scheme(traffic.scheme).actions().clone(),
             ..counters.clone()
         })

@@ -314,8 +314,8 @@ impl<Q: EventQueue> Io for World<Q> {
     }
 
     #[inline(always)]
-    fn make_control(&mut self, head: &Header, path: FlowPath, beside: Beside<'_>) -> Option<u32> {
-        let ix = self.net.core_mut().new_packet(&Packet::new(*head, path));
+    fn make_control(&mut self, head: &Header, path: FlowPath, scheme: u16, beside: Beside<'_>) -> Option<u32> {
+        let ix = self.net.core_mut().new_packet(&Packet { scheme, ..Packet::new(*head, path) });
         self.put_beside(ix, beside);
         let Some(port) = self.net.routes().out_of_host(head.src, head.dst, path.key) else {
             self.net.core_mut().lose(head.src, ix, DropCause::NoRoute);

@@ -13,9 +13,17 @@ pub struct TrafficInfo {
     pub name: String,
     /// The id of its scheme.
     pub scheme: String,
+    /// Its transport: "tcp" or "rdma".
+    pub transport: &'static str,
+    /// The class of its data packets.
+    pub class_name: String,
+    /// The names of other traffics with the same scheme and parameters. They have the same actions and drops.
+    pub counted_with: Vec<String>,
     /// Number of actions by kind.
     pub counters: TrafficCounters,
-    /// Payload bytes of its endless flows that arrived in order within the measured window.
+    /// Payload bytes of all its messages that arrived in order within the measured window; `None` if not counted.
+    pub bytes_in_window: Option<u64>,
+    /// Of those, bytes of its endless flows.
     pub long_bytes_in_window: u64,
     /// Largest number of entries in the deflected flow table of any switch, if its scheme has such tables.
     pub table_peak: Option<u64>,

@@ -38,6 +38,10 @@ pub struct TrafficSummary {
     pub traffic: String,
     /// The id of its scheme.
     pub scheme: String,
+    /// Its transport: "tcp" or "rdma".
+    pub transport: &'static str,
+    /// The class of its data packets.
+    pub class_name: String,
     /// Messages posted.
     pub started: u64,
     /// Of those, messages whose last byte arrived.
@@ -58,7 +62,10 @@ pub struct TrafficSummary {
     pub slowdown: Percentiles,
     /// Its queries, if it has any.
     pub queries: Option<QuerySummary>,
-    /// Payload delivered by endless flows in the window, in Gb/s over the whole window.
+    /// Payload that arrived in order in the window, of all messages whenever posted, in Gb/s over the whole window.
+    /// `None` in runs of the ns-3 HPCC simulator's files.
+    pub goodput_gbps: Option<f64>,
+    /// Of that, payload of endless flows.
     pub long_goodput_gbps: f64,
     /// Share of the data packets of measured messages that arrived with a congestion mark.
     pub marked_share: Option<f64>,
@@ -72,11 +79,15 @@ pub struct TrafficSummary {
     pub path_dilation: Option<f64>,
     /// Measured messages with at least one deflected packet.
     pub deflected: u64,
+    /// The names of other traffics with the same scheme and parameters: they share one instance of the scheme, so the
+    /// fields below count all of them together.
+    pub counted_with: Vec<String>,
+    /// Packets dropped, ACKs and retransmissions included, over the whole run.
+    pub packets_dropped: u64,
     /// Counters that only its scheme has, in a table of the scheme's name.
     #[serde(flatten)]
     pub of_scheme: SchemeSummaries,
-    /// Number of actions of its scheme by kind, over the whole run. Traffics with the same scheme and parameters share
-    /// this and the table of the scheme.
+    /// Number of actions of its scheme by kind, over the whole run.
     pub actions: BTreeMap<&'static str, u64>,
 }
 
@@ -136,6 +147,9 @@ pub struct NetworkSummary {
     pub peak_queue_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// TCP connections given up because a segment was retransmitted `tcp.retries` times; their messages stay
+    /// unfinished.
+    pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
     /// Packets sent over one link each.
@@ -220,6 +234,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),
         timeouts: run.totals.timeouts,
+        given_up: run.totals.given_up,
         nacks: run.totals.nacks,
         packet_hops: run.totals.packet_hops,
         reordered: run.totals.reordered,
@@ -337,11 +352,14 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
         }
     }
     let window_s = run.measured_to.saturating_sub(run.measured_from).as_secs_f64();
+    let gbps = |bytes: u64| if window_s > 0.0 { bytes as f64 * 8.0 / window_s / 1e9 } else { 0.0 };
     let parts = run.traffics.iter().zip(collected);
     parts
         .map(|(info, c)| TrafficSummary {
             traffic: info.name.clone(),
             scheme: info.scheme.clone(),
+            transport: info.transport,
+            class_name: info.class_name.clone(),
             started: c.started,
             finished: c.finished,
             unfinished: c.started - c.finished,
@@ -352,17 +370,16 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             queries: c.sum_up_queries(run),
             completion_us: Percentiles::of(c.completion_us),
             slowdown: Percentiles::of(c.slowdown),
-            long_goodput_gbps: if window_s > 0.0 {
-                info.long_bytes_in_window as f64 * 8.0 / window_s / 1e9
-            } else {
-                0.0
-            },
+            goodput_gbps: info.bytes_in_window.map(gbps),
+            long_goodput_gbps: gbps(info.long_bytes_in_window),
             marked_share: (c.arrived > 0).then(|| c.marked as f64 / c.arrived as f64),
             packets_resent: c.resent,
             timeouts: c.timeouts,
             // Dart, Table II
             path_dilation: (c.shortest > 0).then(|| c.links as f64 / c.shortest as f64 - 1.0),
             deflected: c.deflected,
+            counted_with: info.counted_with.clone(),
+            packets_dropped: info.counters.dropped,
             of_scheme: SchemeSummaries::of(&Acted {
                 actions: &info.counters.actions,
                 table_peak: info.table_peak,

@@ -70,7 +70,11 @@ pub fn example() -> Run {
     let info = |name: &str, long| TrafficInfo {
         name: name.into(),
         scheme: "dcqcn".into(),
+        transport: "rdma",
+        class_name: "data".into(),
+        counted_with: Vec::new(),
         counters: counters.clone(),
+        bytes_in_window: Some(long + 500),
         long_bytes_in_window: long,
         table_peak: None,
     };

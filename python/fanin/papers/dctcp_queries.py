@@ -27,6 +27,7 @@ from fanin.papers.experiment import (
     strict,
 )
 from fanin.plot import label_axes, scheme_line
+from fanin.plot.base import legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -243,18 +244,21 @@ def rows_20(measures: Measures) -> list[Row]:
 # Fig. 22: a short transfer behind long flows
 
 
-RESTARTS = {"kept": "10 ms", "anew": "1 ns"}
-"""Whether a chunk keeps the window of the last one, or starts from two segments: `restart_after` of the chunks."""
+RESTARTS = {
+    "kept": (),
+    "anew per request": ("traffic.chunks.tcp.restart='request'",),
+    "anew at each pause": ("traffic.chunks.scheme.restart_after=1 ns",),
+}
+"""Whether a chunk keeps the window of the last one, starts from two segments, or starts so after each round trip too:
+changes of the chunks."""
 
 
 def sweep_22(quick: bool) -> dict[Key, Change]:
-    """Each scheme with either window at the start of a chunk."""
+    """Each scheme with each window at the start of a chunk."""
     rounds = ("traffic.chunks.pattern.rounds=30",) if quick else ()
     return {
-        (f"{scheme}, {name}", 0, seed): Change(
-            None, (*under(scheme, "long", "chunks"), f"traffic.chunks.scheme.restart_after={time}", *rounds)
-        )
-        for name, time in RESTARTS.items()
+        (f"{scheme}, {name}", 0, seed): Change(None, (*under(scheme, "long", "chunks"), *restart, *rounds))
+        for name, restart in RESTARTS.items()
         for scheme in SCHEMES
         for seed in seeds(quick)
     }
@@ -272,9 +276,9 @@ def measure_22(result: Result) -> Measured:
 
 def draw_22(measures: Measures) -> Figure:
     """Cumulative distribution of completion times, as the paper draws it."""
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    figure = Figure(figsize=(7.5, 5.4), layout="constrained")
     axes = figure.subplots()
-    for name, line in zip(RESTARTS, ("--", "-"), strict=True):
+    for name, line in zip(RESTARTS, ("--", "-", ":"), strict=True):
         for scheme in SCHEMES:
             times = np.sort(np.asarray(pooled(measures, (f"{scheme}, {name}", 0), "completion_ms")))
             shares = np.arange(1, times.size + 1) / max(times.size, 1)
@@ -282,12 +286,13 @@ def draw_22(measures: Measures) -> Figure:
             axes.step(times, shares, where="post", label=label, **(scheme_line(scheme) | {"linestyle": line}))
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-    label_axes(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests")
+    label_axes(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests", legend=False)
+    legend_below(figure, axes)
     return figure
 
 
 def rows_22(measures: Measures) -> list[Row]:
-    """Claim `dctcp-fig22-queuebuildup`, with either window at the start of a chunk."""
+    """Claim `dctcp-fig22-queuebuildup`, with each window at the start of a chunk."""
     rows = []
     for name in RESTARTS:
         claim = f"dctcp-fig22-queuebuildup (window {name})"

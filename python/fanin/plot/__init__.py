@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fanin.plot.base import indexed_line, label_axes, scheme_line, thin
 from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
+from fanin.plot.flows import flows
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
 from fanin.plot.sweeps import along
@@ -29,6 +30,7 @@ __all__ = [
     "along",
     "comparison",
     "completion",
+    "flows",
     "goodput",
     "indexed_line",
     "label_axes",
@@ -57,6 +59,7 @@ KINDS: dict[str, Draw] = {
     "queue-over-time": queue_over_time,
     "goodput": goodput,
     "rates": rates,
+    "flows": flows,
     "pauses": pauses,
     "utilisation": utilisation,
     "comparison": comparison,

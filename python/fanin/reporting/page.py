@@ -12,10 +12,11 @@ from typing import Literal
 import polars as pl
 
 from fanin import _core, spec, table
+from fanin.by_traffic import by_traffic
 from fanin.comparison import Comparison, mixed_transports
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Result
-from fanin.run_folder import Machine
+from fanin.run_folder import Machine, TrafficSummary
 from fanin.style import style_of
 
 SLOWEST = 20
@@ -77,6 +78,10 @@ class Page:
     """Whether some value is marked as the best."""
     caption: list[str]
     slowest: list[Slowest]
+    traffics_head: list[tuple[str, str]]
+    """Name and scheme of each column; none where every run has one traffic."""
+    traffics: list[list[tuple[str, list[str]]]]
+    traffics_caption: list[str]
     actions_head: list[tuple[str, str]]
     """Title and scheme of each column."""
     actions: list[tuple[str, list[str]]]
@@ -90,6 +95,7 @@ class Page:
 def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
     """Collects it."""
     first = compared.results[0]
+    traffics_head, traffics, traffics_caption = _traffics(compared.results)
     actions_head, actions = _actions(compared.results)
     several = len(compared.results) > 1
     sections = [[(line.name, _cells(line, compared)) for line in section] for section in table.lines(compared)]
@@ -108,6 +114,9 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
         marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),
         caption=[line for line in table.caption(compared).splitlines() if not line.startswith("bold")],
         slowest=[_slowest(result, places[index] if places else None) for index, result in enumerate(compared.results)],
+        traffics_head=traffics_head,
+        traffics=traffics,
+        traffics_caption=traffics_caption,
         actions_head=actions_head,
         actions=actions,
         runs_head=["run", "seed", "state", "simulated", "packet-hops", "wall time", "packet-hops/s", "event hash"],
@@ -218,19 +227,41 @@ def _slowest(result: Result, place: Path | None) -> Slowest:
     )
 
 
+def _traffics(
+    results: Sequence[Result],
+) -> tuple[list[tuple[str, str]], list[list[tuple[str, list[str]]]], list[str]]:
+    """The traffics of each scheme side by side, and notes on them, where some run has several."""
+    groups = {name: by_traffic(runs) for name, runs in by_scheme(results).items()}
+    if all(len(traffics) == 1 for traffics in groups.values()):
+        return [], [], []
+    several = len(groups) > 1
+    head = [(f"{name}: {one.name}" if several else one.name, name) for name, of in groups.items() for one in of]
+    # The actions have a table of their own.
+    parts = [
+        [section[:1] if at == 4 else section for at, section in enumerate(table.lines_of_traffics(of))]
+        for of in groups.values()
+    ]
+    sections = [
+        [(lines[0].name, [cell for line in lines for cell in line.cells]) for lines in zip(*of_each, strict=True)]
+        for of_each in zip(*parts, strict=True)
+    ]
+    return head, sections, table.caption_of_traffics(results).splitlines()
+
+
 def _actions(results: Sequence[Result]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
     """The counts of each scheme's actions, over all its runs; actions that never occurred are left out."""
     columns: dict[tuple[str, str], dict[str, int]] = {}
     for result in results:
         # Traffics of one scheme and set of parameters share their counts.
-        shared: dict[tuple[str, str], list[str]] = {}
+        shared: dict[frozenset[str], TrafficSummary] = {}
         for traffic in result.summary()["traffics"]:
-            shared.setdefault((traffic["scheme"], json.dumps(traffic["actions"])), []).append(traffic["traffic"])
-        names = [scheme for scheme, _ in shared]
-        for (scheme, actions), of in shared.items():
+            shared.setdefault(frozenset([traffic["traffic"], *traffic["counted_with"]]), traffic)
+        names = [traffic["scheme"] for traffic in shared.values()]
+        for traffic in shared.values():
+            scheme, of = traffic["scheme"], [traffic["traffic"], *traffic["counted_with"]]
             title = scheme if names.count(scheme) == 1 else f"{scheme} ({', '.join(of)})"
             into = columns.setdefault((title, scheme_name(result)), {})
-            for action, times in json.loads(actions).items():
+            for action, times in traffic["actions"].items():
                 into[action] = into.get(action, 0) + times
     taken = sorted({action for column in columns.values() for action, times in column.items() if times})
     rows = [

@@ -178,7 +178,18 @@ class Sweep:
         return pl.DataFrame(data)
 
 
-_COUNTS = ("started", "finished", "unfinished", "endless", "reported", "timeouts", "queries", "drops", "cnps")
+_COUNTS = (
+    "started",
+    "finished",
+    "unfinished",
+    "endless",
+    "reported",
+    "timeouts",
+    "given_up",
+    "queries",
+    "drops",
+    "cnps",
+)
 
 
 def number_columns() -> dict[str, type[pl.DataType]]:

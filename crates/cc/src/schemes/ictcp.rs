@@ -41,8 +41,11 @@
 //!
 //! ## Where we differ from the paper and why
 //! * We know the paper through digests and two programs. Where these differ from the digests (RCC's authors let slow
-//!   start add one MSS and let flows return to it; the Linux module cuts at the first d above `gamma2` and advertises
-//!   half an MSS more), the digests stand.
+//!   start add one MSS and let flows return to it; the Linux module cuts at the first d above `gamma2`), the digests
+//!   stand.
+//! * The window is told with half an MSS more, as in the Linux module. TCP tells windows in whole units (RFC 7323); one
+//!   of two segments would be told as less, only one segment would fit, and its ACK would wait for a second one until
+//!   `ack_delay`: the flow would stay at one segment in that time.
 //! * Slots and RTTs end with the first packet behind their end, and rates are measured over the time that really
 //!   passed: a receiver without packets has no ACK to put a window on, and needs no timer.
 //! * Until a flow has an RTT it counts with the largest of the network.
@@ -338,8 +341,11 @@ impl Host {
         cx.count(Action::Increase);
     }
 
-    fn fields(share: &Share) -> AckFields {
-        let window = (share.rwnd > 0).then_some(share.rwnd.min(u32::MAX as u64) as u32);
+    /// Half an MSS more, as in the Linux module: TCP tells a window in whole units (RFC 7323), and when that takes the
+    /// last segment out of the smallest window, each ACK waits for the next segment until `ack_delay`.
+    fn fields(&self, share: &Share) -> AckFields {
+        let told = (share.rwnd + self.mss / 2).min(u32::MAX as u64) as u32;
+        let window = (share.rwnd > 0).then_some(told);
         AckFields { window, ..share.echo.fields() }
     }
 }
@@ -390,7 +396,7 @@ impl Receiver for Host {
             self.decide(share, rtt, cx);
         }
         share.echo.on_data(data, cx.params.newreno.ecn);
-        let now = data.ack_due.then(|| Self::fields(share));
+        let now = data.ack_due.then(|| self.fields(share));
         if now.is_some() {
             let end = (data.acked_to + share.rwnd).saturating_sub(self.mss);
             share.trip.on_ack_left(cx.now, end, Time::from_ms(100));
@@ -399,7 +405,7 @@ impl Receiver for Host {
     }
 
     fn ack_fields(&mut self, _: ReceiverFlow, share: &mut Share, _: &mut Cx<'_, Params>) -> AckFields {
-        Self::fields(share)
+        self.fields(share)
     }
 
     fn on_close(&mut self, _: ReceiverFlow, share: &mut Share, _: &mut Cx<'_, Params>) {

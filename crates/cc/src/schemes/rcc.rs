@@ -86,6 +86,9 @@
 //! * The end of a connection that sent the SYN joins with the first data it receives. Until then it advertises 1
 //!   segment.
 //! * A FIN frees the flow's window, and the ACK that waited leaves at once, so that connections close.
+//! * Where a flow's own link is the bottleneck nothing is marked or lost. Without Algorithm 1 nothing then bounds rwnd:
+//!   it grows beyond what is in flight, eq. (2) measures the time that a whole rwnd takes, and marks that come later
+//!   are answered once in that time. `max_window` bounds it, as does TCP without window scaling, at 65,535 bytes.
 //! * The "offered load" of the authors' code, which shortens switch queues and delays packets, belongs to switches and
 //!   is not part of this scheme. Nor are its deadlines and its 12 bytes of header.
 //!

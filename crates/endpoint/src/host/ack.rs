@@ -67,7 +67,7 @@ impl<P: Copy> Hosts<P> {
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let beside =
             if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };
-        let nic = io.make_control(&head, receiver.path, beside);
+        let nic = io.make_control(&head, receiver.path, receiver.scheme, beside);
         self.serve_any(io, nic);
     }
 
@@ -77,7 +77,7 @@ impl<P: Copy> Hosts<P> {
         let bits = if matches!(receiver.incoming, Incoming::Tcp(_)) { flags::TCP } else { 0 };
         let (src, dst) = (receiver.here, receiver.from);
         let head = Header { flow: receiver.id, src, dst, cc_tag, wire, kind, flags: bits, ..Header::default() };
-        let nic = io.make_control(&head, receiver.path, Beside::Nothing);
+        let nic = io.make_control(&head, receiver.path, receiver.scheme, Beside::Nothing);
         self.serve_any(io, nic);
     }
 
@@ -115,15 +115,22 @@ impl<P: Copy> Hosts<P> {
             flags: flags::TCP,
             ..Header::default()
         };
-        let path = sender.path;
+        let (path, scheme) = (sender.path, sender.scheme);
         put_fields(&mut head, &mut segment, fields, &sender.tcp().connection);
-        self.send_segment(io, &head, path, &segment);
+        self.send_segment(io, &head, path, scheme, &segment);
         self.set_tcp_timer(io, slot);
     }
 
     /// Sends a segment without data.
-    pub(super) fn send_segment<I: Io<Path = P>>(&mut self, io: &mut I, head: &Header, path: P, segment: &Segment) {
-        let nic = io.make_control(head, path, Beside::Segment(segment));
+    pub(super) fn send_segment<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        head: &Header,
+        path: P,
+        scheme: u16,
+        segment: &Segment,
+    ) {
+        let nic = io.make_control(head, path, scheme, Beside::Segment(segment));
         self.serve_any(io, nic);
     }
 

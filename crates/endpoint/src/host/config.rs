@@ -48,6 +48,8 @@ pub struct TrafficConfig {
     pub weight: u16,
     /// The tenant it belongs to.
     pub tenant: u8,
+    /// Whether senders tell receivers the size of a flow when it opens.
+    pub announce_size: bool,
     /// Whether its data may be marked.
     pub ecn: bool,
     /// Its endpoint where that is RDMA-like.

@@ -234,7 +234,8 @@ impl<P: Copy> Hosts<P> {
     /// again, with the numbers taken from the segment. Section 3.10.7.1: anything else is refused.
     fn answer_late<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, to: &Header, segment: &Segment, opener: bool) {
         let here = self.node_of(host);
-        let config = *tcp_config(io, io.record(to.flow).traffic);
+        let traffic = io.record(to.flow).traffic;
+        let (config, scheme) = (*tcp_config(io, traffic), io.traffic(traffic).scheme);
         let answer = if segment.has(bits::FIN) { bits::ACK } else { bits::RST | bits::ACK };
         let reply = Segment { seq: segment.ack, ack: segment.end(), flags: answer, ..Segment::default() };
         let head = Header {
@@ -256,7 +257,7 @@ impl<P: Copy> Hosts<P> {
             per_pair: config.persistent,
             same_as: None,
         });
-        self.send_segment(io, &head, path, &reply);
+        self.send_segment(io, &head, path, scheme, &reply);
     }
 
     fn on_segment<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, segment: &Segment) {
@@ -333,10 +334,11 @@ impl<P: Copy> Hosts<P> {
         let (scheme, host) = (sender.scheme, sender.host);
         let ends = (head.src, self.node_of(host));
         let rules = (sender.traffic, scheme);
+        let announced = io.traffic(sender.traffic).config.announce_size;
         let receiver = self.place_receiver(RecvQp::new(head.flow, Incoming::Tcp(slot), ends, sender.path, rules));
         let end = self.senders[slot as usize].tcp_mut();
         end.receiver = receiver;
-        let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| *bytes < ENDLESS);
+        let size = end.incoming.first().map(|(_, bytes)| bytes).filter(|bytes| announced && *bytes < ENDLESS);
         let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(receiver), head.flow, head.src) };
         let now = io.now();
         end.holds_acks = io.scheme(scheme).receiver_holds_acks();

@@ -164,11 +164,11 @@ pub trait Io {
     /// The NIC that a path to a host leaves by now.
     fn nic_of(&self, from: NodeId, to: NodeId, path: Self::Path) -> Option<u32>;
 
-    /// Creates a data packet, or a segment of TCP, that is to leave by a port.
+    /// Creates a data packet, or a segment of TCP, that is to leave by a port. `scheme` is that of its traffic.
     fn make(&mut self, port: u32, head: &Header, path: Self::Path, scheme: u16, beside: Beside<'_>) -> Self::Packet;
     /// Puts a control packet into the queue of the link that it leaves by. Returns its NIC, which is to be served;
     /// `None` where there is no path and the packet is lost.
-    fn make_control(&mut self, head: &Header, path: Self::Path, beside: Beside<'_>) -> Option<u32>;
+    fn make_control(&mut self, head: &Header, path: Self::Path, scheme: u16, beside: Beside<'_>) -> Option<u32>;
     /// The header of a packet.
     fn header(&self, packet: Self::Packet) -> &Header;
     /// The TCP segment of a packet that is one.

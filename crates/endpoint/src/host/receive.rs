@@ -229,7 +229,8 @@ impl<P: Copy> Hosts<P> {
         let slot = self.place_receiver(receiver);
         io.ends_mut(head.flow).recv = slot;
         io.ends_mut(first).recv = slot;
-        let size = (record.bytes < ENDLESS).then_some(record.bytes);
+        let announced = io.traffic(record.traffic).config.announce_size;
+        let size = (announced && record.bytes < ENDLESS).then_some(record.bytes);
         let info = FlowInfo { size, ..FlowInfo::new(ReceiverFlow(slot), first, head.src) };
         let now = io.now();
         io.scheme(scheme).receiver_open(host as usize, now, &info);
@@ -271,7 +272,8 @@ impl<P: Copy> Hosts<P> {
         let query =
             PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };
         let path = io.path_by_hash(&query);
-        let nic = io.make_control(&head, path, Beside::Nothing);
+        let scheme = io.traffic(io.record(data.flow).traffic).scheme;
+        let nic = io.make_control(&head, path, scheme, Beside::Nothing);
         self.serve_any(io, nic);
     }
 

@@ -93,7 +93,9 @@ pub struct TrafficCounters {
     pub packets_arrived: u64,
     /// Of those, with a congestion mark.
     pub packets_marked: u64,
-    /// Actions of its scheme.
+    /// Packets dropped, ACKs and retransmissions included, of all traffics with the same scheme and parameters.
+    pub dropped: u64,
+    /// Actions of its scheme, likewise.
     pub actions: Actions,
 }
 

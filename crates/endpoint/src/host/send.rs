@@ -346,7 +346,7 @@ impl<P: Copy> Hosts<P> {
         }
         self.set_tcp_timer(io, slot);
         self.take_turn_again(io, slot, line_time);
-        Some(io.make(port, &head, path, 0, Beside::Segment(&segment)))
+        Some(io.make(port, &head, path, scheme, Beside::Segment(&segment)))
     }
 
     /// Sets the timer of an end to its connection's deadline.

@@ -214,6 +214,7 @@ impl One<'_, '_> {
             lane_class: 0,
             weight: traffic.weight,
             tenant: traffic.tenant,
+            announce_size: traffic.announce_size,
             ecn,
             endpoint: endpoint?,
             overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { Time::ZERO },

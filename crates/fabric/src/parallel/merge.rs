@@ -82,6 +82,7 @@ impl ParallelSimulation {
                 sum.delivered += of.delivered;
                 sum.packets_arrived += of.packets_arrived;
                 sum.packets_marked += of.packets_marked;
+                sum.dropped += of.dropped;
                 sum.actions.add(&of.actions);
             }
         }

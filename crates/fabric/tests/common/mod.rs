@@ -102,6 +102,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         lane_class: 0,
         weight: 1,
         tenant: 0,
+        announce_size: true,
         class: 1,
         ecn: true,
         endpoint: EndpointConfig {

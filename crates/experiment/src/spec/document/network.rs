@@ -477,7 +477,7 @@ pub struct MarkingOfRate {
     pub marking: Marking,
 }
 
-/// One data class.
+/// One data class. A port sends a packet of each of its data classes in turn, where they have one (round robin).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {

@@ -28,6 +28,10 @@ pub struct Traffic {
     /// Its tenant, for receivers that keep tenants apart (Dart).
     #[serde(default)]
     pub tenant: u8,
+    /// Whether a sender tells its receiver the size of a flow as it opens, for receivers that schedule by size (RCC).
+    /// The size is that of its first message; that of an endless flow is never known.
+    #[serde(default = "yes")]
+    pub announce_size: bool,
     /// Start time.
     #[serde(default)]
     pub start: Time,

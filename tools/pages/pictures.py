@@ -1,0 +1,49 @@
+"""A picture for the page of each scheme: flows that join and leave, from `examples/join-leave.toml`.
+
+`make pictures` draws them all. A page shows the picture that lies beside it.
+"""
+
+from pathlib import Path
+
+import fanin
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ROOT / "examples" / "join-leave.toml"
+
+SCHEMES = {
+    "newreno": ["newreno"],
+    "cubic": ["cubic", "cubic-ecn"],
+    "dctcp": ["dctcp"],
+    "rcc": ["rcc", "rcc-ecn", "rcc-ns3"],
+    "ictcp": ["ictcp"],
+    "dcqcn": ["dcqcn"],
+    "dctcp-rate": ["dctcp-rate"],
+    "hpcc": ["hpcc"],
+    "dart": ["dart"],
+}
+"""The presets on the page of each scheme."""
+
+CHANGES = {"rcc-ecn": "{ id = 'rcc-ecn', max_window = '65535 B' }"}
+"""Schemes with parameters of their own: without Algorithm 1 nothing else bounds RCC's windows."""
+
+
+def picture(page: str) -> Path:
+    """Where the picture of a page lies."""
+    return ROOT / "docs" / "schemes" / f"{page}.png"
+
+
+def run(preset: str) -> fanin.Result:
+    """The spec under one preset."""
+    scheme = CHANGES.get(preset, f"'{preset}'")
+    return fanin.run(SPEC, set=[f"traffic[{number}].scheme={scheme}" for number in range(3)], progress=False)
+
+
+def main() -> None:
+    """Draws them all."""
+    for page, presets in SCHEMES.items():
+        fanin.plot.flows([run(preset) for preset in presets], picture(page))
+        print(f"written: {picture(page)}")
+
+
+if __name__ == "__main__":
+    main()
