@@ -140,7 +140,7 @@ def test_a_picture_and_a_report_are_written(command: Command, compared: fanin.Co
         "none",
         "dcqcn",
     ]
-    assert "known: comparison, fct, goodput" in wrong(command, "plot", "nonesuch", "both")
+    assert "known: comparison, fct, flows, goodput" in wrong(command, "plot", "nonesuch", "both")
     assert "of which run?" in wrong(command, "plot", "queues")
     message = wrong(command, "plot", "goodput", "both", code=1)
     assert "add to measure.series" in message

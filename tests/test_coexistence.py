@@ -11,6 +11,7 @@ import fanin
 from conftest import Command
 from fanin import table
 from fanin.by_traffic import busiest_port, by_traffic
+from test_report import Reader
 
 TCP = {
     "newreno": "increases",
@@ -153,7 +154,9 @@ def test_the_traffics_of_a_mixed_run_are_told_apart(mixed: fanin.Result) -> None
         of = flows.filter(pl.col("traffic") == name)
         assert one.numbers["packets_resent"].mean == of["packets_resent"].sum()
         assert one.numbers["message_timeouts"].mean == of["timeouts"].sum()
-        assert one.numbers["marked_packets"].mean == of["packets_marked"].sum() / of["packets_arrived"].sum()
+        assert one.numbers["marked_packets"].mean == float(of["packets_marked"].sum()) / float(
+            of["packets_arrived"].sum()
+        )
     dropped = {
         str(name): int(sum_)
         for name, sum_ in mixed.classes().group_by("class_name").agg(pl.col("dropped_packets").sum()).rows()
@@ -178,8 +181,24 @@ def test_the_table_has_a_column_per_traffic(mixed: fanin.Result) -> None:
     assert lines["cnps sent"] == ["", f"{mixed.summary()['network']['cnps']:,}", "", "with web"]
     assert lines["echo flips"][:2] == ["", ""]
     assert lines["echo flips"][3] == "with web"
-    shown = "\n".join(map(str, fanin.Comparison([mixed], False)._repr_html_().split("<tr>")))
-    assert "FCT p50" in shown
+
+
+def test_the_report_has_these_columns_for_every_run(mixed: fanin.Result, tmp_path: Path) -> None:
+    alone = fanin.run(pair("rcc", "rcc", "one"), progress=False)
+    path = fanin.report(fanin.Comparison([mixed, alone], False), tmp_path / "report.html")
+    tables = Reader(path.read_text(encoding="utf-8")).tables
+    rows = {name: cells for name, *cells in tables["traffics"]}
+    of_mixed = [f"newreno+dcqcn+dctcp: {name}" for name in ("of0", "of1", "web", "more")]
+    assert rows[""] == [*of_mixed, "rcc: of0", "rcc: of1"]
+    assert rows["scheme"] == ["newreno", "dcqcn", "dctcp", "dctcp", "rcc", "rcc"]
+    assert rows["drops"][3:] == ["with web", "0", "with of0"]
+    assert "cnps sent" not in rows, "actions have a table of their own"
+    assert tables["actions"][0] == ["", "newreno", "dcqcn", "dctcp", "rcc"]
+    # A run of one traffic needs no such table.
+    single = {**pair("rcc", "rcc", "one")}
+    single["traffic"] = single["traffic"][:1]  # type: ignore[index]
+    path = fanin.report(fanin.run(single, progress=False), tmp_path / "single.html")
+    assert "traffics" not in Reader(path.read_text(encoding="utf-8")).tables
 
 
 def test_run_and_show_print_it_where_a_run_has_several_traffics(command: Command, root: Path) -> None:

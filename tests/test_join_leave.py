@@ -56,7 +56,7 @@ def test_what_receivers_watch_counts_once_for_traffics_that_share_it(compared: f
 def panels(figure: matplotlib.figure.Figure) -> dict[str, list[str]]:
     """The titles of the axes below each other, by the scheme at their top."""
     found: dict[float, list[tuple[float, str]]] = {}
-    title = {}
+    title: dict[float, str] = {}
     figure.canvas.draw()
     for axes in figure.axes:
         left = round(axes.get_position().x0, 2)

@@ -227,6 +227,12 @@ class Result:
 
         return plot.rates(self, path)
 
+    def plot_flows(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws the goodput of the watched messages, what limits each, and the queue."""
+        from fanin import plot
+
+        return plot.flows(self, path)
+
     def plot_pauses(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws the pauses by PFC over time, to a file if a path is given."""
         from fanin import plot

@@ -236,11 +236,9 @@ def _traffics(
         return [], [], []
     several = len(groups) > 1
     head = [(f"{name}: {one.name}" if several else one.name, name) for name, of in groups.items() for one in of]
+    found = [table.lines_of_traffics(of) for of in groups.values()]
     # The actions have a table of their own.
-    parts = [
-        [section[:1] if at == 4 else section for at, section in enumerate(table.lines_of_traffics(of))]
-        for of in groups.values()
-    ]
+    parts = [[*sections[:-1], sections[-1][:1]] for sections in found]
     sections = [
         [(lines[0].name, [cell for line in lines for cell in line.cells]) for lines in zip(*of_each, strict=True)]
         for of_each in zip(*parts, strict=True)
