@@ -10,11 +10,26 @@ from fanin.papers import (
     dart_typical,
     dctcp,
     dctcp_queries,
+    rcc_completion,
+    rcc_incast,
+    rcc_motivation,
     sawtooth,
 )
 from fanin.papers.experiment import Experiment
 
-_PARTS = (dart_fig3, dart_fig6, dart_calibration, dart_typical, dart_causes, sawtooth, dctcp, dctcp_queries)
+_PARTS = (
+    dart_fig3,
+    dart_fig6,
+    dart_calibration,
+    dart_typical,
+    dart_causes,
+    sawtooth,
+    dctcp,
+    dctcp_queries,
+    rcc_motivation,
+    rcc_incast,
+    rcc_completion,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}
 """All experiments by id."""

@@ -129,6 +129,22 @@ def band(value: float, low: float, high: float) -> Verdict:
     return "close" if low - (high - low) / 2 <= value <= high + (high - low) / 2 else "differs"
 
 
+def band_of_ratios(value: float, low: float, high: float) -> Verdict:
+    """Of ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
+    if low <= value <= high:
+        return "holds"
+    return "close" if low / 1.25 <= value <= high * 1.25 else "differs"
+
+
+def band_of_gains(value: float, low: float, high: float) -> Verdict:
+    """Of gains, cuts and differences, for bands above 0: holds inside the band; close outside it by at most a quarter
+    of its width and above 0."""
+    if low <= value <= high:
+        return "holds"
+    slack = (high - low) / 4
+    return "close" if max(0, low - slack) < value <= high + slack else "differs"
+
+
 def order(kept: Sequence[bool]) -> Verdict:
     """Holds if every point is in order; close if at most one in ten is not."""
     broken = sum(not point for point in kept)
