@@ -25,6 +25,8 @@ from fanin.papers.experiment import (
     Row,
     Study,
     band,
+    band_of_gains,
+    band_of_ratios,
     job,
     order,
     points,
@@ -51,6 +53,11 @@ IDS = (
     "dctcp-fig19",
     "dctcp-fig20",
     "dctcp-fig22",
+    "rcc-fig2",
+    "rcc-fig3",
+    "rcc-fig5",
+    "rcc-fig6",
+    "rcc-fig7",
 )
 
 
@@ -207,6 +214,35 @@ def test_seeds_of_a_point_are_pooled() -> None:
 )
 def test_a_band_is_close_for_half_its_width_around(value: float, verdict: str) -> None:
     assert band(value, 10, 14) == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [(10.0, "holds"), (20.0, "holds"), (8.0, "close"), (25.0, "close"), (7.9, "differs"), (25.1, "differs")],
+)
+def test_a_band_of_ratios_is_close_for_a_quarter_more(value: float, verdict: str) -> None:
+    assert band_of_ratios(value, 10, 20) == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "verdict"),
+    [
+        (10.0, 10, "holds"),
+        (50.0, 10, "holds"),
+        (0.1, 10, "close"),
+        (0.0, 10, "differs"),
+        (-0.1, 10, "differs"),
+        (60.0, 10, "close"),
+        (60.1, 10, "differs"),
+        (20.0, 30, "differs"),
+        (25.0, 30, "close"),
+        (float("nan"), 30, "differs"),
+    ],
+)
+def test_a_band_of_gains_is_close_for_a_quarter_of_its_width_but_no_loss(
+    value: float, low: float, verdict: str
+) -> None:
+    assert band_of_gains(value, low, 50) == verdict
 
 
 def test_an_order_is_close_with_one_point_in_ten_out_of_it() -> None:

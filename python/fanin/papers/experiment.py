@@ -142,7 +142,7 @@ def band_of_gains(value: float, low: float, high: float) -> Verdict:
     if low <= value <= high:
         return "holds"
     slack = (high - low) / 4
-    return "close" if max(0, low - slack) < value <= high + slack else "differs"
+    return "close" if value > 0 and low - slack <= value <= high + slack else "differs"
 
 
 def order(kept: Sequence[bool]) -> Verdict:
