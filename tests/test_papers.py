@@ -25,12 +25,12 @@ from fanin.papers.experiment import (
     Row,
     Study,
     band,
-    band_of_gains,
-    band_of_ratios,
+    gain_band,
     job,
     order,
     points,
     pooled,
+    ratio_band,
     run_experiment,
     strict,
 )
@@ -221,7 +221,7 @@ def test_a_band_is_close_for_half_its_width_around(value: float, verdict: str) -
     [(10.0, "holds"), (20.0, "holds"), (8.0, "close"), (25.0, "close"), (7.9, "differs"), (25.1, "differs")],
 )
 def test_a_band_of_ratios_is_close_for_a_quarter_more(value: float, verdict: str) -> None:
-    assert band_of_ratios(value, 10, 20) == verdict
+    assert ratio_band(value, 10, 20) == verdict
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_a_band_of_ratios_is_close_for_a_quarter_more(value: float, verdict: str
 def test_a_band_of_gains_is_close_for_a_quarter_of_its_width_but_no_loss(
     value: float, low: float, verdict: str
 ) -> None:
-    assert band_of_gains(value, low, 50) == verdict
+    assert gain_band(value, low, 50) == verdict
 
 
 def test_an_order_is_close_with_one_point_in_ten_out_of_it() -> None:

@@ -129,20 +129,11 @@ def band(value: float, low: float, high: float) -> Verdict:
     return "close" if low - (high - low) / 2 <= value <= high + (high - low) / 2 else "differs"
 
 
-def band_of_ratios(value: float, low: float, high: float) -> Verdict:
-    """Of ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
+def ratio_band(value: float, low: float, high: float) -> Verdict:
+    """For ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
     if low <= value <= high:
         return "holds"
     return "close" if low / 1.25 <= value <= high * 1.25 else "differs"
-
-
-def band_of_gains(value: float, low: float, high: float) -> Verdict:
-    """Of gains, cuts and differences, for bands above 0: holds inside the band; close outside it by at most a quarter
-    of its width and above 0."""
-    if low <= value <= high:
-        return "holds"
-    slack = (high - low) / 4
-    return "close" if value > 0 and low - slack <= value <= high + slack else "differs"
 
 
 def order(kept: Sequence[bool]) -> Verdict:
@@ -151,3 +142,12 @@ def order(kept: Sequence[bool]) -> Verdict:
     if broken == 0:
         return "holds"
     return "close" if broken * 10 <= len(kept) else "differs"
+
+
+def gain_band(value: float, low: float, high: float) -> Verdict:
+    """For gains, cuts and differences, with a band above 0: holds inside it; close outside it by at most a quarter of
+    its width and above 0."""
+    if low <= value <= high:
+        return "holds"
+    slack = (high - low) / 4
+    return "close" if value > 0 and low - slack <= value <= high + slack else "differs"

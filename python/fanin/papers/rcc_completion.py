@@ -19,11 +19,11 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
-    band_of_gains,
-    band_of_ratios,
+    gain_band,
     order,
     points,
     pooled,
+    ratio_band,
     strict,
 )
 from fanin.papers.rcc_incast import (
@@ -190,7 +190,7 @@ def rows_p99(measures: Measures) -> list[Row]:
     for scheme, (told, low, high) in paper.items():
         cut = 100 * mean([1 - p99["rcc"][n] / p99[scheme][n] for n in SENDERS])
         what = f"99th percentile of rcc below that of {scheme}, mean over N"
-        verdict = band_of_gains(cut, low, high)
+        verdict = gain_band(cut, low, high)
         rows.append(Row(claim, what, f"{told} %", f"{cut:.1f} %", f"{low} to {high} %", verdict))
     kept = {n: lowest_is_rcc({s: p99[s][n] for s in SCHEMES}) for n in SENDERS if n >= 40}
     return [*rows, lowest_row(claim, "99th percentile of rcc lowest, N >= 40", kept)]
@@ -257,7 +257,7 @@ def rows_modes(measures: Measures) -> list[Row]:
                 "40 of 90, 44 %",
                 f"{100 * share:.0f} %",
                 "35 to 60 %",
-                band_of_ratios(100 * share, 35, 60),
+                ratio_band(100 * share, 35, 60),
             ),
             Row(
                 claim,
@@ -265,7 +265,7 @@ def rows_modes(measures: Measures) -> list[Row]:
                 "33",
                 f"{max(times):.1f}",
                 "23 to 36",
-                band_of_ratios(max(times), 23, 36),
+                ratio_band(max(times), 23, 36),
             ),
         ]
     paper = {"rcc": 2, "ictcp": 3, "dctcp": 4, "newreno": 5}
@@ -312,7 +312,7 @@ def rows_n30(measures: Measures) -> list[Row]:
                 "comparable",
                 f"{median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f}",
                 "0.7 to 1.3",
-                band_of_ratios(median[scheme] / median["rcc"], 0.7, 1.3),
+                ratio_band(median[scheme] / median["rcc"], 0.7, 1.3),
             )
             for scheme in ("dctcp", "ictcp")
         ),
@@ -322,7 +322,7 @@ def rows_n30(measures: Measures) -> list[Row]:
             f"{line_ms:.1f} on the wire",
             f"{last:.1f}",
             "within 10 %",
-            band_of_ratios(last / line_ms, 0.9, 1.1),
+            ratio_band(last / line_ms, 0.9, 1.1),
         ),
         Row(
             claim,
