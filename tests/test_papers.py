@@ -25,6 +25,7 @@ from fanin.papers.experiment import (
     Row,
     Study,
     band,
+    gain_band,
     job,
     order,
     points,
@@ -52,6 +53,11 @@ IDS = (
     "dctcp-fig19",
     "dctcp-fig20",
     "dctcp-fig22",
+    "rcc-fig2",
+    "rcc-fig3",
+    "rcc-fig5",
+    "rcc-fig6",
+    "rcc-fig7",
     "rcc-eq4",
     "rcc-eq23",
     "rcc-eq11",
@@ -220,21 +226,31 @@ def test_a_band_is_close_for_half_its_width_around(value: float, verdict: str) -
 
 @pytest.mark.parametrize(
     ("value", "verdict"),
+    [(10.0, "holds"), (20.0, "holds"), (8.0, "close"), (25.0, "close"), (7.9, "differs"), (25.1, "differs")],
+)
+def test_a_band_of_ratios_is_close_for_a_quarter_more(value: float, verdict: str) -> None:
+    assert ratio_band(value, 10, 20) == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "verdict"),
     [
-        (10.0, "holds"),
-        (14.0, "holds"),
-        (9.9, "close"),
-        (8.0, "close"),
-        (17.5, "close"),
-        (7.9, "differs"),
-        (17.6, "differs"),
-        (0.0, "differs"),
-        (-1.0, "differs"),
-        (float("nan"), "differs"),
+        (10.0, 10, "holds"),
+        (50.0, 10, "holds"),
+        (0.1, 10, "close"),
+        (0.0, 10, "differs"),
+        (-0.1, 10, "differs"),
+        (60.0, 10, "close"),
+        (60.1, 10, "differs"),
+        (20.0, 30, "differs"),
+        (25.0, 30, "close"),
+        (float("nan"), 30, "differs"),
     ],
 )
-def test_a_band_of_ratios_is_close_for_a_quarter_around(value: float, verdict: str) -> None:
-    assert ratio_band(value, 10, 14) == verdict
+def test_a_band_of_gains_is_close_for_a_quarter_of_its_width_but_no_loss(
+    value: float, low: float, verdict: str
+) -> None:
+    assert gain_band(value, low, 50) == verdict
 
 
 def test_an_order_is_close_with_one_point_in_ten_out_of_it() -> None:

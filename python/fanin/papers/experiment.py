@@ -142,3 +142,12 @@ def order(kept: Sequence[bool]) -> Verdict:
     if broken == 0:
         return "holds"
     return "close" if broken * 10 <= len(kept) else "differs"
+
+
+def gain_band(value: float, low: float, high: float) -> Verdict:
+    """For gains, cuts and differences, with a band above 0: holds inside it; close outside it by at most a quarter of
+    its width and above 0."""
+    if low <= value <= high:
+        return "holds"
+    slack = (high - low) / 4
+    return "close" if value > 0 and low - slack <= value <= high + slack else "differs"
