@@ -41,7 +41,7 @@ def test_members_of_a_family_share_a_hue_and_differ_in_shade_and_the_first_is_so
     assert style_of("none").colour != style_of("fixed-window").colour
     assert style_of("dart").dash == style_of("dcqcn").dash == style_of("hpcc").dash == "solid"
     assert style_of("dcqcn") != style_of("dcqcn-win")
-    in_grey = [style_of(scheme).marker for scheme in ("dart", "dcqcn", "hpcc", "dctcp", "timely-ns3")]
+    in_grey = [style_of(scheme).marker for scheme in ("dart", "dcqcn", "hpcc", "dctcp", "timely")]
     assert len(set(in_grey)) == len(in_grey)
 
 

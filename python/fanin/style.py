@@ -33,6 +33,7 @@ FAMILIES = {
     "dcqcn": VERMILLION,
     "hpcc": GREEN,
     "timely": PURPLE,
+    "rcp": SKY,
     "dctcp": ORANGE,
     "newreno": SKY,
     "cubic": BLACK,
@@ -134,17 +135,20 @@ greys."""
 
 @cache
 def _styles() -> dict[str, Style]:
-    """Of every preset. Members of a family take shades, dashes and markers in the order of the registry."""
+    """Of every preset. Presets of one colour take shades, dashes and markers in turn: first the first of each family,
+    so that these do not change with the number of variants, then the others, in the order of the registry."""
+    presets = [row["id"] for row in _core.schemes()]
+    firsts = list({_family(preset): preset for preset in reversed(presets)}.values())[::-1]
     used: dict[str, int] = {}
     styles: dict[str, Style] = {}
-    for row in _core.schemes():
-        colour = _colour(row["id"])
+    for preset in dict.fromkeys([*firsts, *presets]):
+        colour = _colour(preset)
         place = used.get(colour, 0)
         used[colour] = place + 1
         shade = SHADES[place % len(SHADES)]
         shown = _shaded(colour, abs(shade) if colour == BLACK else shade)
         marker = MARKERS[(COLOURS.index(colour) + place) % len(MARKERS)]
-        styles[row["id"]] = Style(shown, DASHES[place % len(DASHES)], marker)
+        styles[preset] = Style(shown, DASHES[place % len(DASHES)], marker)
     return styles
 
 
@@ -155,6 +159,10 @@ def _shaded(colour: str, by: float) -> str:
     return "#" + "".join(f"{round(part):02X}" for part in mixed)
 
 
+def _family(scheme: str) -> str:
+    return re.split(r"[^a-z0-9]", scheme)[0]
+
+
 def _colour(scheme: str) -> str:
-    family = re.split(r"[^a-z0-9]", scheme)[0]
+    family = _family(scheme)
     return FAMILIES.get(family) or COLOURS[zlib.crc32(family.encode()) % len(COLOURS)]
