@@ -58,8 +58,8 @@ fn assigned(sizes: &[Option<u64>], max: u64, by_priority: bool) -> Vec<u64> {
     claims.iter().map(|claim| claim.window).collect()
 }
 
-/// Claim rcc-alg1-assignment. The sum of windows is not bounded by max(queue_maxsize, n), as one might think: shares are
-/// rounded down, but those below one segment are raised to it.
+/// Claim rcc-alg1-assignment. The sum of windows is not bounded by max(queue_maxsize, n): shares are rounded down, but
+/// those below one segment are raised to it.
 #[test]
 fn rcc_alg1_assignment() {
     let mut dice = Dice(1);
@@ -156,8 +156,8 @@ fn rcc_info_syn_fin() {
     }
 }
 
-/// Claim rcc-info-syn-fin: a flow that dies without a FIN leaves after six timeouts in a row, 63 RTO_r, and is back with
-/// its next data. Others keep their windows when they have all that they were sent.
+/// Claim rcc-info-syn-fin: a flow that dies without a FIN leaves after six timeouts in a row, 63 RTO_r, and is back
+/// with its next data. Others keep their windows when they have all that they were sent.
 #[test]
 fn rcc_info_syn_fin_forgets_the_dead() {
     let mut w = World::new(Rcc::preset("rcc"));

@@ -144,9 +144,9 @@ fn rcc_receiver_newreno() {
     }
 }
 
-/// Where claim rcc-receiver-newreno does not hold: with the first packet of a window also the last one is lost that left
-/// before the repair. Nothing behind it shows the gap in time: a receiver with enough packets to come takes it for an
-/// event of its own, and the sender, which knows what it has sent, does not.
+/// Where claim rcc-receiver-newreno does not hold: with the first packet of a window also the last one is lost that
+/// left before the repair. Nothing behind it shows the gap in time: a receiver with enough packets to come takes it for
+/// an event of its own, and the sender, which knows what it has sent, does not.
 #[test]
 fn a_loss_that_nothing_shows_before_the_repair_may_be_a_second_event_to_a_receiver() {
     let halvings = |traffic: TrafficConfig| {

@@ -63,8 +63,11 @@ fn any_traffic() -> impl Strategy<Value = TrafficConfig> {
     )
 }
 
+/// A message as it is drawn: start in ns, source, destination, bytes, traffic, and the bytes of its answer.
+type Post = (u64, u32, u32, u64, u16, Option<u64>);
+
 /// Messages between any hosts, more of them to host 0; some are answered on their connection.
-fn any_messages() -> impl Strategy<Value = Vec<(u64, u32, u32, u64, u16, Option<u64>)>> {
+fn any_messages() -> impl Strategy<Value = Vec<Post>> {
     let dst = prop_oneof![4 => Just(u32::MAX), 1 => any::<u32>()];
     let bytes = prop_oneof![1 => 1u64..10, 3 => 1u64..5_000, 4 => 1u64..100_000];
     let answer = prop::option::weighted(0.2, 1u64..30_000);
@@ -72,7 +75,7 @@ fn any_messages() -> impl Strategy<Value = Vec<(u64, u32, u32, u64, u16, Option<
 }
 
 /// The same with numbers of hosts and traffics that exist.
-fn messages(drawn: &[(u64, u32, u32, u64, u16, Option<u64>)], hosts: u32, traffics: usize) -> Vec<Message> {
+fn messages(drawn: &[Post], hosts: u32, traffics: usize) -> Vec<Message> {
     let mut all: Vec<(Message, Option<u64>)> = (drawn.iter())
         .map(|&(at, src, dst, bytes, traffic, answer)| {
             let dst = if dst == u32::MAX { 0 } else { dst % hosts };
@@ -149,9 +152,10 @@ pub fn held(sim: &Simulation, traffic: u16, host: u32) -> (f64, f64) {
     (get("flight_wins"), get("acks_waiting"))
 }
 
-/// What Algorithm 2 allows in flight to a host at most, in segments: its limit and the window of the ACK that left last,
-/// which no W_i exceeds. Where packets were lost or came too late, the one segment of each flow that its receiver asked
-/// for in vain counts as lost until data arrives; and the end that sent a SYN advertises a segment before it joins.
+/// What Algorithm 2 allows in flight to a host at most, in segments: its limit and the window of the ACK that left
+/// last, which no W_i exceeds. Where packets were lost or came too late, the one segment of each flow that its receiver
+/// asked for in vain counts as lost until data arrives; and the end that sent a SYN advertises a segment before it
+/// joins.
 fn allowed(sim: &Simulation, case: &Case, traffic: u16, params: &Params, host: u32) -> u64 {
     let to_host = case.messages.iter().filter(|m| m.dst == host && m.traffic == traffic);
     let undisturbed =

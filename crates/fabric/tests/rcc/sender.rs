@@ -91,7 +91,7 @@ fn rcc_rwnd_only_after_a_timeout_of_the_sender() {
     let mut sim = simulation(config, vec![traffic], messages.to_vec());
     let packets = watch(&mut sim, &[(0, 2), (2, 0)], Time::from_ms(60));
     assert_eq!(sim.totals().timeouts, 1);
-    let told = packets.iter().filter(|p| p.to == 0 && p.arrives < us(25_000)).next_back().unwrap();
+    let told = packets.iter().rfind(|p| p.to == 0 && p.arrives < us(25_000)).unwrap();
     let (una, rwnd) = (told.segment.ack - 1, told.segment.window as u64);
     assert_eq!(rwnd, 40 * PAYLOAD);
     let again: Vec<&Packet> = packets.iter().filter(|p| p.from == 0 && p.left > us(25_000)).collect();
