@@ -19,12 +19,18 @@ SCHEMES = {
     "dcqcn": ["dcqcn"],
     "dctcp-rate": ["dctcp-rate"],
     "hpcc": ["hpcc"],
+    "timely": ["timely-patched", "timely-hpcc", "timely-dart"],
+    "rcp": ["rcp"],
     "dart": ["dart"],
 }
 """The presets on the page of each scheme."""
 
 CHANGES = {"rcc-ecn": "{ id = 'rcc-ecn', max_window = '65535 B' }"}
 """Schemes with parameters of their own: without Algorithm 1 nothing else bounds RCC's windows."""
+
+
+LOSSLESS = "network.buffer={ policy = 'lossless', per_port = '2 MB' }"
+"""For TIMELY, whose queues may be as long as its higher threshold."""
 
 
 def picture(page: str) -> Path:
@@ -35,7 +41,8 @@ def picture(page: str) -> Path:
 def run(preset: str) -> fanin.Result:
     """The spec under one preset."""
     scheme = CHANGES.get(preset, f"'{preset}'")
-    return fanin.run(SPEC, set=[f"traffic[{number}].scheme={scheme}" for number in range(3)], progress=False)
+    changes = [f"traffic[{number}].scheme={scheme}" for number in range(3)]
+    return fanin.run(SPEC, set=[*changes, *([LOSSLESS] if preset.startswith("timely") else [])], progress=False)
 
 
 def main() -> None:
