@@ -38,7 +38,9 @@ def shown(page: str) -> str:
     changes = [pictures.CHANGES[preset] for preset in pictures.SCHEMES[page] if preset in pictures.CHANGES]
     changed = f" With `scheme = {', '.join(changes)}`.".replace("'", '"') if changes else ""
     if page.startswith("timely"):
-        changed += " The buffer has 2 MB per port here and loses nothing: round trips below the higher threshold need it."
+        changed += (
+            " The buffer has 2 MB per port here and loses nothing: round trips below the higher threshold need it."
+        )
     return f"""
 ## Picture
 
