@@ -83,7 +83,7 @@ pub struct Cubic;
 /// Its parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", schemars(extend("additionalProperties" = false)))]
+#[cfg_attr(feature = "spec", schemars(rename = "Cubic", extend("additionalProperties" = false)))]
 pub struct Params {
     /// C, in segments per second^3.
     pub c: f64,
@@ -180,6 +180,12 @@ impl Flow {
     /// Where slow start ends, in bytes.
     pub fn ssthresh(&self) -> u64 {
         self.reno.ssthresh()
+    }
+
+    /// How much it may send, for a scheme that is built on it.
+    #[inline(always)]
+    pub(super) fn allowed(&self) -> Control {
+        self.reno.control()
     }
 
     /// W_max in bytes, zero before it is known.

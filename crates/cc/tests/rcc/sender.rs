@@ -7,6 +7,8 @@ fn the_sender_is_an_ordinary_tcp_or_none() {
     let loss = Loss::new(0, 10_000);
     for (sender, ecn, first, after) in [
         (SenderKind::Newreno, false, 10_000, 5000),
+        // RFC 9438 section 4.6: 0.7.
+        (SenderKind::Cubic, false, 10_000, 7000),
         (SenderKind::Dctcp, false, 10_000, 5000),
         (SenderKind::Dctcp, true, 10_000, 5000),
         (SenderKind::Advertised, false, u64::MAX, u64::MAX),

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 
 /// Any RCC: its three presets with any sender, priority, limit, and wording to follow.
 fn any_rcc() -> impl Strategy<Value = Settings> {
-    let senders = prop::sample::select(vec![SenderKind::Newreno, SenderKind::Dctcp, SenderKind::Advertised]);
+    let senders =
+        prop::sample::select(vec![SenderKind::Newreno, SenderKind::Cubic, SenderKind::Dctcp, SenderKind::Advertised]);
     let priorities = prop::sample::select(vec![Priority::Size, Priority::Remaining, Priority::None]);
     let follows = prop::sample::select(vec![Follow::Paper, Follow::Code]);
     let presets = prop::sample::select(vec!["rcc", "rcc", "rcc", "rcc-ecn", "rcc-ns3"]);

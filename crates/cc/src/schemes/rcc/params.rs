@@ -1,7 +1,7 @@
 //! RCC's parameters.
 
 use crate::schemes::newreno::Threshold;
-use crate::schemes::{dctcp, newreno};
+use crate::schemes::{cubic, dctcp, newreno};
 use fanin_units::{Bytes, Time};
 
 /// What decides where the paper is silent or its authors' code differs.
@@ -35,6 +35,8 @@ pub enum Priority {
 pub enum SenderKind {
     /// That of `newreno`.
     Newreno,
+    /// That of `cubic`.
+    Cubic,
     /// That of `dctcp`.
     Dctcp,
     /// None.
@@ -78,6 +80,8 @@ pub struct Params {
     pub sender: SenderKind,
     /// The sender's parameters where it is `newreno`.
     pub newreno: newreno::Params,
+    /// The sender's parameters where it is `cubic`.
+    pub cubic: cubic::Params,
     /// The sender's parameters where it is `dctcp`.
     pub dctcp: dctcp::Params,
 }
