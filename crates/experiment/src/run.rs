@@ -71,6 +71,9 @@ pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Out
     runner.finish(graph)
 }
 
+/// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
+const MOST_NAMED: usize = 8;
+
 /// A traffic before the run. Those with the same scheme and parameters share one instance of the scheme.
 fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig]) -> TrafficInfo {
     let traffic = &traffics[number];
@@ -80,7 +83,7 @@ fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig])
         scheme: traffic.scheme.id().to_string(),
         transport: if traffic.tcp.is_some() { "tcp" } else { "rdma" },
         class_name: classes[usize::from(traffic.class) - 1].name.clone(),
-        counted_with: others.map(|(_, of)| of.name.clone()).collect(),
+        counted_with: others.map(|(_, of)| of.name.clone()).take(MOST_NAMED).collect(),
         counters: TrafficCounters::default(),
         bytes_in_window: Some(0),
         long_bytes_in_window: 0,

@@ -79,8 +79,8 @@ pub struct TrafficSummary {
     pub path_dilation: Option<f64>,
     /// Measured messages with at least one deflected packet.
     pub deflected: u64,
-    /// The names of other traffics with the same scheme and parameters: they share one instance of the scheme, so the
-    /// fields below count all of them together.
+    /// The names of other traffics with the same scheme and parameters, at most the first eight: they share one
+    /// instance of the scheme, so the fields below count all of them together.
     pub counted_with: Vec<String>,
     /// Packets dropped, ACKs and retransmissions included, over the whole run.
     pub packets_dropped: u64,
