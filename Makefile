@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Random cases per property test.
 CASES_TEST := 500
 CASES_SOAK := 10000
+# `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
+SEED_TEST := 1
 # Programs besides the Python packages; tests that use them are skipped without them.
 APT_PACKAGES := valgrind tshark chromium
 
@@ -96,14 +98,15 @@ lint: setup-dev
 	$(BIN)/python tools/widths.py
 
 test-rust: setup
-	FANIN_CASES=$(CASES_TEST) cargo test --locked --workspace --quiet
+	FANIN_CASES=$(CASES_TEST) PROPTEST_RNG_SEED=$(SEED_TEST) cargo test --locked --workspace --quiet
 
 test-python: setup-dev wheel
-	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest
+	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest --hypothesis-seed=$(SEED_TEST)
 
 soak: setup-dev ## the property tests with many more random cases
-	FANIN_CASES=$(CASES_SOAK) cargo test --locked --workspace --quiet
-	FANIN_CASES=$(CASES_SOAK) $(BIN)/pytest
+	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
+	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
+	cargo test --locked --workspace --quiet && $(BIN)/pytest --hypothesis-seed=$$seed
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60

@@ -260,7 +260,8 @@ proptest! {
                 // Every message has ended, and every entry is freed.
                 prop_assert_eq!(entries(&sim, 0), 0);
             }
-            finish(&mut sim);
+            // The counter-example's retransmissions may be many, and all of them take detours.
+            finish_within(&mut sim, 30_000_000);
             check_all_arrived(&sim);
             prop_assert_eq!(entries(&sim, 0), 0, "after the last reclaim");
         }
@@ -269,7 +270,10 @@ proptest! {
         if *id != "dart-packet-deflection" {
             prop_assert_eq!((seen.reordered, seen.astray), (0, 0), "{:?}", seen);
             if !overtaken(&traffics[0]) {
-                prop_assert!(sim.flows().iter().all(|flow| flow.traffic == 1 || flow.reordered == 0), "{:?}", totals);
+                // A change of routes may also let a message overtake an earlier one of its connection.
+                let excused = |flow: &FlowRecord| routes_changed(&sim, Time::ZERO, flow.acked);
+                let in_order = |flow: &FlowRecord| flow.traffic == 1 || flow.reordered == 0 || excused(flow);
+                prop_assert!(sim.flows().iter().all(in_order), "{:?}", totals);
             }
         }
         prop_assert_eq!(totals.drops.wrong_host, 0);

@@ -101,10 +101,19 @@ pub struct Seen {
     pub revisits: u64,
     /// Packets that changed to the escape lane.
     pub escaped: u64,
-    /// Packets that arrived after a later one of the same attempt of their message.
+    /// Packets that arrived after a later one of the same attempt of their message, with no change of routes on the
+    /// way that explains it.
     pub reordered: u64,
     /// Packets that left the path of another one of the same attempt.
     pub astray: u64,
+}
+
+/// Whether a link failed or came back, or one of its ends learnt of it, within these times. Later packets may then take
+/// another path than earlier ones and overtake them.
+pub fn routes_changed<Q: EventQueue>(sim: &Simulation<Q>, from: Time, to: Time) -> bool {
+    let detection = sim.config().detection;
+    let changes = sim.config().graph.links.iter().flat_map(|link| &link.outages).flat_map(|&(down, up)| [down, up]);
+    changes.into_iter().any(|at| from <= at.saturating_add(detection) && at <= to)
 }
 
 /// Holds of every traced packet, whatever is deflected and lost: it goes from its host to a switch, from switch to
@@ -124,7 +133,8 @@ pub fn check_traces<Q: EventQueue>(sim: &Simulation<Q>, traffics: &[TrafficConfi
         if hop.port.is_none() && matches!(traffic.scheme, Settings::Dart(..)) {
             seen.arrived += 1;
             let next = behind.entry((hop.message, hop.attempt)).or_default();
-            seen.reordered += (hop.seq < *next) as u64;
+            let excused = || routes_changed(sim, flows[hop.message as usize].start, hop.time);
+            seen.reordered += (hop.seq < *next && !excused()) as u64;
             *next = (*next).max(hop.seq + 1);
         }
     }

@@ -157,7 +157,12 @@ pub fn simulation(config: NetworkConfig, traffics: Vec<TrafficConfig>, mut messa
 
 /// Runs until nothing is left to happen, which must come within 100 simulated seconds and 3 million events.
 pub fn finish<Q: EventQueue>(sim: &mut Simulation<Q>) {
-    assert!(sim.run_until(Time::from_s(100), 3_000_000), "events without end: {:?}", sim.totals());
+    finish_within(sim, 3_000_000);
+}
+
+/// Runs until nothing is left to happen, which must come within 100 simulated seconds and so many events.
+pub fn finish_within<Q: EventQueue>(sim: &mut Simulation<Q>, events: u64) {
+    assert!(sim.run_until(Time::from_s(100), events), "events without end: {:?}", sim.totals());
     assert!(sim.is_over(), "something still waits after 100 s: {:?}", sim.totals());
     check_ledger(&sim.totals());
     assert_eq!(check_buffers(sim), 0, "what has left holds nothing");
