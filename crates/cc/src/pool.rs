@@ -160,6 +160,14 @@ methods! {
         self.free.push(slot);
     }
 
+    /// Ends a flow and opens it again in the same slot, with the same shared state. Returns how much it may send.
+    pub fn reopen(&mut self, slot: u32, path: &PathInfo, now: Time) -> Control {
+        self.with_sender(slot, now, |s, cx| {
+            s.close(cx);
+            *s = S::Sender::open(path, cx);
+        })
+    }
+
     /// How much a flow may send now, without any event.
     pub fn control(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |_, _| {})

@@ -97,9 +97,10 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
         prop::sample::select(vec![Blocked::Stay, Blocked::Duato]),
     );
     let endpoint = (20_000u64..60_000, 10_000u64..40_000, 0u32..10_000, prop::bool::weighted(0.3), any::<bool>());
+    let endpoint = (endpoint, any::<bool>());
     (prop::sample::select(presets), numbers, lanes, any::<bool>(), any::<bool>(), endpoint).prop_map(
         |(preset, (tokens, entries, threshold, short), (lanes, escape, blocked), last_hop, avoid_full, endpoint)| {
-            let (timeout, nack_interval, ack_chunk, connection, deflect_connections) = endpoint;
+            let ((timeout, nack_interval, ack_chunk, connection, deflect_connections), anew) = endpoint;
             let mut traffic = dart(preset, |p| {
                 (p.tokens, p.table_entries) = (tokens, entries);
                 (p.threshold, p.short_up_to) = (Bytes(threshold), Bytes(short));
@@ -110,7 +111,7 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
                 p.deflect_connections = deflect_connections;
             });
             traffic.endpoint =
-                EndpointConfig { timeout: us(timeout), nack_interval: us(nack_interval), ack_chunk, connection };
+                EndpointConfig { timeout: us(timeout), nack_interval: us(nack_interval), ack_chunk, connection, anew };
             traffic
         },
     )

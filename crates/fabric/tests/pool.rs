@@ -55,7 +55,7 @@ impl Switch {
             timeout: Time::NEVER,
             nack_interval: Time::from_s(100),
             ack_chunk: u32::MAX,
-            connection: false,
+            ..EndpointConfig::default()
         };
         simulation(config, vec![traffic], messages)
     }

@@ -428,7 +428,7 @@ proptest! {
         outages in prop::collection::vec((1u64..4_000, 1u64..3_000), 0..12),
         error_rate in prop_oneof![Just(0.0), 0.0..0.05f64],
         sizes in prop::collection::vec((0u64..30_000, 1u64..40_000), 1..8),
-        connection in any::<bool>(),
+        (connection, anew) in any::<(bool, bool)>(),
         ack_chunk in 0u32..6_000,
         timeout in 20u64..200,
         seed in any::<u64>(),
@@ -442,7 +442,7 @@ proptest! {
         }
         graph.links[1].error_rate = error_rate;
         let mut one = traffic("none");
-        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval: us(10), ack_chunk, connection };
+        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval: us(10), ack_chunk, connection, anew };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();
         let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sim = simulation(NetworkConfig { seed, ..network(graph) }, vec![one], messages);

@@ -107,6 +107,17 @@ pub struct EndpointConfig {
     pub ack_chunk: u32,
     /// One queue pair per sender and receiver instead of one per message.
     pub connection: bool,
+    /// On a queue pair that stays open: a message that begins when everything before is acknowledged has a new sender
+    /// of its scheme, as on a queue pair of its own. Otherwise the sender keeps its state.
+    pub anew: bool,
+}
+
+impl Default for EndpointConfig {
+    /// A queue pair per message, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
+    fn default() -> Self {
+        let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
+        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false }
+    }
 }
 
 /// A traffic in a run.

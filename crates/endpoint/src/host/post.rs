@@ -2,7 +2,8 @@
 
 use super::state::Opening;
 use super::{Carrier, Hosts, Io, NO_SLOT, Needs, PathQuery};
-use crate::rc;
+use crate::{Pacer, rc};
+use fanin_cc::PathInfo;
 use fanin_units::{MessageId, NodeId};
 
 impl<P: Copy> Hosts<P> {
@@ -14,7 +15,8 @@ impl<P: Copy> Hosts<P> {
             self.open_stream(io, host, message);
             return;
         }
-        let (connection, bytes) = (config.endpoint.connection, record.bytes);
+        let (endpoint, bytes) = (config.endpoint, record.bytes);
+        let connection = endpoint.connection;
         let mut query = PathQuery {
             message,
             from: NodeId(record.src),
@@ -31,13 +33,18 @@ impl<P: Copy> Hosts<P> {
             let slot = ends.send;
             *io.ends_mut(message) = ends;
             let sender = &mut self.senders[slot as usize];
+            let anew = endpoint.anew && sender.rdma().done();
             sender.rdma_mut().post(message, bytes);
             query.same_as = Some(sender.path);
             self.set_out(io, slot);
-            let route = io.route(&query, Needs::Ideal);
+            let route = io.route(&query, if anew { Needs::Both } else { Needs::Ideal });
             let row = io.record_mut(message);
             (row.ideal, row.hops) = (route.ideal, route.hops);
             io.announce_message(message, Some(first));
+            // Without a path there is nothing to begin anew with.
+            if anew && route.nic.is_some() {
+                self.begin_anew(io, slot, &route.info);
+            }
             self.activate(io, slot);
             return;
         }
@@ -70,6 +77,16 @@ impl<P: Copy> Hosts<P> {
         io.announce_message(message, connection.then_some(message));
         self.send_requests(io, slot);
         self.activate(io, slot);
+    }
+
+    /// An open queue pair gets a new sender of its scheme, which knows nothing of what was sent before.
+    fn begin_anew<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, path: &PathInfo) {
+        let now = io.now();
+        let (scheme, cc) = self.senders[slot as usize].scheme();
+        let control = io.scheme(scheme).reopen(cc, path, now);
+        self.senders[slot as usize].pacer = Pacer::new(&control);
+        self.apply(io, slot, &control);
+        self.send_requests(io, slot);
     }
 
     /// A link came up: starts the messages that waited for one.

@@ -70,7 +70,9 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         self.totals.timeouts += 1;
-        io.record_mut(sender.id).timeouts += 1;
+        // On a connection that stays open it is the message at whose first missing byte sending goes on.
+        let message = sender.rdma().under_way().next().unwrap_or(sender.id);
+        io.record_mut(message).timeouts += 1;
         let loss = loss_of(sender.rdma());
         self.go_back(io, slot);
         let sender = &mut self.senders[slot as usize];

@@ -3,7 +3,8 @@
 
 use super::checker::Checker;
 use super::document::{
-    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, Restart, ServiceTime, Size, Tcp, Timeout, Traffic, Transport,
+    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, RdmaRestart, Restart, ServiceTime, Size, Tcp, Timeout, Traffic,
+    Transport,
 };
 use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
@@ -272,7 +273,15 @@ impl One<'_, '_> {
             return None;
         };
         let (nack_interval, connection) = (rdma.nack_interval, rdma.persistent);
-        Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection })
+        let anew = rdma.restart == RdmaRestart::Request;
+        if anew && !connection {
+            self.fail(
+                "rdma.restart",
+                "each message has a queue pair of its own and starts anew",
+                "write persistent = true",
+            );
+        }
+        Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew })
     }
 
     /// The configuration of a TCP connection without ECN, with this payload per segment; `None` after adding a problem.

@@ -105,12 +105,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         announce_size: true,
         class: 1,
         ecn: true,
-        endpoint: EndpointConfig {
-            timeout: Time::from_ms(1),
-            nack_interval: Time::from_us(500),
-            ack_chunk: 1,
-            connection: false,
-        },
+        endpoint: EndpointConfig { timeout: Time::from_ms(1), ..EndpointConfig::default() },
         tcp: None,
         overhead: Time::ZERO,
     }

@@ -160,7 +160,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         20_000u64..60_000,
         10_000u64..40_000,
         0u32..10_000,
-        any::<bool>(),
+        any::<(bool, bool)>(),
         prop::option::of(any_tcp()),
     )
         // A spec refuses schemes that need RDMA over TCP.
@@ -169,10 +169,10 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
             let tcp = tcp.filter(|_| settings.rdma_only().is_none());
             (scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)
         })
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| TrafficConfig {
+        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, (connection, anew), tcp)| TrafficConfig {
             class,
             ecn,
-            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection },
+            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection, anew },
             tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
             overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
             ..traffic(scheme)

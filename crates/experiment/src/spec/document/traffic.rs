@@ -305,6 +305,20 @@ pub struct Rdma {
     /// Whether each pair of hosts has one queue pair that stays open, with one sequence space, instead of one per
     /// message.
     pub persistent: bool,
+    /// When a scheme's sender on an open queue pair begins anew.
+    pub restart: RdmaRestart,
+}
+
+/// When a scheme's sender on an open queue pair begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RdmaRestart {
+    /// Never: a message inherits the rate, the window and what else the scheme knows from the one before. A scheme may
+    /// discard what its paper says (Dart its share).
+    Never,
+    /// With each message that begins when everything sent before on its queue pair is acknowledged: it starts as on a
+    /// queue pair of its own.
+    Request,
 }
 
 impl Default for Rdma {
@@ -316,6 +330,7 @@ impl Default for Rdma {
             nack_interval: Time::from_us(500),
             ack_chunk: Bytes(0),
             persistent: false,
+            restart: RdmaRestart::Never,
         }
     }
 }

@@ -391,6 +391,13 @@ fn impossible_traffic() {
     refused("packets = 20", "packets = 0", "traffic[0].scheme.packets", &["at least 1"]);
     refused("timeout = \"off\"", "timeout = \"0 s\"", "traffic[0].rdma.timeout", &["like \"4 ms\", or \"off\""]);
     refused("ack_chunk = \"4 KB\"", "ack_chunk = \"5 GB\"", "traffic[0].rdma.ack_chunk", &["below 4 GiB"]);
+    let alone = "persistent = false, restart = \"request\"";
+    refused(
+        "\"4 KB\", persistent = true",
+        &format!("\"4 KB\", {alone}"),
+        "traffic[0].rdma.restart",
+        &["persistent = true"],
+    );
     let every = "degree = 5, every = \"1 ms\"";
     refused_at("degree = 5", every, "share = 0.16", "traffic[0].load", &["pattern.every", "leave one"]);
     refused_at(
