@@ -181,6 +181,8 @@ fn it_asks_first_and_again_until_it_is_told_a_rate() {
     assert_eq!((ask(&mut f), ask(&mut f), f.rate()), (Some(0), None, 0));
     f.at(us(20));
     assert_eq!((ask(&mut f), ask(&mut f), f.rate()), (Some(0), None, 0));
+    // Twice as long each time.
+    assert_eq!(f.control().wake_at, us(60));
     told(&mut f, 5_000_000, us(12));
     assert_eq!((f.rate(), f.control().retime, f.control().wake_at), (5 * G, true, Time::NEVER));
     // Packets tell the round-trip time from then on.
@@ -203,7 +205,15 @@ fn a_slow_flow_asks_between_its_packets() {
     told(&mut f, 500_000, us(10));
     assert_eq!(f.control().wake_at, us(20));
     f.at(us(20));
-    assert_eq!((ask(&mut f), f.control().wake_at), (Some(10_000), us(30)));
+    assert_eq!((ask(&mut f), f.control().wake_at), (Some(10_000), us(40)));
+    f.at(us(40));
+    assert_eq!((ask(&mut f), f.control().wake_at), (Some(10_000), us(80)));
+    // An answer, even with the same rate, ends that.
+    f.now = us(50);
+    told(&mut f, 500_000, us(10));
+    assert_eq!(f.control().wake_at, us(60));
+    f.at(us(60));
+    assert_eq!((ask(&mut f), f.control().wake_at), (Some(10_000), us(80)));
     // At 1 Gb/s a packet takes 8.3 us, and its own ACK brings news soon enough.
     told(&mut f, 1_000_000, us(10));
     assert_eq!(f.control().wake_at, Time::NEVER);
