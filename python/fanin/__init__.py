@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fanin import plot
     from fanin._core import LimitError, SpecError, __version__
     from fanin.causes import Why, why
-    from fanin.comparing import compare, load_comparison
+    from fanin.comparing import compare, every_scheme, load_comparison
     from fanin.comparison import Comparison
     from fanin.explanation import explain
     from fanin.hpcc import run_hpcc
@@ -37,6 +37,7 @@ __all__ = [
     "Why",
     "__version__",
     "compare",
+    "every_scheme",
     "explain",
     "load",
     "load_comparison",
@@ -62,6 +63,7 @@ _HOME = {
     "Why": "causes",
     "__version__": "_core",
     "compare": "comparing",
+    "every_scheme": "comparing",
     "explain": "explanation",
     "load": "result",
     "load_comparison": "comparing",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from fanin import limits
+from fanin import _core, limits
 from fanin._core import LimitError
 from fanin.comparison import Comparison
 from fanin.result import load
@@ -15,10 +16,42 @@ from fanin.run_folder import RunError, read_document
 from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
 from fanin.spec import schemes_to_compare
 
+# A warning about the scheme of a traffic: what it needs is not there.
+_OF_SCHEME = re.compile(r"traffic\[\d+\]\.scheme: ")
+
+
+def every_scheme(spec: SpecLike, *, set: Sequence[str] = ()) -> tuple[list[str], dict[str, str]]:  # noqa: A002
+    """The schemes that make sense under this spec, and the reason of each other one.
+
+    Of each scheme it is the first preset, the paper's. One makes no sense if the spec is wrong with it, as RCC over
+    `transport = "rdma"`, or if what it needs is not there, as marks for DCQCN in a network that never marks. Raises
+    `SpecError` if the spec is wrong with every scheme.
+    """
+    base = Job.of(spec, set)
+    first = dict.fromkeys(row["presets"][0] for row in _core.schemes())
+    suits: list[str] = []
+    unfit: dict[str, str] = {}
+    for scheme in first:
+        job = base.using(scheme, None)
+        try:
+            job.resolve()
+        except _core.SpecError as error:
+            unfit[scheme] = str(error)
+            continue
+        unmet = [warning for warning in job.warnings() if _OF_SCHEME.match(warning)]
+        if unmet:
+            unfit[scheme] = unmet[0]
+        else:
+            suits.append(scheme)
+    if not suits:
+        # The spec is wrong, whatever the scheme.
+        base.resolve()
+    return suits, unfit
+
 
 def compare(
     spec: SpecLike,
-    schemes: Sequence[str] | None = None,
+    schemes: Sequence[str] | str | None = None,
     seeds: int | Sequence[int] | None = None,
     *,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
@@ -31,10 +64,11 @@ def compare(
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
-    Without `schemes`, the spec's `compare.schemes`. `seeds` is the number of runs of each scheme, counting from the
-    spec's seed, or the list of seeds; by default there is one run, with the spec's seed. `workers` is the number of
-    simultaneous runs, by default one per processor. The other arguments are those of `fanin.run`; `max_memory` is for
-    all simultaneous runs together, `max_time` for each. `threads` is for each run, by default its share of the cores.
+    Without `schemes`, the spec's `compare.schemes`; with `"all"`, those of `every_scheme`. `seeds` is the number of
+    runs of each scheme, counting from the spec's seed, or the list of seeds; by default there is one run, with the
+    spec's seed. `workers` is the number of simultaneous runs, by default one per processor. The other arguments are
+    those of `fanin.run`; `max_memory` is for all simultaneous runs together, `max_time` for each. `threads` is for each
+    run, by default its share of the cores.
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
@@ -46,6 +80,10 @@ def compare(
         each_seed = range(first, first + seeds)
     elif seeds:
         each_seed = seeds
+    if isinstance(schemes, str):
+        if schemes != "all":
+            raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
+        schemes = every_scheme(spec, set=set)[0]
     each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
     wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
     at_once = max(1, min(workers or cores(), len(wanted)))

@@ -154,6 +154,14 @@ impl Settings {
     pub fn rdma_only(&self) -> Option<&'static str> {
         with_scheme!(self, S, params => S::rdma_only(params))
     }
+    /// See [`Scheme::tcp_only`].
+    pub fn tcp_only(&self) -> Option<&'static str> {
+        with_scheme!(self, S, params => S::tcp_only(params))
+    }
+    /// See [`Scheme::needs_marks`].
+    pub fn needs_marks(&self) -> bool {
+        with_scheme!(self, S, params => S::needs_marks(params))
+    }
     /// See [`Scheme::deflection`].
     pub fn deflection(&self) -> Option<Deflection> {
         with_scheme!(self, S, params => S::deflection(params))

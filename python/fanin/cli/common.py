@@ -144,6 +144,20 @@ def names(text: str) -> list[str]:
     return found
 
 
+def schemes_of(text: str | None, spec: Path, changes: list[str]) -> list[str] | None:
+    """The schemes of `--schemes`; of `all` those that make sense under the spec, with a warning for each other one."""
+    if text is None:
+        return None
+    if text != "all":
+        return names(text)
+    from fanin.comparing import every_scheme
+
+    suits, unfit = every_scheme(spec, set=changes)
+    for scheme, why in unfit.items():
+        warn(f"{scheme} is left out: {why}")
+    return suits
+
+
 def known_scheme(name: str | None, option: str | None = None) -> str | None:
     """The scheme of `--scheme a`, if it is one."""
     known = [row["id"] for row in _core.schemes()]

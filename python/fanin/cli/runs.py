@@ -31,8 +31,8 @@ from fanin.cli.common import (
     emit,
     error,
     known_scheme,
-    names,
     need,
+    schemes_of,
     seeds,
     show,
     stdout,
@@ -163,7 +163,11 @@ def compare(
     spec: SpecFile,
     schemes: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Instead of the spec's compare.schemes.", autocompletion=complete_scheme),
+        typer.Option(
+            metavar="A,B",
+            help="Instead of the spec's compare.schemes; all: every scheme that makes sense there.",
+            autocompletion=complete_scheme,
+        ),
     ] = None,
     seeds_: Annotated[
         str | None,
@@ -188,6 +192,7 @@ def compare(
     Examples:
       fanin compare examples/incast.toml
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
+      fanin compare my.toml --schemes all
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
@@ -197,7 +202,7 @@ def compare(
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
-    each_scheme = names(schemes) if schemes is not None else None
+    each_scheme = schemes_of(schemes, spec, changes)
     each_seed = seeds(seeds_) if seeds_ is not None else None
     place = folders.Place(out, folders.of_spec(Job.of(spec, changes)), force=force, within="a-run")
     with stopping.stoppable():

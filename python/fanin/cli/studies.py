@@ -25,6 +25,9 @@ from fanin.cli.common import (
     stdout,
 )
 
+OVERVIEW = "overview"
+"""The experiment that is no paper's: see `fanin.papers.overview`."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
@@ -114,10 +117,13 @@ def paper(
 ) -> None:
     """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
 
+    overview runs every scheme in the same few scenarios and writes a page of tables.
+
     \b
     Examples:
       fanin paper
       fanin paper dctcp-fig14 --out runs/papers
+      fanin paper overview
       fanin paper all
     """
     from fanin import papers, table
@@ -125,17 +131,21 @@ def paper(
 
     known = papers.EXPERIMENTS
     if not names:
-        show(table.plain(["experiment", "what it shows"], [[e.id, e.title] for e in known.values()]))
+        listed = [[e.id, e.title] for e in known.values()]
+        show(table.plain(["experiment", "what it shows"], [*listed, [OVERVIEW, "every scheme in the same scenarios"]]))
         return
-    names = list(known) if names == ["all"] else names
+    names = [*known, OVERVIEW] if names == ["all"] else names
     for name in names:
-        if name not in known:
+        if name not in known and name != OVERVIEW:
             raise CommandError(
-                f"{name}: there is no such experiment{meant(name, [*known, 'all'])}",
+                f"{name}: there is no such experiment{meant(name, [*known, OVERVIEW, 'all'])}",
                 WRONG_SPEC,
             )
     need(specs.is_dir(), f"--specs {specs}: there is no such folder; it is papers of Fanin's source tree")
     for name in names:
+        if name == OVERVIEW:
+            _overview(specs, out, quick=quick, workers=workers or os.cpu_count() or 1)
+            continue
         with stopping.stoppable():
             studied = run_experiment(known[name], specs, quick=quick, workers=workers or os.cpu_count() or 1)
         if not studied.complete:
@@ -143,6 +153,24 @@ def paper(
         show(table.claims(studied))
         for path in studied.save(out):
             stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
+    """Runs every scheme in the overview's scenarios and writes its page."""
+    from fanin.papers import overview
+
+    parts = []
+    for scenario in overview.SCENARIOS:
+        with stopping.stoppable():
+            part = overview.run_part(scenario, specs, quick=quick, workers=workers)
+        if part is None:
+            raise CommandError(f"{OVERVIEW}: stopped; nothing was written", INTERRUPTED)
+        show(part.table())
+        parts.append(part)
+    out.mkdir(parents=True, exist_ok=True)
+    page = out / "overview.md"
+    page.write_text(overview.page(parts), encoding="utf-8")
+    stdout().print(f"written: {page}", highlight=False, markup=False, soft_wrap=True)
 
 
 def version() -> None:

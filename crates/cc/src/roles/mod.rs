@@ -59,6 +59,16 @@ pub trait Scheme: 'static {
         Self::header_overhead(params).telemetry.then_some("needs telemetry, and TCP's ACKs carry none back")
     }
 
+    /// Why RDMA cannot carry its flows; `None` if it can.
+    fn tcp_only(_params: &Self::Params) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether congestion marks are what it slows down by, so that in a network that never marks it is not itself.
+    fn needs_marks(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// How switches deflect its messages; `None` if they do not.
     fn deflection(_params: &Self::Params) -> Option<Deflection> {
         None

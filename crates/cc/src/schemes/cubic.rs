@@ -110,6 +110,10 @@ impl Scheme for Cubic {
         Params { c: 0.4, beta: 0.7, fast_convergence: true, window: WindowParams::default(), ecn: id.ends_with("-ecn") }
     }
 
+    fn needs_marks(params: &Params) -> bool {
+        Self::wants_ecn(params)
+    }
+
     fn wants_ecn(params: &Params) -> bool {
         params.ecn
     }

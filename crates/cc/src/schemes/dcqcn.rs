@@ -190,6 +190,10 @@ impl Scheme for Dcqcn {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn lanes(p: &Params) -> Lanes {
         if p.urgent_up_to.get() > 0 { Lanes::Strict } else { Lanes::One }
     }

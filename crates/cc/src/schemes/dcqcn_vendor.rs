@@ -116,6 +116,10 @@ impl Scheme for DcqcnVendor {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn check(p: &Params) -> Result<(), &'static str> {
         let rules = [
             (p.g > 0.0 && p.g <= 1.0, "g must be above 0 and at most 1, like 0.00390625 (1/256)"),

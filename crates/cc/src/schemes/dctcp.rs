@@ -123,6 +123,10 @@ impl Scheme for Dctcp {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn check(p: &Params) -> Result<(), &'static str> {
         check_estimate(p.g, p.initial_alpha)?;
         p.window.check()

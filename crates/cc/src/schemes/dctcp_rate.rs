@@ -87,6 +87,10 @@ impl Scheme for DctcpRate {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn check(p: &Params) -> Result<(), &'static str> {
         check_estimate(p.g, p.initial_alpha)?;
         if !p.additive_increase.is_possible(1) {

@@ -109,6 +109,14 @@ impl Scheme for Ictcp {
         }
     }
 
+    fn needs_marks(params: &Params) -> bool {
+        Self::wants_ecn(params)
+    }
+
+    fn tcp_only(_: &Params) -> Option<&'static str> {
+        Some("assigns TCP's receive windows, which RDMA has not")
+    }
+
     fn wants_ecn(p: &Params) -> bool {
         p.newreno.ecn
     }

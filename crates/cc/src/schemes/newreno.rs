@@ -149,6 +149,10 @@ impl Scheme for NewReno {
         Params { window: WindowParams::default(), ecn: id.ends_with("-ecn") }
     }
 
+    fn needs_marks(params: &Params) -> bool {
+        Self::wants_ecn(params)
+    }
+
     fn wants_ecn(params: &Params) -> bool {
         params.ecn
     }

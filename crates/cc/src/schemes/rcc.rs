@@ -165,6 +165,14 @@ impl Scheme for Rcc {
         }
     }
 
+    fn needs_marks(p: &Params) -> bool {
+        p.ecn && !p.scheduler
+    }
+
+    fn tcp_only(_: &Params) -> Option<&'static str> {
+        Some("assigns TCP's receive windows, which RDMA has not")
+    }
+
     fn wants_ecn(p: &Params) -> bool {
         p.ecn || p.sender == SenderKind::Dctcp
     }

@@ -102,9 +102,9 @@ fn a_traced_message_is_the_same_row_where_others_were_never_posted() {
     // Of ten rounds the window has room for two, but all are known before the other message.
     let text = "spec_version = 1\nname = \"x\"\n[network]\ntopology = { kind = \"star\", hosts = 3, link = \"1 Gbps\", \
                 delay = \"1 us\" }\nbuffer = { policy = \"unlimited\" }\n[[traffic]]\nname =                     \
-                \"asks\"\nscheme = \"dctcp\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = \
+                \"asks\"\nscheme = \"newreno\"\npattern = { kind = \"query\", clients = [\"h0\"], servers = \
                 [\"h1\"],                     rounds = 10, total = \"1 KB\", service_time = [\"1 ms\", \"1 ms\"] \
-                }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"dcqcn\"\nsize = { \
+                }\n[[traffic]]\nname = \"late\"\nstart                     = \"1 ms\"\nscheme = \"none\"\nsize = { \
                 fixed = \"8 KB\" }\npattern = { kind = \"incast\", degree =                     1, senders = [\"h2\"], \
                 receivers = [\"h1\"] }\n[measure]\nwindow = \"2 ms\"\ndrain = false\ntrace =                     \
                 [\"late:0\", \"asks:19\"]\n";

@@ -188,6 +188,11 @@ impl One<'_, '_> {
         {
             self.fail("transport", format!("{} {why}", scheme.id()), "leave it out, or write \"rdma\"");
         }
+        if transport == Transport::Rdma
+            && let Some(why) = scheme.tcp_only()
+        {
+            self.fail("transport", format!("{} {why}", scheme.id()), "leave it out, or write \"tcp\"");
+        }
         let class = number? as u8 + 1;
         let ecn = traffic.ecn && scheme.wants_ecn();
         let connection = connection?;

@@ -391,6 +391,9 @@ fn impossible_traffic() {
     refused("packets = 20", "packets = 0", "traffic[0].scheme.packets", &["at least 1"]);
     refused("timeout = \"off\"", "timeout = \"0 s\"", "traffic[0].rdma.timeout", &["like \"4 ms\", or \"off\""]);
     refused("ack_chunk = \"4 KB\"", "ack_chunk = \"5 GB\"", "traffic[0].rdma.ack_chunk", &["below 4 GiB"]);
+    let rdma = "scheme = \"rcc\"\ntransport = \"rdma\"";
+    let windows = &["rcc assigns TCP's receive windows", "or write \"tcp\""];
+    refused_at("scheme = \"dcqcn\"", rdma, "transport = \"rdma\"", "traffic[2].transport", windows);
     let alone = "persistent = false, restart = \"request\"";
     refused(
         "\"4 KB\", persistent = true",

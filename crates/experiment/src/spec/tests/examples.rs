@@ -434,3 +434,26 @@ fn tcp_schemes_bring_tcp_and_only_those_that_understand_marks_offer_ecn() {
         assert!(built.traffics[3].tcp.is_some(), "{id}");
     }
 }
+
+/// A scheme that slows down by marks is told where nothing marks: in its class, by a rate, or at hosts.
+#[test]
+fn a_scheme_that_needs_marks_is_told_where_nothing_marks() {
+    let warned = |scheme: &str, network: &str, traffic: &str| {
+        let text = format!(
+            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 2, link = \"1 Gbps\", \
+             delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n{network}\n[[traffic]]\nname = \"t\"\nscheme \
+             = \"{scheme}\"\npattern = {{ kind = \"long\", count = 1 }}\n{traffic}\n[measure]\nwindow = \"1 ms\"\n"
+        );
+        let warnings = checked(&text).unwrap().warnings().to_vec();
+        warnings.iter().any(|text| text.starts_with("traffic[0].scheme: ") && text.contains("congestion marks"))
+    };
+    for scheme in ["dcqcn", "dcqcn-vendor", "dctcp", "dctcp-rate", "newreno-ecn", "cubic-ecn", "rcc-ecn"] {
+        assert!(warned(scheme, "", ""), "{scheme}");
+        assert!(!warned(scheme, "marking = { kind = \"step\", above = \"5 KB\" }", ""), "{scheme}");
+    }
+    for scheme in ["none", "newreno", "hpcc", "dart", "rcc", "timely"] {
+        assert!(!warned(scheme, "", ""), "{scheme}");
+    }
+    assert!(!warned("dcqcn", "host_queue = { capacity = \"64 KB\", mark_above = \"20 KB\" }", ""));
+    assert!(!warned("dcqcn", "", "ecn = false"), "it was asked for");
+}

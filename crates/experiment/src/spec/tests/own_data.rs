@@ -47,7 +47,7 @@ impl Drop for Folder {
 fn spec(topology: &str, more: &str) -> String {
     format!(
         "spec_version = 1\nname = \"x\"\n[network]\ntopology = {topology}\nbuffer = {{ per_port = \"500 KB\", policy = \
-         \"lossless\" }}\n{more}[[traffic]]\nname = \"t\"\nscheme = \"dcqcn\"\npattern = {{ kind = \"permutation\" \
+         \"lossless\" }}\n{more}[[traffic]]\nname = \"t\"\nscheme = \"timely\"\npattern = {{ kind = \"permutation\" \
          }}\nsize = {{ fixed = \"1 KB\" }}\n[measure]\nwindow = \"1 ms\"\n"
     )
 }
@@ -238,7 +238,8 @@ fn messages_that_cannot_be_measured_are_said_before_the_run() {
     let folder = Folder::of("window", &[("flows.csv", "src,dst,bytes,start_us\n0,1,5000,100\n1,2,5000,300\n")]);
     let list = "{ kind = \"list\", file = \"flows.csv\" }";
     // Beside a traffic that is measured: where none is, one warning is of the whole run.
-    let other = "[[traffic]]\nname = \"long\"\nscheme = \"dcqcn\"\npattern = { kind = \"long\", count = 1 }\n[measure]";
+    let other =
+        "[[traffic]]\nname = \"long\"\nscheme = \"timely\"\npattern = { kind = \"long\", count = 1 }\n[measure]";
     let warned = |pattern: &str, measure: &str| {
         folder.warnings(&with_list(pattern, measure).replace("[measure]", other)).join("\n")
     };
