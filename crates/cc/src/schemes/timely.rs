@@ -430,5 +430,7 @@ impl Sender for Flow {
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("rtt_us", self.last_rtt.map_or(0.0, |rtt| rtt.as_ps() as f64 / 1e6));
         see("gradient", self.difference / self.unit.as_ps() as f64);
+        // R: bursts and windows hide it.
+        see("paced_rate_bps", self.rate as f64);
     }
 }
