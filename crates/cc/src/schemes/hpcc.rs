@@ -88,6 +88,7 @@ use fanin_units::{Bytes, Rate, Time};
 
 pub use division::{MOST_N, entries, fill, lookup, reciprocal};
 pub use params::{Division, LinkRate, Params, Precision, Reaction};
+pub(super) use records::load;
 
 /// Telemetry in packets (Fig. 7, 5.1): 42 bytes, room for five switches, on data and ACKs alike.
 pub const HEADER_OVERHEAD: HeaderOverhead = HeaderOverhead { telemetry: true, ..HeaderOverhead::new(42, 42) };
