@@ -8,3 +8,6 @@ mod hpcc;
 mod lots;
 
 mod alpha_fair;
+mod max_min;
+mod rcp;
+mod sum_dd1;
