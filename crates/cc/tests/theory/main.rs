@@ -5,3 +5,4 @@
 mod common;
 
 mod hpcc_lemma;
+mod timely;

@@ -8,6 +8,7 @@ mod hpcc;
 mod lots;
 
 mod alpha_fair;
+mod dcqcn;
 mod max_min;
 mod rcp;
 mod sum_dd1;
