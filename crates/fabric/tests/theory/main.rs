@@ -3,6 +3,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/dart.rs"]
+mod dart;
 #[path = "../common/hpcc.rs"]
 mod hpcc;
 mod lots;
