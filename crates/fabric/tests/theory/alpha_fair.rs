@@ -20,8 +20,7 @@ use fanin_units::Time;
 fn ratio(links: u32, alpha: f64) -> (f64, f64) {
     let lot = Lot::even(links, 100, us(1));
     // a is a tenth of half a link's rate.
-    let params =
-        Params { alpha, eta: 0.9, expected_flows: 2, base_rtt: lot.rtt(), ..HpccAlpha::preset("hpcc-alpha") };
+    let params = Params { alpha, eta: 0.9, expected_flows: 2, base_rtt: lot.rtt(), ..HpccAlpha::preset("hpcc-alpha") };
     let traffic =
         TrafficConfig { scheme: Settings::HpccAlpha("hpcc-alpha", params), ecn: false, ..patient("hpcc-alpha") };
     let config = NetworkConfig { packet: SIZES, ..network(lot.graph()) };
