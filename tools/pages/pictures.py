@@ -19,6 +19,7 @@ SCHEMES = {
     "dcqcn": ["dcqcn"],
     "dctcp-rate": ["dctcp-rate"],
     "hpcc": ["hpcc"],
+    "hpcc-alpha": ["hpcc-alpha"],
     "timely": ["timely-patched", "timely-hpcc", "timely-dart"],
     "rcp": ["rcp"],
     "dart": ["dart"],

@@ -119,6 +119,7 @@ schemes! {
     dctcp_rate::DctcpRate,
     dart::Dart,
     hpcc::Hpcc,
+    hpcc_alpha::HpccAlpha,
     timely::Timely,
     rcp::Rcp,
     hpcc_ns3::HpccNs3,

@@ -214,6 +214,9 @@ fn a_slow_flow_asks_between_its_packets() {
     assert_eq!(f.control().wake_at, us(60));
     f.at(us(60));
     assert_eq!((ask(&mut f), f.control().wake_at), (Some(10_000), us(80)));
+    // At 20 Mb/s it takes 416 us: a request in each quarter of it.
+    told(&mut f, 20_000, us(10));
+    assert_eq!(f.control().wake_at, us(60) + us(104));
     // At 1 Gb/s a packet takes 8.3 us, and its own ACK brings news soon enough.
     told(&mut f, 1_000_000, us(10));
     assert_eq!(f.control().wake_at, Time::NEVER);

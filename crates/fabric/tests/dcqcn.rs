@@ -159,6 +159,7 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "hpcc" | "hpcc-per-ack" | "hpcc-per-rtt" | "hpcc-rxrate" => {
                 &[Cut, Increase, AdditiveIncrease, ReferenceUpdate]
             }
+            "hpcc-alpha" => &[Cut, Increase, ReferenceUpdate],
             // All of it is receiver congestion, which DCQCN never receives as feedback.
             "dart" | "dart-lasthop" | "dart-dasr" | "dart-dasr-lookahead" => {
                 &[MarkSeen, ReceiverCongestion, StateChange, ShareChange, MarkSuppressed]

@@ -10,6 +10,7 @@ pub mod dctcp_ns3;
 pub mod dctcp_rate;
 pub mod fixed_window;
 pub mod hpcc;
+pub mod hpcc_alpha;
 pub mod hpcc_ns3;
 pub mod ictcp;
 pub mod newreno;

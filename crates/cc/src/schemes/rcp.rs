@@ -27,7 +27,8 @@
 //! A flow sends a request first, a packet without payload, and data once the ACK of the request has brought a rate;
 //! without an answer it asks again after two round-trip times of the idle path. It paces at the rate of the newest ACK,
 //! also a packet that already waits. While the time between two packets is longer than the round-trip time of the idle
-//! path, it sends a request every such time. After each request that no ACK has answered it waits twice as long.
+//! path, it sends a request every such time, but not more than four. After each request that no ACK has answered it
+//! waits twice as long.
 //!
 //! Presets: `rcp` with an initial round-trip time suited to a datacenter; `rcp-ns2` with that of its authors' ns-2
 //! code.
@@ -51,6 +52,8 @@
 //! * Requests without an answer become rarer. In the authors' code they do not: on a congested network whose idle
 //!   round-trip time is short, the requests alone can fill a link, and no data gets through (the random tests found
 //!   that).
+//! * Between two packets there are four requests at most. The authors' code has no such limit; in a datacenter, with a
+//!   round-trip time of microseconds, those of a thousand flows would be many times what the link carries.
 //! * A flow whose rate is very low waits; the authors' sender quits with probability 0.1. Our R never reaches 0.
 //! * Hosts do not compute rates: the flows of a host share its link by turns.
 //!
@@ -129,6 +132,9 @@ impl Scheme for Rcp {
     }
 }
 
+/// Most requests in the time between two packets.
+const REQUESTS: u64 = 4;
+
 /// Bits per second of one unit of a told rate.
 const UNIT: f64 = 1000.0;
 
@@ -151,9 +157,13 @@ pub struct Flow {
 impl Flow {
     /// Sets the timer of the next request.
     fn wait(&mut self, now: Time) {
-        let slow = self.rate == Rate::ZERO || self.rate.tx_time(self.wire as u64) > self.idle_rtt;
-        let times = 1u64 << self.unanswered.min(30);
-        self.wake_at = if slow { now.saturating_add(self.idle_rtt.saturating_mul(times)) } else { Time::NEVER };
+        let gap = if self.rate == Rate::ZERO { Time::ZERO } else { self.rate.tx_time(self.wire as u64) };
+        if self.rate > Rate::ZERO && gap <= self.idle_rtt {
+            self.wake_at = Time::NEVER;
+            return;
+        }
+        let pause = self.idle_rtt.max(Time::from_ps(gap.as_ps() / REQUESTS));
+        self.wake_at = now.saturating_add(pause.saturating_mul(1 << self.unanswered.min(30)));
     }
 }
 

@@ -222,6 +222,7 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
                 "rcc",
                 "ictcp",
                 "hpcc",
+                "hpcc-alpha",
                 "timely",
                 "dart",
                 "none",

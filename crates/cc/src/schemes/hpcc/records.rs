@@ -49,6 +49,12 @@ impl Link {
     }
 }
 
+/// u' of a link by the rate at which it sends, and the time between its two records; `None` without such a time.
+pub(in crate::schemes) fn load(new: &IntHop, old: &IntHop, rtt: Time) -> Option<(f64, Time)> {
+    let link = Link::exact(new, old).filter(|link| link.tau > Time::ZERO)?;
+    Some((link.load(rtt, LinkRate::Sent), link.tau))
+}
+
 /// The largest u' of a path and the time between its two records (lines 3 to 7).
 pub(super) fn busiest(new: &[IntHop], old: &[IntHop], rtt: Time, p: &Params) -> Option<(f64, Time)> {
     let mut most: Option<(f64, Time)> = None;
