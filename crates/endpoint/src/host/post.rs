@@ -38,6 +38,7 @@ impl<P: Copy> Hosts<P> {
             let row = io.record_mut(message);
             (row.ideal, row.hops) = (route.ideal, route.hops);
             io.announce_message(message, Some(first));
+            self.send_requests(io, slot);
             self.activate(io, slot);
             return;
         }

@@ -62,6 +62,7 @@ pub fn check_network(
     let classes = check_classes(network, checker);
     needs.check_thresholds(&classes, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
+    let classes = needs.credit.add_class(classes, network, wire, MAX_CLASSES, checker);
     let mut graph = graph?;
     // No path crosses a link twice, so no round-trip time is longer.
     let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
@@ -123,7 +124,8 @@ pub fn check_network(
         Release::LastBit => fanin_fabric::Release::LastBit,
     };
     let detection = network.failure_detection;
-    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo })
+    let symmetric = needs.credit.symmetric_routes(network, checker);
+    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric })
 }
 
 fn fill_topology(topology: &mut Topology) {
@@ -356,6 +358,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         alpha: class.alpha,
         sibling_vl: None,
         urgent: false,
+        shaper: None,
     };
     classes.iter().map(class).collect()
 }

@@ -68,6 +68,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         release: Release::Dequeue,
         detection: Time::ZERO,
         host_fifo: None,
+        symmetric: false,
     }
 }
 
@@ -86,6 +87,7 @@ pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
         alpha: None,
         sibling_vl: None,
         urgent: false,
+        shaper: None,
     }
 }
 
@@ -100,6 +102,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         name: scheme.into(),
         scheme: Settings::preset(scheme).unwrap_or_else(|| panic!("no scheme {scheme}")),
         lane_class: 0,
+        credit_class: 0,
         weight: 1,
         tenant: 0,
         announce_size: true,
