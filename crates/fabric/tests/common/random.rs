@@ -266,6 +266,8 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
         let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric };
+        let mut traffics = traffics;
+        let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }
     })
 }
@@ -342,6 +344,8 @@ pub fn congested() -> impl Strategy<Value = Case> {
         let symmetric = seed % 2 == 1;
         let config =
             NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None, symmetric };
+        let mut traffics = traffics;
+        let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }
     })
 }
