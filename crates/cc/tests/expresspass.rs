@@ -74,17 +74,23 @@ impl Host {
         self.with(|crediter, place, cx| crediter.on_data(&packet, place, cx))
     }
 
-    /// 50 us later, so many packets have come back after so many lost credits, and a credit is sent. The rate then, as a
-    /// share of C.
-    fn period(&mut self, lost: u32, back: u32) -> f64 {
-        let time = self.now + us(50);
-        self.at(time);
-        (0..back).for_each(|n| {
+    /// 50 us later the data of all credits has come back but for a share of the first ones, and a credit is sent. The
+    /// share that was lost and the rate then, as a share of C.
+    fn period(&mut self, lost: f64) -> (f64, f64) {
+        self.at(self.now + us(50));
+        let sent = self.credits.len() as u32 - self.next;
+        let lost = (f64::from(sent) * lost) as u32;
+        (0..sent - lost).for_each(|n| {
             self.echo(if n == 0 { lost } else { 0 }, false);
         });
         let next = self.crediter.wake_at();
         self.at(next);
-        self.share()
+        (f64::from(lost) / f64::from(sent), self.share())
+    }
+
+    /// The same without a loss.
+    fn quiet(&mut self) -> f64 {
+        self.period(0.0).1
     }
 
     fn share(&self) -> f64 {
@@ -125,11 +131,13 @@ fn without_much_loss_the_rate_rises_by_algorithm_1() {
     let mut host = Host::new("expresspass", |p| p.w_init = 0.25);
     host.ask(1000);
     // 0.75 * 0.5 + 0.25 * 1.1
-    near(host.period(0, 20), 0.65);
+    near(host.quiet(), 0.65);
     // w = (0.25 + 0.5) / 2: 0.625 * 0.65 + 0.375 * 1.1
-    near(host.period(0, 20), 0.81875);
-    // w = 0.4375, and 2 of 20 are just the target: 0.5625 * 0.81875 + 0.4375 * 1.1
-    near(host.period(2, 18), 0.941796875);
+    near(host.quiet(), 0.81875);
+    // w = 0.4375, and a tenth lost is within the target: 0.5625 * 0.81875 + 0.4375 * 1.1
+    let (loss, share) = host.period(0.1);
+    assert!(loss > 0.05 && loss <= 0.1, "{loss}");
+    near(share, 0.941796875);
     assert_eq!((host.actions.get(Action::Increase), host.actions.get(Action::Cut)), (3, 0));
 }
 
@@ -137,18 +145,24 @@ fn without_much_loss_the_rate_rises_by_algorithm_1() {
 fn with_more_loss_it_falls_by_the_loss_and_w_halves() {
     let mut host = Host::new("expresspass", |_| ());
     host.ask(1000);
-    // 0.5 * (1 - 0.25) * 1.1
-    near(host.period(5, 15), 0.4125);
-    // After a fall w stays for one increase, at 0.25: 0.75 * 0.4125 + 0.25 * 1.1
-    near(host.period(0, 20), 0.584375);
-    // 0.584375 * 0.5 * 1.1 and w = 0.125, 0.0625, ... at least w_min, with which it rises last.
-    let mut share = host.period(10, 10);
-    near(share, 0.32140625);
-    for _ in 0..7 {
-        share = host.period(3, 17);
+    let (loss, mut share) = host.period(0.3);
+    assert!(loss > 0.25);
+    near(share, 0.5 * (1.0 - loss) * 1.1);
+    // After a fall w stays for one increase, at 0.25, and then rises to 0.375.
+    for w in [0.25, 0.375] {
+        let before = share;
+        share = host.quiet();
+        near(share, (1.0 - w) * before + w * 1.1);
     }
-    near(host.period(0, 20), 0.99 * share + 0.01 * 1.1);
-    assert_eq!(host.actions.get(Action::Cut), 9);
+    // Halved again and again, but at least w_min.
+    for _ in 0..8 {
+        let before = share;
+        let (loss, now) = host.period(0.2);
+        share = now;
+        near(share, before * (1.0 - loss) * 1.1);
+    }
+    near(host.quiet(), 0.99 * share + 0.01 * 1.1);
+    assert_eq!((host.actions.get(Action::Cut), host.actions.get(Action::Increase)), (9, 3));
 }
 
 #[test]
@@ -157,29 +171,30 @@ fn it_updates_once_per_round_trip_in_which_data_came_back() {
     host.ask(1000);
     host.at(us(500));
     near(host.share(), 0.5);
-    // The first credit comes back after 6 us: that is the round-trip time, whatever the network's.
+    // The first credit, of 1 us, comes back at 7 us: that is the round-trip time, whatever the network's.
     let mut host = Host::new("expresspass", |_| ());
     host.ask(1000);
     host.at(us(7)).echo(0, false);
-    host.at(us(9));
+    let first = host.crediter.wake_at();
+    host.at(first);
     near(host.share(), 0.8);
-    host.echo(0, false);
-    host.at(us(12));
+    // The credit of then is the next that measures it, and it comes back after 16 us. Until then nothing is known.
+    let number = host.credits.last().unwrap().1;
+    host.at(first + us(16));
     near(host.share(), 0.8);
-    // The next measurement counts a fifth: credit 4 was the first after the one that was measured.
-    let sent = host.credits[4].0;
-    host.at(sent + us(16));
-    (0..3).for_each(|_| {
+    (host.next..=number).for_each(|_| {
         host.echo(0, false);
     });
-    // 0.8 * 6 + 0.2 * 16 = 8 us since the update that these bring.
-    let next = host.crediter.wake_at();
-    host.at(next);
+    let second = host.crediter.wake_at();
+    host.at(second);
     near(host.share(), 0.95);
+    // 0.8 * 6 + 0.2 * 16 = 8 us until the next one, in which something has to come back.
     host.echo(0, false);
-    host.at(next + us(7));
+    host.at(second + us(8) - Time::from_ps(1));
     near(host.share(), 0.95);
-    host.at(next + us(10));
+    host.at(second + us(10));
+    near(host.share(), 1.025);
+    host.at(second + us(100));
     near(host.share(), 1.025);
 }
 
@@ -187,31 +202,34 @@ fn it_updates_once_per_round_trip_in_which_data_came_back() {
 fn the_ns2_form_aims_at_less_loss_the_faster_it_is() {
     let mut host = Host::new("expresspass-ns2", |p| p.w_init = 0.25);
     host.ask(1000);
-    // At r = C/2 the target is 0.0625, and 1 of 20 is below. 0.25 + 0.75 * 0.5
-    near(host.period(1, 19), 0.625);
-    // The target is 0.046875, so 1 of 20 is above: the rate that came back in the time since the last update.
-    let before = host.credits.last().unwrap().0;
-    let fell = host.period(1, 19);
+    // At r = C/2 the target is 0.0625, and a little less is lost. 0.25 + 0.75 * 0.5
+    let (loss, share) = host.period(0.06);
+    assert!(loss > 0.03, "{loss}");
+    near(share, 0.625);
+    // The target is 0.046875: the rate that came back in the time since the last update.
+    let (before, sent) = (host.credits.last().unwrap().0, host.next);
+    let (loss, fell) = host.period(0.06);
+    assert!(loss > 0.046875 && loss < 0.0625, "{loss}");
     let elapsed = (host.credits.last().unwrap().0 - before).as_ps() as f64;
-    near(fell, 19.0 * 899_200.0 / elapsed * 1.046875);
+    let back = f64::from(host.next - sent) * (1.0 - loss);
+    near(fell, back * 899_200.0 / elapsed * 1.046875);
     // w is 0.125, and stays for one increase; then it grows by 0.05.
-    let once = host.period(0, 20);
+    let once = host.quiet();
     near(once, 0.125 + 0.875 * fell);
-    near(host.period(0, 20), 0.175 + 0.825 * once);
+    near(host.quiet(), 0.175 + 0.825 * once);
     // Never above C, and there any loss is too much.
     let mut share = 0.0;
     for _ in 0..200 {
-        share = host.period(0, 20);
+        share = host.quiet();
     }
     assert!(share <= 1.0 && share > 1.0 - 1e-9, "{share}");
-    assert!(host.period(1, 900) < share);
-    // Not above what it was, whatever comes back, and not below a credit per round trip.
-    let before = host.share();
-    assert!(host.period(200, 800) <= before);
+    let (loss, fell) = host.period(0.02);
+    assert!(loss > 0.0 && fell < share, "{loss}: {fell}");
+    // At least a credit per round trip.
     for _ in 0..50 {
-        share = host.period(1000, 1);
+        share = host.period(0.999).1;
     }
-    assert!(share > 0.0 && host.crediter.wake_at() - host.now <= us(51), "{share}");
+    assert!(share > 0.0 && host.crediter.wake_at() - host.now <= us(60), "{share}");
 }
 
 #[test]
@@ -228,7 +246,8 @@ fn a_flow_has_a_credit_every_longest_gap() {
     let mut host = Host::new("expresspass", |_| ());
     host.ask(1000);
     for _ in 0..60 {
-        host.period(100_000, 1);
+        host.at(host.now + us(500));
+        host.period(0.999);
     }
     let (last, before) = (host.credits[host.credits.len() - 1].0, host.credits[host.credits.len() - 2].0);
     assert_eq!(last - before, us(100));
@@ -254,7 +273,7 @@ fn gaps_and_sizes_are_random_within_their_bounds() {
 fn a_stop_ends_the_credits_and_the_next_request_begins_anew() {
     let mut host = Host::new("expresspass", |_| ());
     host.ask(1000);
-    host.period(0, 20);
+    host.quiet();
     host.echo(0, false);
     let sent = host.credits.len();
     // The ACK that was held goes out with the stop.
@@ -266,7 +285,7 @@ fn a_stop_ends_the_credits_and_the_next_request_begins_anew() {
     near(host.share(), 0.5);
     // The credits of before that nobody used are not lost ones.
     host.next = host.credits.last().unwrap().1;
-    near(host.period(0, 20), 0.8);
+    near(host.quiet(), 0.8);
 }
 
 #[test]
@@ -429,12 +448,12 @@ proptest! {
     #[test]
     fn the_rate_stays_within_its_bounds(
         id in prop::sample::select(vec!["expresspass", "expresspass-ns2"]),
-        periods in prop::collection::vec((0u32..2000, 0u32..40), 1..60),
+        periods in prop::collection::vec(prop_oneof![Just(0.0), 0.0..1.0f64], 1..60),
     ) {
         let mut host = Host::new(id, |p| p.jitter = 0.1);
         host.ask(1000);
-        for (lost, back) in periods {
-            let share = host.period(lost, back);
+        for lost in periods {
+            let share = host.period(lost).1;
             prop_assert!(share > 0.0 && share <= 1.125, "{}", share);
             prop_assert!(host.crediter.wake_at() > host.now);
             prop_assert!(host.crediter.wake_at() <= host.now + us(111), "{}", host.crediter.wake_at());
