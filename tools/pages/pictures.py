@@ -21,6 +21,7 @@ SCHEMES = {
     "hpcc": ["hpcc"],
     "timely": ["timely-patched", "timely-hpcc", "timely-dart"],
     "rcp": ["rcp"],
+    "expresspass": ["expresspass", "expresspass-ns2"],
     "dart": ["dart"],
 }
 """The presets on the page of each scheme."""

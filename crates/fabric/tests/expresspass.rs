@@ -336,8 +336,8 @@ fn any_graph() -> impl Strategy<Value = Graph> {
 proptest! {
     #![proptest_config(cases(4))]
 
-    /// On any graph, also after links have failed and come up again: what a flow sends and what comes back to it crosses
-    /// the same links. Packets under way as routes change are excepted, so each message begins afterwards.
+    /// On any graph, also after links have failed and come up again: what a flow sends and what comes back to it
+    /// crosses the same links. Packets under way as routes change are excepted, so each message begins afterwards.
     #[test]
     fn routes_are_symmetric(
         graph in any_graph(),
@@ -365,7 +365,8 @@ proptest! {
         run_to(&mut sim, us(900));
         let after = taken(&mut sim);
         for (seen, even) in [(before, true), (after, false)] {
-            for message in (0..sim.flows().len() as u32).filter(|n| (sim.flows()[*n as usize].start < us(100)) == even) {
+            let early = |n: &u32| sim.flows()[*n as usize].start < us(100);
+            for message in (0..sim.flows().len() as u32).filter(|n| early(n) == even) {
                 // The order of the links, as well: the way back is the same backwards.
                 let way = |kind| {
                     let packets = seen.iter().filter(move |p: &&fanin_fabric::tap::Captured| {
@@ -392,11 +393,14 @@ proptest! {
         connection in any::<bool>(),
         rate in prop_oneof![Just(0.0), 0.0..0.2f64],
         outage in prop::option::of((any::<prop::sample::Index>(), 0u64..400, 1u64..2000)),
-        sizes in prop::collection::vec((0u64..300, 0u32..6, 1u32..6, prop_oneof![1u64..3000, Just(40 * PAYLOAD)]), 1..20),
+        sizes in prop::collection::vec(
+            (0u64..300, 0u32..6, 1u32..6, prop_oneof![1u64..3000, Just(40 * PAYLOAD)]), 1..20
+        ),
         seed in any::<u64>(),
     ) {
         let link = cable(gbps(10), us(1));
-        let mut graph = LeafSpine { leaves: 2, hosts: 3, spines: 2, host_link: link, fabric_link: link }.build().unwrap();
+        let tree = LeafSpine { leaves: 2, hosts: 3, spines: 2, host_link: link, fabric_link: link };
+        let mut graph = tree.build().unwrap();
         for (n, link) in graph.links.iter_mut().enumerate() {
             link.error_rate = if n % 2 == 0 { rate } else { 0.0 };
         }
@@ -408,7 +412,8 @@ proptest! {
         traffic.endpoint.connection = connection;
         let config = NetworkConfig { seed, symmetric: true, ..network(graph) };
         let config = with_credits(config, std::slice::from_mut(&mut traffic));
-        let messages = sizes.iter().map(|(at, src, to, bytes)| message(us(*at), *src, (src + to) % 6, *bytes)).collect();
+        let of = |(at, src, to, bytes): &(u64, u32, u32, u64)| message(us(*at), *src, (src + to) % 6, *bytes);
+        let messages = sizes.iter().map(of).collect();
         let mut sim = simulation(config, vec![traffic], messages);
         finish(&mut sim);
         check_all_arrived(&sim);

@@ -223,6 +223,7 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
                 "ictcp",
                 "hpcc",
                 "timely",
+                "expresspass",
                 "dart",
                 "none",
                 "dctcp-rate",
