@@ -108,6 +108,7 @@ class Drops(TypedDict):
     program: int
     blocked: int
     wrong_host: int
+    credits: int
 
 
 class NetworkSummary(TypedDict):

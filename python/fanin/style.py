@@ -34,6 +34,7 @@ FAMILIES = {
     "hpcc": GREEN,
     "timely": PURPLE,
     "rcp": SKY,
+    "expresspass": BLACK,
     "dctcp": ORANGE,
     "newreno": SKY,
     "cubic": BLACK,

@@ -22,6 +22,7 @@ SCHEMES = {
     "hpcc-alpha": ["hpcc-alpha"],
     "timely": ["timely-patched", "timely-hpcc", "timely-dart"],
     "rcp": ["rcp"],
+    "expresspass": ["expresspass", "expresspass-ns2"],
     "dart": ["dart"],
 }
 """The presets on the page of each scheme."""

@@ -38,6 +38,12 @@ actions! {
     AckHeld = "acks_held",
     /// The receiver sent a credit.
     CreditSent = "credits_sent",
+    /// A sender asked for credits.
+    CreditRequest = "credit_requests",
+    /// A sender told its receiver to stop sending credits.
+    CreditStop = "credit_stops",
+    /// A credit reached a sender without data.
+    CreditWasted = "credits_wasted",
     /// DCQCN fast recovery step.
     FastRecovery = "fast_recovery_steps",
     /// Additive increase step of DCQCN or HPCC.

@@ -212,11 +212,11 @@ methods! {
     pub fn on_timer(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timer(cx))
     }
-    /// See [`Sender::poll_request`].
-    pub fn poll_request(&mut self, slot: u32, now: Time) -> Option<u32> {
+    /// See [`Sender::poll_request`]. Also how much the flow may send then.
+    pub fn poll_request(&mut self, slot: u32, now: Time, left: u64) -> (Option<u32>, Control) {
         let mut request = None;
-        self.with_sender(slot, now, |s, cx| request = s.poll_request(cx));
-        request
+        let control = self.with_sender(slot, now, |s, cx| request = s.poll_request(left, cx));
+        (request, control)
     }
     /// See [`Sender::watch`].
     pub fn watch(&self, slot: u32, see: &mut dyn FnMut(&'static str, f64)) {

@@ -122,6 +122,7 @@ schemes! {
     hpcc_alpha::HpccAlpha,
     timely::Timely,
     rcp::Rcp,
+    expresspass::ExpressPass,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,
@@ -142,6 +143,14 @@ impl Settings {
     /// See [`Scheme::lanes`].
     pub fn lanes(&self) -> Lanes {
         with_scheme!(self, S, params => S::lanes(params))
+    }
+    /// See [`Scheme::credits`].
+    pub fn credits(&self) -> Option<CreditQueue> {
+        with_scheme!(self, S, params => S::credits(params))
+    }
+    /// See [`Scheme::symmetric_routes`].
+    pub fn symmetric_routes(&self) -> Option<&'static str> {
+        with_scheme!(self, S, params => S::symmetric_routes(params))
     }
     /// See [`Scheme::send_options`].
     pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {

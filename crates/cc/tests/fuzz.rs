@@ -104,6 +104,8 @@ struct World {
     now: Time,
     flows: Vec<Flow>,
     opened: u32,
+    /// Bytes that every flow has to send.
+    left: u64,
     /// Bytes that reached the receiver.
     received: u64,
     answers: Vec<Answer>,
@@ -120,7 +122,7 @@ impl World {
         scheme.add_host(&nic(10));
         let port = PortView::new(LINE);
         scheme.add_switch(&SwitchInfo { seed: 1, network_rtt: us(10), ..SwitchInfo::new(NodeId(2), &[port, port]) });
-        Self { scheme, now: us(1), flows: Vec::new(), opened: 0, received: 0, answers: Vec::new() }
+        Self { scheme, now: us(1), flows: Vec::new(), opened: 0, left: u64::MAX, received: 0, answers: Vec::new() }
     }
 
     fn pick(&self, flow: u8) -> Option<usize> {
@@ -131,7 +133,8 @@ impl World {
     fn told(&mut self, at: usize, control: Control) {
         let flow = &mut self.flows[at];
         hold!("rate at most C", control.rate <= LINE, "{control:?}");
-        hold!("rate above 0, or it asks", control.rate > Rate::ZERO || control.wake_at < Time::NEVER, "{control:?}");
+        let may_rest = control.rate > Rate::ZERO || control.wake_at < Time::NEVER || self.left == 0;
+        hold!("rate above 0, or it asks", may_rest, "{control:?}");
         hold!("window at or above its floor", control.window >= 1, "{control:?}");
         hold!("next wake-up later than now", control.wake_at > self.now, "{control:?} at {}", self.now);
         flow.control = control;
@@ -253,8 +256,11 @@ impl World {
 
     /// A sender's requests reach the receiver at once, by way of the switch.
     fn ask(&mut self, at: usize) {
-        let flow = &mut self.flows[at];
-        while let Some(cc_tag) = self.scheme.poll_request(flow.slot, self.now) {
+        loop {
+            let (request, control) = self.scheme.poll_request(self.flows[at].slot, self.now, self.left);
+            self.told(at, control);
+            let Some(cc_tag) = request else { break };
+            let flow = &mut self.flows[at];
             let mut header =
                 Header { flow: MessageId(flow.id), wire: 84, cc_tag, kind: Kind::Request, ..Header::default() };
             if self.scheme.switch_active() {
@@ -283,7 +289,7 @@ impl World {
         flow.highest = flow.highest.max(flow.next);
         flow.sent += 1;
         flow.may_send_at = self.now + flow.control.rate.tx_time(WIRE as u64);
-        let sent = Sent { retransmitted, ..Sent::new(WIRE, PAYLOAD, flow.next) };
+        let sent = Sent { retransmitted, left: self.left, ..Sent::new(WIRE, PAYLOAD, flow.next) };
         let mut cc_tag = 0;
         self.sender(at, |s, slot, now| {
             let (control, put) = s.on_send(slot, now, &sent);
@@ -350,7 +356,10 @@ impl World {
         let flow = &mut self.flows[at];
         match flow.back.pop_front() {
             None => {}
-            Some(Back::Notice(notice)) => self.sender(at, |s, slot, now| s.on_notice(slot, now, notice)),
+            Some(Back::Notice(notice)) => {
+                self.sender(at, |s, slot, now| s.on_notice(slot, now, notice));
+                self.ask(at);
+            }
             Some(Back::Ack { acked_to, fields, sent_at }) => {
                 let newly_acked = acked_to.saturating_sub(flow.acked);
                 let in_flight = flow.in_flight();
@@ -486,11 +495,12 @@ impl World {
                     self.come_back(at);
                 }
                 if self.flows[at].in_flight() > 0 {
-                    // The lost data is retransmitted, so the sender must be able to send.
+                    // The lost data is retransmitted, so the sender must be able to send, or have asked for credits.
                     self.go_back(at);
                     let sent = self.flows[at].sent;
                     self.send(at);
-                    hold!("never stuck", self.flows[at].sent > sent, "{:?}", self.flows[at].control);
+                    let Flow { sent: now_sent, control, .. } = self.flows[at];
+                    hold!("never stuck", now_sent > sent || control.rate == Rate::ZERO, "{control:?}");
                 }
             }
             if self.flows.iter().all(|f| f.in_flight() == 0) {
@@ -550,7 +560,7 @@ proptest! {
 #[test]
 fn an_idle_network_sees_no_action() {
     for settings in presets() {
-        let mut world = World::new(&settings);
+        let mut world = World { left: 0, ..World::new(&settings) };
         (0..3).for_each(|_| world.open());
         world.advance(Time::from_ms(100));
         for (action, count) in world.scheme.actions().iter() {

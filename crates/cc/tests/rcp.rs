@@ -166,7 +166,7 @@ fn flow() -> Point<Flow> {
 
 fn ask(flow: &mut Point<Flow>) -> Option<u32> {
     let mut asked = None;
-    flow.hook(|flow, cx| asked = flow.poll_request(cx));
+    flow.hook(|flow, cx| asked = flow.poll_request(1, cx));
     asked
 }
 

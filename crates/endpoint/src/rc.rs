@@ -72,6 +72,12 @@ impl SendHalf {
         self.next < self.posted
     }
 
+    /// Bytes posted and not sent.
+    #[inline(always)]
+    pub fn left(&self) -> u64 {
+        self.posted - self.next
+    }
+
     /// Whether all posted messages are acknowledged.
     #[inline(always)]
     pub fn done(&self) -> bool {

@@ -526,6 +526,7 @@ fn cause_text(cause: DropCause) -> &'static str {
         DropCause::Program => "dropped by the scheme's switch program",
         DropCause::Blocked => "message blocked by a failure",
         DropCause::WrongHost => "at a host that was not its destination",
+        DropCause::Shaper => "beyond a queue of credits",
     }
 }
 

@@ -241,7 +241,9 @@ impl Buffers {
         for (i, port) in egress.ports().iter().enumerate().filter(|(_, port)| !port.of_host()) {
             let out = PortIx(i as u32);
             let queued = (0..self.classes).flat_map(|class| egress.waiting(out, class));
-            for packet in queued.chain(self.leaving.get(i).into_iter().flatten()) {
+            let queued = queued.chain(self.leaving.get(i).into_iter().flatten());
+            // Those of shaped classes hold none.
+            for packet in queued.filter(|packet| packet.ingress() != u32::MAX || packet.class() == 0) {
                 let class = packet.ingress_class();
                 let lossless = self.lossless & 1 << class != 0;
                 match self.plan.limits[class] {

@@ -14,6 +14,8 @@ pub(crate) mod kind {
     pub const LINK: u32 = 6;
     pub const SWITCH: u32 = 7;
 }
+/// In the number of a [`kind::SWITCH`] event: it is about the shaper of the port of that number, not a switch program.
+pub(crate) const SHAPER: u32 = 1 << (KIND_SHIFT - 1);
 const KIND_SHIFT: u32 = 29;
 /// The number of an event: the other bits. They number ports, hosts, switches and messages of the whole network, so
 /// that the order of events does not depend on how it is cut.

@@ -25,6 +25,8 @@ pub struct NetworkConfig {
     pub detection: Time,
     /// The queue between a host's pacers and its link; `None` is a NIC that pulls from its flows.
     pub host_fifo: Option<HostFifo>,
+    /// Whether the packets of a flow go the same way in both directions.
+    pub symmetric: bool,
 }
 
 impl NetworkConfig {
@@ -70,6 +72,20 @@ pub struct ClassConfig {
     pub sibling_vl: Option<u8>,
     /// Whether it is served before classes that are not.
     pub urgent: bool,
+    /// What it may send at each port, of hosts too; `None` is no limit. Its packets wait in queues, so it is for
+    /// packets that hosts do not pull from flows (credits). They take no room in the switch's buffer.
+    pub shaper: Option<Shaper>,
+}
+
+/// What a class may send at each port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shaper {
+    /// Share of the link's rate.
+    pub share: f64,
+    /// Bytes that may leave at once after a pause.
+    pub burst: u32,
+    /// Most bytes in a queue; what would exceed it is dropped.
+    pub limit: u64,
 }
 
 /// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.

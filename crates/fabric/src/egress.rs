@@ -1,6 +1,6 @@
 //! Egress ports with their queues, the same at switches and at hosts: queueing, scheduling and transmission.
 
-use crate::clock::{kind, source};
+use crate::clock::{SHAPER, kind, source};
 use crate::config::{MarkAt, NetworkConfig};
 use crate::core::Core;
 use crate::ecn::Marks;
@@ -8,6 +8,7 @@ use crate::packet::PacketIx;
 use crate::port::{Port, PortIx, PortSet};
 use crate::queue::{ChunkPool, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, What};
+use crate::shaper::Shapers;
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{IntHop, Kind, PortView, flags};
 use fanin_engine::{Event, EventQueue, Streams, prefetch};
@@ -25,6 +26,9 @@ pub(crate) struct Egress {
     /// When each class of each port was paused.
     paused_since: Vec<Time>,
     marks: Marks,
+    shapers: Shapers,
+    /// Bit c: something is done with packets of class c as they leave.
+    leaving: u8,
     /// With control, which is class 0.
     classes: usize,
     /// The other virtual lane of each class, or 0: congestion marks depend on the sum of both queues.
@@ -52,12 +56,16 @@ impl Egress {
                 sibling_vl[other as usize] = i as u8 + 1;
             }
         }
+        let marks = Marks::new(config, &mut ports, streams);
+        let shapers = Shapers::new(config, &ports);
         Self {
             queues: vec![Queue::default(); ports.len() * classes],
             chunks: ChunkPool::default(),
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
-            marks: Marks::new(config, &mut ports, streams),
+            leaving: marks.leaving | shapers.classes,
+            marks,
+            shapers,
             classes,
             sibling_vl,
             urgent: config.classes_with(|class| class.urgent),
@@ -231,7 +239,7 @@ impl Egress {
 
     /// The packet that a free port sends next, except pause frames: control, then its data classes in turn.
     #[inline(always)]
-    pub fn next<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
+    pub fn next<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
         let port = &self.ports[out.ix()];
         if port.waiting & 1 != 0 {
             return self.take(core, now, out, 0);
@@ -243,10 +251,69 @@ impl Egress {
         let class = port.choose(ready, self.urgent);
         self.ports[out.ix()].turn = class;
         let next = self.take(core, now, out, class as usize)?;
-        if next.markable() && self.marks.leaving & 1 << class != 0 {
-            self.mark(core, now, (out, class as usize), next.ix(), MarkAt::Dequeue);
+        if self.leaving & 1 << class != 0 {
+            if self.shapers.has(class) {
+                self.spend(core, now, out, &next);
+            } else if next.markable() {
+                self.mark(core, now, (out, class as usize), next.ix(), MarkAt::Dequeue);
+            }
         }
         Some(next)
+    }
+
+    /// The classes with a shaper.
+    pub fn shaped(&self) -> u8 {
+        self.shapers.classes
+    }
+
+    /// Puts a packet of a shaped class into its queue, or drops it where that is full. It takes no room in buffers.
+    #[inline(never)]
+    pub fn enqueue_shaped<Q: EventQueue>(&mut self, core: &mut Core<Q>, node: NodeId, out: PortIx, ix: PacketIx) {
+        let head = &core.packets[ix].head;
+        let (class, wire) = (head.class, head.wire);
+        let queued = self.queue(out, class as usize).bytes;
+        if !self.shapers.of(out, class).takes(queued, wire) {
+            return self.drop_packet(core, node, out, ix, DropCause::Shaper);
+        }
+        self.enqueue(core, out, ix, (PortIx::NONE, class));
+        self.hold(core, core.clock.now(), out, class);
+    }
+
+    /// A packet of a shaped class leaves: takes its tokens.
+    #[inline(never)]
+    fn spend<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, left: &Queued) {
+        self.shapers.of(out, left.class()).spend(now, left.wire() as u32);
+        self.hold(core, now, out, left.class());
+    }
+
+    /// Lets a shaped class count as waiting at a port, or has an event do so once there are tokens for its first
+    /// packet.
+    fn hold<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, class: u8) {
+        let first = self.waiting(out, class as usize).next().map(|first| first.wire() as u32);
+        let Some(wire) = first else { return };
+        let shaper = self.shapers.of(out, class);
+        let at = shaper.opens_at(wire);
+        let port = &mut self.ports[out.ix()];
+        if at <= now {
+            port.waiting |= 1 << class;
+            return;
+        }
+        port.waiting &= !(1 << class);
+        if shaper.due != at {
+            shaper.due = at;
+            core.clock.schedule(at, source(kind::SWITCH, port.id.0 | SHAPER), out.0);
+        }
+    }
+
+    /// The event of a port's shapers.
+    pub fn refill<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx) {
+        let now = core.clock.now();
+        for class in 1..self.classes as u8 {
+            if self.shapers.has(class) && self.shapers.of(out, class).due == now {
+                self.shapers.of(out, class).due = Time::NEVER;
+                self.hold(core, now, out, class);
+            }
+        }
     }
 
     /// The next of these data classes in round-robin order at a port.

@@ -35,6 +35,7 @@ mod query;
 mod queue;
 pub mod results;
 mod routing;
+mod shaper;
 pub mod shared_buffer;
 pub mod sim;
 pub mod switches;
@@ -46,7 +47,7 @@ mod world;
 
 pub use config::{
     BufferPolicy, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
-    PacketSizes, Pfc, Release, Restart, TcpConfig, TrafficConfig,
+    PacketSizes, Pfc, Release, Restart, Shaper, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -60,6 +60,8 @@ pub(crate) struct Network<Q> {
     programs_watch: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     at_once: u8,
+    /// Bit c: packets of class c take room in buffers.
+    buffered: u8,
     /// Whether departures may ever be lazy, and whether they are now.
     lazy_allowed: bool,
     lazy: bool,
@@ -101,6 +103,7 @@ impl<Q: EventQueue> Network<Q> {
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
         let programs_watch = schemes.iter().any(|s| s.switch_watches());
+        let shaped = config.classes_with(|class| class.shaper.is_some());
         Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
@@ -120,7 +123,8 @@ impl<Q: EventQueue> Network<Q> {
             hosts: share.hosts.clone(),
             switches,
             port_number,
-            at_once: if config.release == Release::Dequeue && !programs_watch { u8::MAX } else { 0 },
+            at_once: if config.release == Release::Dequeue && !programs_watch { !shaped } else { 0 },
+            buffered: !shaped & !1,
             schemes,
             programs,
             programs_watch,

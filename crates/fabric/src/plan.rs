@@ -68,7 +68,8 @@ impl Plan {
         let most = schemes.iter().map(|scheme| scheme.header_overhead().data).max().unwrap_or(0);
         let largest = config.largest_packet(most);
         let links = Links::new(&config.graph, &[]);
-        let routes = Routes::build(links, &streams, (largest, config.packet.ack as u32), |port| layout.row(port));
+        let routes = Routes::build(links, &streams, (largest, config.packet.ack as u32), |port| layout.row(port))
+            .symmetric(config.symmetric);
         let far_end = |port: u32| {
             let port = PortId(port);
             let link = &config.graph.links[port.ix() / 2];

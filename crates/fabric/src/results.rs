@@ -56,6 +56,9 @@ pub struct Drops {
     pub blocked: u64,
     /// At a host other than their destination.
     pub wrong_host: u64,
+    /// Beyond the queue of a shaped class: credits that a link has no room for. They are how credit-based schemes find
+    /// the rates of their flows, and no loss of data.
+    pub shaper: u64,
 }
 
 impl Drops {
@@ -69,6 +72,7 @@ impl Drops {
             + self.program
             + self.blocked
             + self.wrong_host
+            + self.shaper
     }
 }
 
@@ -91,6 +95,8 @@ pub enum DropCause {
     Blocked,
     /// See [`Drops::wrong_host`].
     WrongHost,
+    /// See [`Drops::shaper`].
+    Shaper,
 }
 
 impl Drops {
@@ -104,6 +110,7 @@ impl Drops {
             DropCause::Program => self.program += 1,
             DropCause::Blocked => self.blocked += 1,
             DropCause::WrongHost => self.wrong_host += 1,
+            DropCause::Shaper => self.shaper += 1,
         }
     }
 }

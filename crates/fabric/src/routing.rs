@@ -40,6 +40,9 @@ pub struct Routes {
     rows: Vec<PortIx>,
     /// Bits per switch in a source route; too large where packets have no room for port numbers.
     bits: u32,
+    /// Whether the packets of a flow go the same way in both directions. Then both have the same key, and the way is
+    /// that from the host with the lower number to the other one.
+    symmetric: bool,
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
     /// Largest product of a host's line rate and its base round-trip time to any host, in bytes.
@@ -109,6 +112,7 @@ impl Routes {
             rows: out.all().iter().map(|port| row(*port)).collect(),
             access,
             out,
+            symmetric: false,
             network_rtt: Time::ZERO,
             network_bdp: 0,
         };
@@ -159,9 +163,45 @@ impl Routes {
         (self.network_rtt, self.network_bdp) = search.farthest;
     }
 
-    /// The port by which a packet for host `to` leaves `node`, or `None` without a path.
+    /// The same routes, symmetric if so desired.
+    pub fn symmetric(self, symmetric: bool) -> Self {
+        Self { symmetric, ..self }
+    }
+
+    /// The port by which a packet for host `to` leaves host `from`, or `None` without a path.
     #[inline]
-    pub fn next(&self, node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+    pub fn next(&self, from: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+        if self.symmetric && from > to {
+            let port = self.way_back(from, (from, to), key);
+            return (port != PortId::NONE).then_some(port);
+        }
+        self.next_by_hash(from, to, key)
+    }
+
+    /// The same for a switch, with `PortId::NONE` for no path; `from` is the host that sent the packet.
+    #[inline(always)]
+    pub fn next_at(&self, node: NodeId, (from, to): (NodeId, NodeId), key: u32) -> PortId {
+        if self.symmetric && from > to {
+            return self.way_back(node, (from, to), key);
+        }
+        self.next_hop(node, to, key)
+    }
+
+    /// As [`Self::next_at`] against the way from `to` to `from`. A packet beside that way, as when routes have just
+    /// changed, comes nearer to its destination with every link, too.
+    #[inline(never)]
+    fn way_back(&self, node: NodeId, (from, to): (NodeId, NodeId), key: u32) -> PortId {
+        let mut found = PortId::NONE;
+        self.walk_by_hash(to, from, key, |port, _| {
+            if self.out.ends[port.ix()].0 == node {
+                found = port.reverse();
+            }
+        });
+        if found == PortId::NONE { self.next_by_hash(node, to, key).unwrap_or(PortId::NONE) } else { found }
+    }
+
+    #[inline]
+    fn next_by_hash(&self, node: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         if self.nodes[node.ix()].one_link {
             return self.out.of(node.0).first().copied();
         }
@@ -169,7 +209,7 @@ impl Routes {
         (port != PortId::NONE).then_some(port)
     }
 
-    /// The same for a host, mostly by its only link.
+    /// The same as [`Self::next`], mostly by the only link of the host.
     #[inline(always)]
     pub fn out_of_host(&self, host: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         match self.out.of(host.0) {
@@ -178,10 +218,10 @@ impl Routes {
         }
     }
 
-    /// The same for a switch, with `PortId::NONE` for no path; hosts with one link have none here. It does not branch
-    /// on the kind of group, which is unpredictable.
+    /// The port by which the hash of `key` leads from a switch to a host, with `PortId::NONE` for no path; hosts with
+    /// one link have none here. It does not branch on the kind of group, which is unpredictable.
     #[inline(always)]
-    pub fn next_hop(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
+    fn next_hop(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
         let Node { row, seed, .. } = self.nodes[node.ix()];
         let Host { group, rank } = self.hosts[to.ix()];
         let mut set = self.table[row as usize + (group >> self.shift) as usize];
@@ -234,10 +274,22 @@ impl Routes {
     /// The ports a flow crosses from one host to another, by calling `visit` on each with its number at its node. False
     /// without a path.
     pub fn walk(&self, from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
+        if !self.symmetric || from < to {
+            return self.walk_by_hash(from, to, key, visit);
+        }
+        let mut ports = Vec::new();
+        let reaches = self.walk_by_hash(to, from, key, |port, _| ports.push(port.reverse()));
+        for port in ports.into_iter().rev().take(if reaches { usize::MAX } else { 0 }) {
+            visit(port, self.out.ends[port.ix()].1);
+        }
+        reaches
+    }
+
+    fn walk_by_hash(&self, from: NodeId, to: NodeId, key: u32, mut visit: impl FnMut(PortId, u32)) -> bool {
         let mut at = from;
         // A shortest path visits no node twice.
         for _ in 0..self.nodes.len() {
-            let Some(port) = self.next(at, to, key) else {
+            let Some(port) = self.next_by_hash(at, to, key) else {
                 return false;
             };
             let (peer, number) = self.out.ends[port.ix()];

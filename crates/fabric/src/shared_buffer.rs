@@ -50,7 +50,10 @@ impl Plan {
         let taken: u64 = classes.iter().filter_map(|c| c.share).map(own).sum();
         let left = bytes.saturating_sub(taken);
         let without = |lossless: bool| {
-            let those = classes.iter().enumerate().filter(|(_, c)| c.share.is_none() && c.lossless == lossless);
+            let those = classes
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| c.shaper.is_none() && c.share.is_none() && c.lossless == lossless);
             those.fold(0u8, |mask, (i, _)| mask | 2 << i)
         };
         let (lossless, lossy) = (without(true), without(false));
@@ -130,6 +133,7 @@ mod tests {
             share,
             sibling_vl: None,
             urgent: false,
+            shaper: None,
             alpha,
         };
         let classes: Vec<ClassConfig> = classes.iter().map(class).collect();

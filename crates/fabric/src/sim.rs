@@ -1,6 +1,6 @@
 //! A running network: dispatches its events.
 
-use crate::clock::{kind, kind_of, number_of, source};
+use crate::clock::{SHAPER, kind, kind_of, number_of, source};
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
 use crate::layout::{Layout, Share};
@@ -224,6 +224,10 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             kind::START => self.start_message(MessageId(number), arg),
             kind::LINK => failure::link_changes(world, hosts, number, arg),
+            _ if number & SHAPER != 0 => {
+                let at_host = world.net.refill(PortIx(arg));
+                self.at_host(PortId(number & !SHAPER), at_host);
+            }
             _ => world.net.program_timer(arg),
         }
     }

@@ -1,6 +1,6 @@
 //! The switches and links of a network alone, with hosts outside the simulation.
 
-use crate::clock::{kind, kind_of, number_of, source};
+use crate::clock::{SHAPER, kind, kind_of, number_of, source};
 use crate::config::NetworkConfig;
 use crate::layout::Layout;
 use crate::network::Network;
@@ -94,6 +94,7 @@ impl SwitchFabric {
             kind::ARRIVE => self.net.arrive(PortId(number_of(event.source)), event.arg),
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
+            kind::SWITCH if number_of(event.source) & SHAPER != 0 => self.net.refill(PortIx(event.arg)),
             _ => {
                 self.net.program_timer(event.arg);
                 None

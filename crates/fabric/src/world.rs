@@ -42,7 +42,8 @@ impl<Q: EventQueue> World<Q> {
             false => self.messages.state(query.message).name,
         };
         let seed = self.net.plan().streams.seed();
-        key(if query.back { !seed } else { seed }, name)
+        // On symmetric routes both directions have one key.
+        key(if query.back && !self.net.config().symmetric { !seed } else { seed }, name)
     }
 
     /// Posts the messages whose triggers have just fired, each at its time.
@@ -323,7 +324,7 @@ impl<Q: EventQueue> Io for World<Q> {
         };
         let out = self.net.row(port);
         self.net.set_next_hop(ix, out);
-        self.net.enqueue(out, ix, 0);
+        self.net.enqueue(out, ix, head.class);
         self.net.egress().port(out).nic()
     }
 

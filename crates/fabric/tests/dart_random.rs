@@ -205,7 +205,9 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
                 .collect();
             let host_fifo = fifo.map(|capacity| HostFifo { capacity, mark_above: None });
             let detection = ns(detection);
-            let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo };
+            let symmetric = seed % 2 == 1;
+            let config =
+                NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric };
             Case {
                 config,
                 traffics,

@@ -37,7 +37,8 @@ fn by_heap(case: &Case, until: Time) -> Outcome {
 /// A change of a link belongs to both its ends and to all routes, so cases with outages are not cut here.
 fn node_of(event: &Event, links: &[(u32, u32)], flows: &[(u32, u32)], hosts: u32) -> u32 {
     let number = event.source & ((1 << 29) - 1);
-    let (a, b) = links.get(number as usize / 2).copied().unwrap_or_default();
+    let port = number & ((1 << 28) - 1);
+    let (a, b) = links.get(port as usize / 2).copied().unwrap_or_default();
     match event.source >> 29 {
         // A packet arrives over the link of port `number`: at the other end.
         0 => [b, a][number as usize % 2],
@@ -50,6 +51,8 @@ fn node_of(event: &Event, links: &[(u32, u32)], flows: &[(u32, u32)], hosts: u32
         3 => number,
         // A receiver's timer, by scheme and host.
         4 => number % hosts,
+        // The shaper of a port, or a switch program.
+        7 if number >> 28 == 1 => [a, b][port as usize % 2],
         7 => hosts + number,
         _ => panic!("an event of a kind that belongs to no node: {event:?}"),
     }

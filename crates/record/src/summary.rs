@@ -126,6 +126,8 @@ pub struct DropSummary {
     pub blocked: u64,
     /// At a host that was not their destination.
     pub wrong_host: u64,
+    /// Credits beyond the limit of their queue, by which credit-based schemes find their rates. No data is lost.
+    pub credits: u64,
 }
 
 /// The network over the whole run.
@@ -227,6 +229,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             program: drops.program,
             blocked: drops.blocked,
             wrong_host: drops.wrong_host,
+            credits: drops.shaper,
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),

@@ -30,6 +30,7 @@ RECEIVERS = {
     "acks_waiting": "ACKs held",
     "quota": "spare share\nof the link",
     "n": "senders\nas told (n)",
+    "credit_rate_share": "credits, of what\na link lets through",
 }
 """What receivers of schemes watch, by the names of its values, as titles of axes."""
 
@@ -83,7 +84,10 @@ class Column:
         window = measured.rates_curve(group.runs, "window_bytes")
         self.limit = window if window.height else measured.rates_curve(group.runs, "rate_bps")
         self.names = watched([self.goodput, self.limit])
-        self.panels = ["goodput (Gb/s)", "window (KB)" if window.height else "rate (Gb/s)"]
+        self.panels = ["goodput (Gb/s)"]
+        # A sender that waits for credits has a window of 0 between them, which says nothing.
+        if 2 * self.limit.filter(pl.col("mean") > 0).height > self.limit.height:
+            self.panels.append("window (KB)" if window.height else "rate (Gb/s)")
         self.others: list[tuple[pl.DataFrame, float]] = []
         try:
             self.others.append((measured.queue_curve(group.runs), 1e3))
@@ -100,8 +104,12 @@ class Column:
         """Draws them below each other; `names` are the messages in the order of their colours."""
         schemes = {traffic["traffic"]: traffic["scheme"] for traffic in self.group.runs[0].summary()["traffics"]}
         mixed = len(set(schemes.values())) > 1
-        scale = 1e3 if self.panels[1].startswith("window") else 1e9
-        for axes, table, unit in ((panels[0], self.goodput, 1.0), (panels[1], self.limit, scale)):
+        curves = [(self.goodput, 1.0)]
+        if self.panels[1:2] == ["window (KB)"]:
+            curves.append((self.limit, 1e3))
+        elif self.panels[1:2] == ["rate (Gb/s)"]:
+            curves.append((self.limit, 1e9))
+        for axes, (table, unit) in zip(panels, curves, strict=False):
             parts = table.partition_by("where", "traffic", as_dict=True)
             for number, name in enumerate(names):
                 if name in parts:
@@ -115,7 +123,7 @@ class Column:
                     )
             if not parts:
                 write_note(axes, "none of what was watched was open in the measured window")
-        for axes, (curve, unit) in zip(panels[2:], self.others, strict=False):
+        for axes, (curve, unit) in zip(panels[len(curves) :], self.others, strict=False):
             draw_mean(axes, curve, unit, color="#555555", linewidth=1.0)
         for axes in panels[1 : len(self.panels)]:
             axes.set_ylim(bottom=0)

@@ -43,6 +43,16 @@ pub trait Scheme: 'static {
         Lanes::One
     }
 
+    /// The queues of its receivers' credits at every port; `None` if they send none.
+    fn credits(_params: &Self::Params) -> Option<CreditQueue> {
+        None
+    }
+
+    /// Why the packets of a flow have to go the same way in both directions; `None` if they need not.
+    fn symmetric_routes(_params: &Self::Params) -> Option<&'static str> {
+        None
+    }
+
     /// How a message of so many bytes is sent. `senders` is the size of the incast that it belongs to, 0 for none;
     /// `connection` is whether it shares a connection, and so one order of packets, with other messages.
     fn send_options(_params: &Self::Params, _bytes: u64, _senders: usize, _connection: bool) -> SendOptions {
@@ -95,6 +105,18 @@ pub enum Lanes {
     Escape,
     /// Two: lane 1 is served before lane 0.
     Strict,
+}
+
+/// The queue of credits at each port, of hosts too. Credits leave it before data, at the rate at which the data that
+/// they bring back fills the link: the share credit / (credit + largest data packet) of the link's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreditQueue {
+    /// Mean bytes of a credit on the wire.
+    pub credit: u32,
+    /// Bytes of credits that may leave at once after a pause.
+    pub burst: u32,
+    /// Most bytes in the queue; credits beyond it are dropped.
+    pub limit: u32,
 }
 
 /// How switches deflect a scheme's messages.

@@ -69,13 +69,15 @@ pub struct Sent {
     pub sent_to: u64,
     /// Whether it was sent before.
     pub retransmitted: bool,
+    /// Payload bytes posted behind it and not sent yet. RDMA only; 0 over TCP.
+    pub left: u64,
 }
 
 impl Sent {
-    /// A packet that was not sent before.
+    /// A packet that was not sent before, behind which nothing is posted.
     #[inline(always)]
     pub const fn new(wire: u32, payload: u32, sent_to: u64) -> Self {
-        Self { wire, payload, sent_to, retransmitted: false }
+        Self { wire, payload, sent_to, retransmitted: false, left: 0 }
     }
 }
 
@@ -163,9 +165,9 @@ pub trait Sender: Sized {
     fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
     /// The time in [`Control::wake_at`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now. Polled when the flow has opened and
-    /// after `on_timer`. RDMA only.
-    fn poll_request(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Option<u32> {
+    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now, with `left` payload bytes posted and not
+    /// sent. Polled when data is posted, after `on_timer`, `on_loss`, `on_timeout` and a credit. RDMA only.
+    fn poll_request(&mut self, _left: u64, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Option<u32> {
         None
     }
     /// Reports internal state by name, beside window and rate: DCTCP's alpha.

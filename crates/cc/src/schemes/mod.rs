@@ -8,6 +8,7 @@ pub mod dcqcn_vendor;
 pub mod dctcp;
 pub mod dctcp_ns3;
 pub mod dctcp_rate;
+pub mod expresspass;
 pub mod fixed_window;
 pub mod hpcc;
 pub mod hpcc_alpha;

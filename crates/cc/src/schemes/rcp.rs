@@ -226,7 +226,7 @@ impl Sender for Flow {
         self.wake_at = Time::NEVER;
     }
 
-    fn poll_request(&mut self, _: &mut Cx<'_, Params>) -> Option<u32> {
+    fn poll_request(&mut self, _: u64, _: &mut Cx<'_, Params>) -> Option<u32> {
         core::mem::take(&mut self.asks).then(|| told(self.rtt))
     }
 }

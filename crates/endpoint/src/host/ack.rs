@@ -20,10 +20,11 @@ impl<P: Copy> Hosts<P> {
                 Emit::Cnp(flow) => {
                     let size = io.sizes().cnp;
                     self.totals.cnps += 1;
-                    self.send_notice(io, flow.0, Kind::Cnp, size, 0);
+                    self.send_notice(io, flow.0, Kind::Cnp, size, (0, 0));
                 }
                 Emit::Credit { flow, number, wire } => {
-                    self.send_notice(io, flow.0, Kind::Credit, wire as u16, number);
+                    let class = io.traffic(self.receivers[flow.0 as usize].traffic).config.credit_class;
+                    self.send_notice(io, flow.0, Kind::Credit, wire as u16, (number, class));
                 }
             }
         }
@@ -71,12 +72,19 @@ impl<P: Copy> Hosts<P> {
         self.serve_any(io, nic);
     }
 
-    /// Sends a CNP or a credit.
-    fn send_notice<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, kind: Kind, wire: u16, cc_tag: u32) {
+    /// Sends a CNP or a credit, in a class.
+    fn send_notice<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        slot: u32,
+        kind: Kind,
+        wire: u16,
+        (cc_tag, class): (u32, u8),
+    ) {
         let receiver = &self.receivers[slot as usize];
         let bits = if matches!(receiver.incoming, Incoming::Tcp(_)) { flags::TCP } else { 0 };
         let (src, dst) = (receiver.here, receiver.from);
-        let head = Header { flow: receiver.id, src, dst, cc_tag, wire, kind, flags: bits, ..Header::default() };
+        let head = Header { flow: receiver.id, src, dst, cc_tag, wire, kind, class, flags: bits, ..Header::default() };
         let nic = io.make_control(&head, receiver.path, receiver.scheme, Beside::Nothing);
         self.serve_any(io, nic);
     }

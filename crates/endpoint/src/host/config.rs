@@ -44,6 +44,8 @@ pub struct TrafficConfig {
     pub class: u8,
     /// The class of its packets in lane 1; 0 where its scheme uses one lane.
     pub lane_class: u8,
+    /// The class of its receivers' credits; 0 is control.
+    pub credit_class: u8,
     /// Its weight where a receiver divides its line rate among senders.
     pub weight: u16,
     /// The tenant it belongs to.

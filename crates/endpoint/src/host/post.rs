@@ -45,6 +45,7 @@ impl<P: Copy> Hosts<P> {
             if anew && route.nic.is_some() {
                 self.begin_anew(io, slot, &route.info);
             }
+            self.send_requests(io, slot);
             self.activate(io, slot);
             return;
         }
@@ -86,7 +87,6 @@ impl<P: Copy> Hosts<P> {
         let control = io.scheme(scheme).reopen(cc, path, now);
         self.senders[slot as usize].pacer = Pacer::new(&control);
         self.apply(io, slot, &control);
-        self.send_requests(io, slot);
     }
 
     /// A link came up: starts the messages that waited for one.

@@ -183,7 +183,7 @@ impl<P: Copy> Hosts<P> {
         // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
         let list = if options.list > 0 && half.at_start() { options.list as u32 } else { 0 };
         let segment = half.take((sizes.payload as u32).saturating_sub(list).max(1));
-        let sent_to = half.sent_to();
+        let (sent_to, left) = (half.sent_to(), half.left());
         let traffic = io.traffic(sender.traffic);
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
@@ -201,7 +201,7 @@ impl<P: Copy> Hosts<P> {
         let port = self.nics[sender.nic as usize].port;
         let line_time = io.tx_time(port, wire);
         sender.pacer.sent(now, wire, io.rate(port), line_time);
-        let sent = Sent { retransmitted: segment.retransmitted, ..Sent::new(wire, segment.len, sent_to) };
+        let sent = Sent { retransmitted: segment.retransmitted, left, ..Sent::new(wire, segment.len, sent_to) };
         let (control, cc_tag) = io.scheme(sender.scheme).on_send(sender.cc, now, &sent);
         sender.pacer.set(&control);
         if segment.start {
@@ -260,7 +260,12 @@ impl<P: Copy> Hosts<P> {
         if !matches!(self.senders[slot as usize].carrier, Carrier::Rdma(_)) {
             return;
         }
-        while let Some(cc_tag) = io.scheme(scheme).poll_request(cc, now) {
+        loop {
+            let left = self.senders[slot as usize].rdma().left();
+            let (request, control) = io.scheme(scheme).poll_request(cc, now, left);
+            self.senders[slot as usize].pacer.set(&control);
+            self.set_scheme_timer(io, slot, control.wake_at);
+            let Some(cc_tag) = request else { break };
             let sender = &self.senders[slot as usize];
             let head = Header {
                 seq: sender.rdma().sent_to(),

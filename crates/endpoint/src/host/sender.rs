@@ -78,6 +78,7 @@ impl<P: Copy> Hosts<P> {
         let sender = &mut self.senders[slot as usize];
         let control = io.scheme(sender.scheme).on_timeout(sender.cc, now, &loss);
         self.apply(io, slot, &control);
+        self.send_requests(io, slot);
     }
 
     /// Retransmits unacknowledged data as a new attempt. Returns whether there was any.
@@ -113,6 +114,7 @@ impl<P: Copy> Hosts<P> {
         }
         let sender = &mut self.senders[slot as usize];
         let (scheme, cc) = (sender.scheme, sender.cc);
+        let mut may_ask = head.kind == Kind::Credit;
         let control = match head.kind {
             Kind::Ack | Kind::Nack => {
                 let endpoint = io.traffic(sender.traffic).config.endpoint;
@@ -153,6 +155,7 @@ impl<P: Copy> Hosts<P> {
                     let loss = loss_of(self.senders[slot as usize].rdma());
                     if self.go_back(io, slot) {
                         control = io.scheme(scheme).on_loss(cc, now, &loss);
+                        may_ask = true;
                     }
                 }
                 if done {
@@ -171,6 +174,9 @@ impl<P: Copy> Hosts<P> {
             Kind::Data | Kind::Request | Kind::Pause => return,
         };
         self.apply(io, slot, &control);
+        if may_ask {
+            self.send_requests(io, slot);
+        }
     }
 
     /// All of a queue pair is acknowledged.

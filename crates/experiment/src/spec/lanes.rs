@@ -1,6 +1,7 @@
 //! Requirements of the schemes on the network: lanes of classes, and header bytes in packets.
 
 use super::checker::Checker;
+use super::credits::CreditNeeds;
 use super::document::Document;
 use fanin_cc::{EscapeEntry, Lanes};
 use fanin_fabric::deadlock::prove;
@@ -23,15 +24,24 @@ pub struct Needs {
     marked: Vec<(usize, usize, String)>,
     /// How messages of deflecting traffics enter the escape lane.
     escapes: Vec<EscapeEntry>,
+    /// What schemes that send credits require.
+    pub credit: CreditNeeds,
 }
 
 /// The requirements of all schemes. An invalid scheme has none here; it is reported elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
-    let mut needs =
-        Needs { lanes: Vec::new(), overhead: 0, thresholds: Vec::new(), marked: Vec::new(), escapes: Vec::new() };
+    let mut needs = Needs {
+        lanes: Vec::new(),
+        overhead: 0,
+        thresholds: Vec::new(),
+        marked: Vec::new(),
+        escapes: Vec::new(),
+        credit: CreditNeeds::default(),
+    };
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
         needs.overhead = needs.overhead.max(scheme.header_overhead().data);
+        needs.credit.note(i, &scheme, checker);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;

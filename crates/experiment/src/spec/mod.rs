@@ -7,6 +7,7 @@ pub mod built;
 mod check;
 mod checked;
 mod checker;
+mod credits;
 pub mod document;
 mod host_names;
 mod lanes;

@@ -64,6 +64,7 @@ pub fn check_network(
     let hosts_mark = network.host_queue.as_ref().is_some_and(|queue| queue.mark_above.is_some());
     needs.warn_of_no_marks(&classes, hosts_mark, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
+    let classes = needs.credit.add_class(classes, network, wire, MAX_CLASSES, checker);
     let mut graph = graph?;
     // No path crosses a link twice, so no round-trip time is longer.
     let sum = |sum: Time, link: &fanin_fabric::topology::Link| {
@@ -125,7 +126,8 @@ pub fn check_network(
         Release::LastBit => fanin_fabric::Release::LastBit,
     };
     let detection = network.failure_detection;
-    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo })
+    let symmetric = needs.credit.symmetric_routes(network, checker);
+    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric })
 }
 
 fn fill_topology(topology: &mut Topology) {
@@ -358,6 +360,7 @@ fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassConfi
         alpha: class.alpha,
         sibling_vl: None,
         urgent: false,
+        shaper: None,
     };
     classes.iter().map(class).collect()
 }

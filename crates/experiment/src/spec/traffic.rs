@@ -2,6 +2,7 @@
 //! workload.
 
 use super::checker::Checker;
+use super::credits::credit_class;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Rdma, RdmaRestart, Restart, ServiceTime, Size, Tcp, Timeout, Traffic,
     Transport,
@@ -103,6 +104,11 @@ pub fn check_traffics(
     }
     warn_of_overload(&document.traffic, checker);
     for config in &mut configs {
+        if let Some(network) = network
+            && config.scheme.credits().is_some()
+        {
+            config.credit_class = credit_class(network);
+        }
         if config.scheme.lanes() != Lanes::One
             && let Some(network) = network
             && let Some(lane) = network.classes.iter().position(|class| class.sibling_vl == Some(config.class))
@@ -218,6 +224,7 @@ impl One<'_, '_> {
             scheme,
             class,
             lane_class: 0,
+            credit_class: 0,
             weight: traffic.weight,
             tenant: traffic.tenant,
             announce_size: traffic.announce_size,

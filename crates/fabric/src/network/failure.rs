@@ -80,7 +80,8 @@ impl<Q: EventQueue> Network<Q> {
         let (plan, down) = (&self.plan, self.links.down());
         let links = Links::new(&plan.config.graph, &down);
         let sizes = (plan.largest, plan.config.packet.ack as u32);
-        let new = Arc::new(Routes::build(links, &plan.streams, sizes, |port| plan.layout.row(port)));
+        let new = Routes::build(links, &plan.streams, sizes, |port| plan.layout.row(port));
+        let new = Arc::new(new.symmetric(plan.config.symmetric));
         self.routes_changed = true;
         [core::mem::replace(&mut self.routes, new.clone()), new]
     }

@@ -25,6 +25,11 @@ impl<Q: EventQueue> Network<Q> {
     /// A host's packet joins the queue of its port.
     #[inline(always)]
     pub fn enqueue(&mut self, out: PortIx, ix: PacketIx, class: u8) {
+        if self.buffered & 1 << class == 0 && class != 0 {
+            let host = self.egress.port(out).node;
+            self.egress.enqueue_shaped(&mut self.core, host, out, ix);
+            return;
+        }
         self.egress.enqueue(&mut self.core, out, ix, (PortIx::NONE, class));
     }
 

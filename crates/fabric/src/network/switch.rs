@@ -32,7 +32,7 @@ impl<Q: EventQueue> Network<Q> {
             return None;
         }
         let packet = self.core.arrive(node, ix);
-        let Packet { head: Header { kind, dst, class, wire, hops, .. }, path, next_hop, .. } = *packet;
+        let Packet { head: Header { kind, src, dst, class, wire, hops, .. }, path, next_hop, .. } = *packet;
         if kind == Kind::Pause {
             return self.pause_arrives(ingress, ix);
         }
@@ -40,7 +40,7 @@ impl<Q: EventQueue> Network<Q> {
             return Some(AtHost::Packet(node, home, ix));
         }
         let out = if self.routes_changed || path.source_route == FlowPath::NO_ROUTE {
-            match self.routes.next_hop(node, dst, path.key) {
+            match self.routes.next_at(node, (src, dst), path.key) {
                 PortId::NONE => PortIx::NONE,
                 port => self.plan.layout.row(port),
             }
@@ -107,13 +107,17 @@ impl<Q: EventQueue> Network<Q> {
             self.egress.transmit(&mut self.core, now, out, ix, wire);
             return;
         }
-        if class != 0 {
+        if self.buffered & 1 << class != 0 {
             let (class, leaves_in) = (ingress_class as usize, class as usize);
             let request = Request { switch, ingress, class, wire: wire as u64, out, leaves_in };
             if let Err(cause) = self.admit(&request) {
                 self.egress.drop_packet(&mut self.core, node, out, ix, cause);
                 return;
             }
+        } else if class != 0 {
+            self.egress.enqueue_shaped(&mut self.core, node, out, ix);
+            self.serve(out);
+            return;
         }
         self.egress.enqueue(&mut self.core, out, ix, (ingress, ingress_class));
         let port = self.egress.port(out);
@@ -175,6 +179,17 @@ impl<Q: EventQueue> Network<Q> {
             }
             self.serve(out);
         }
+        None
+    }
+
+    /// The shaper of a port has tokens for the packet that waits for them.
+    #[inline(never)]
+    pub fn refill(&mut self, out: PortIx) -> Option<AtHost> {
+        self.egress.refill(&mut self.core, out);
+        if let Some(nic) = self.egress.port(out).nic() {
+            return Some(AtHost::Nic(nic));
+        }
+        self.serve(out);
         None
     }
 

@@ -51,6 +51,7 @@ impl ParallelSimulation {
             sum.drops.program += of.drops.program;
             sum.drops.blocked += of.drops.blocked;
             sum.drops.wrong_host += of.drops.wrong_host;
+            sum.drops.shaper += of.drops.shaper;
             sum.ledger.sent += of.ledger.sent;
             sum.ledger.delivered += of.ledger.delivered;
             sum.ledger.dropped += of.ledger.dropped;

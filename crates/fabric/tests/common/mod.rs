@@ -4,7 +4,7 @@
 pub mod lanes;
 pub mod random;
 
-use fanin_cc::Settings;
+use fanin_cc::{CreditQueue, Settings};
 use fanin_endpoint::tcp;
 use fanin_engine::EventQueue;
 use fanin_fabric::topology::{Cable, Graph, Link, ParkingLot, Star};
@@ -68,6 +68,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         release: Release::Dequeue,
         detection: Time::ZERO,
         host_fifo: None,
+        symmetric: false,
     }
 }
 
@@ -86,7 +87,29 @@ pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
         alpha: None,
         sibling_vl: None,
         urgent: false,
+        shaper: None,
     }
+}
+
+/// The network with the queues of credits that the schemes of these traffics need, as a spec adds them, and with room
+/// for 2 credits in the buckets and 8 in the queues.
+pub fn with_credits(mut config: NetworkConfig, traffics: &mut [TrafficConfig]) -> NetworkConfig {
+    let most = traffics.iter().map(|traffic| traffic.scheme.header_overhead().data).max().unwrap_or(0);
+    let largest = config.packet.payload + config.packet.header + most;
+    for traffic in traffics {
+        let Some(CreditQueue { credit, burst, limit }) = traffic.scheme.credits() else { continue };
+        if config.classes.iter().all(|class| class.shaper.is_none()) {
+            if config.classes.len() == 7 {
+                continue;
+            }
+            let share = f64::from(credit) / (f64::from(credit) + f64::from(largest));
+            let shaper = Some(Shaper { share, burst, limit: limit.into() });
+            let credits = ClassConfig { name: "credit".into(), urgent: true, shaper, ..class(false, Marking::Off) };
+            config.classes.push(credits);
+        }
+        traffic.credit_class = config.classes.len() as u8;
+    }
+    config
 }
 
 /// Lossless ports of this many bytes.
@@ -100,6 +123,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         name: scheme.into(),
         scheme: Settings::preset(scheme).unwrap_or_else(|| panic!("no scheme {scheme}")),
         lane_class: 0,
+        credit_class: 0,
         weight: 1,
         tenant: 0,
         announce_size: true,

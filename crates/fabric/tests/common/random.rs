@@ -264,7 +264,10 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let buffer = with_room(buffer, &graph, &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo };
+        let symmetric = seed % 2 == 1;
+        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric };
+        let mut traffics = traffics;
+        let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }
     })
 }
@@ -338,7 +341,11 @@ pub fn congested() -> impl Strategy<Value = Case> {
             })
             .collect();
         let detection = Time::ZERO;
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None };
+        let symmetric = seed % 2 == 1;
+        let config =
+            NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None, symmetric };
+        let mut traffics = traffics;
+        let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }
     })
 }

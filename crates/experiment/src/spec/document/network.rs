@@ -26,6 +26,12 @@ pub struct Network {
     /// one class "data".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<Class>>,
+    /// How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
+    /// The queues of credits at every port, for schemes that send credits. Default: those of the scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Credits>,
     /// A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_queue: Option<HostQueue>,
@@ -38,6 +44,34 @@ pub struct Network {
     /// Losses and outages of single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkChange>,
+}
+
+/// How packets choose between paths of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// By a hash at each switch, which differs between the two directions of a flow.
+    Ecmp,
+    /// So that the packets of a flow cross the same links in both directions, on any graph and also when links fail
+    /// (except for packets that are under way as routes change).
+    Symmetric,
+}
+
+/// The queues of credits at every port, of hosts too. Credits leave before data, and credits beyond the queue are
+/// dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Credits {
+    /// Their share of the rate of each link, above 0 and at most 1. Default: so that the data of all credits just fills
+    /// the link, credit / (credit + largest packet).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Bytes of credits that may leave at once after a pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
+    /// Most bytes in a queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Bytes>,
 }
 
 /// Hosts, switches and links.

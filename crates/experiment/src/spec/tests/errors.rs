@@ -737,3 +737,58 @@ fn an_escape_lane_with_a_circle_is_a_warning() {
     let shown = warnings("escape = \"on-last-misroute\"");
     assert!(shown.contains("escape lane entered on the last misroute") && shown.contains("may deadlock"), "{shown}");
 }
+
+/// A spec with ExpressPass for all its traffic, and these lines in its network.
+fn credited(network: &str) -> String {
+    let topology = "topology = { kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \"5 us\" }";
+    let buffer = "buffer = { policy = \"lossy\", per_port = \"150 KB\" }";
+    let traffic = "[[traffic]]\nname = \"a\"\nscheme = \"expresspass\"\npattern = { kind = \"long\", count = 1 }";
+    let head = "spec_version = 1\nname = \"x\"\n[network]";
+    format!("{head}\n{topology}\n{buffer}\n{network}\n{traffic}\n[measure]\nwindow = \"1 ms\"\n")
+}
+
+#[test]
+fn a_scheme_with_credits_gets_their_queues_and_symmetric_routes() {
+    let spec = checked(&credited("")).unwrap();
+    let network = spec.network();
+    let [data, credit] = &network.classes[..] else { panic!("two classes: {:?}", network.classes) };
+    assert_eq!((data.shaper, credit.name.as_str(), credit.urgent), (None, "credit", true));
+    let shaper = credit.shaper.expect("credits are shaped");
+    // A full packet with the number of its credit, and a credit of 84 B.
+    let largest = f64::from(network.packet.payload) + f64::from(network.packet.header) + 4.0;
+    assert!((shaper.share - 84.0 / (84.0 + largest)).abs() < 1e-12, "{shaper:?}");
+    assert_eq!((shaper.burst, shaper.limit), (168, 672));
+    assert!(network.symmetric && spec.warnings().is_empty(), "{:?}", spec.warnings());
+    assert_eq!(spec.traffics()[0].credit_class, 2);
+    // What the spec says goes before; the rest stays.
+    let spec = checked(&credited("credits = { share = 0.04, queue = \"1 KB\" }\nrouting = \"ecmp\"")).unwrap();
+    let shaper = spec.network().classes[1].shaper.unwrap();
+    assert_eq!((shaper.share, shaper.burst, shaper.limit), (0.04, 168, 1000));
+    assert!(!spec.network().symmetric);
+    assert!(spec.warnings().join("\n").contains("expresspass is meant for symmetric routes: credits make room"));
+    // Other schemes have neither.
+    let text = credited("credits = { burst = \"200 B\" }").replace("expresspass", "dcqcn");
+    let spec = checked(&text).unwrap();
+    assert!(spec.network().classes.len() == 1 && !spec.network().symmetric);
+    assert!(spec.warnings().join("\n").contains("network.credits has no effect"));
+}
+
+#[test]
+fn impossible_credits() {
+    let refused = |network: &str, parts: &[&str]| {
+        let shown = checked(&credited(network)).expect_err("impossible").to_string();
+        parts.iter().for_each(|part| assert!(shown.contains(part), "{part:?} is not in {shown}"));
+    };
+    refused("credits = { share = 0.0 }", &["network.credits.share", "above 0 and at most 1"]);
+    refused("credits = { queue = \"83 B\" }", &["network.credits.queue", "at least one credit, 84 B"]);
+    refused("credits = { burst = \"83 B\" }", &["network.credits.burst", "at least one credit, 84 B"]);
+    refused("classes = [{ name = \"credit\" }]", &["network.classes", "the class of credits"]);
+    refused("routing = \"widest\"", &["routing"]);
+    let seven: Vec<String> = (0..7).map(|n| format!("{{ name = \"c{n}\" }}")).collect();
+    refused(&format!("classes = [{}]", seven.join(", ")), &["with that of credits there are 8 classes"]);
+    let scheme = "{ id = \"expresspass\", credit_queue = 840 }";
+    let pattern = "{ kind = \"long\", count = 1 }";
+    let other = format!("\n[[traffic]]\nname = \"b\"\nscheme = {scheme}\npattern = {pattern}\n[measure]");
+    let shown = checked(&credited("").replace("\n[measure]", &other)).unwrap_err().to_string();
+    assert!(shown.contains("traffic[1].scheme") && shown.contains("share one queue at a port"), "{shown}");
+}
