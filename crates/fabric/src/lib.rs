@@ -45,8 +45,8 @@ mod trace;
 mod world;
 
 pub use config::{
-    BufferPolicy, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
-    PacketSizes, Pfc, Release, Restart, TcpConfig, TrafficConfig,
+    BufferPolicy, Cap, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
+    PacketSizes, Pfc, Recovery, Release, Restart, Rules, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

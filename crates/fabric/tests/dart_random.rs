@@ -110,7 +110,7 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
                 p.deflect_connections = deflect_connections;
             });
             traffic.endpoint =
-                EndpointConfig { timeout: us(timeout), nack_interval: us(nack_interval), ack_chunk, connection };
+                EndpointConfig { timeout: us(timeout), nack_interval: us(nack_interval), ack_chunk, connection, recovery: Recovery::GoBackN };
             traffic
         },
     )

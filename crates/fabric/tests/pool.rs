@@ -56,6 +56,7 @@ impl Switch {
             nack_interval: Time::from_s(100),
             ack_chunk: u32::MAX,
             connection: false,
+            recovery: Recovery::GoBackN,
         };
         simulation(config, vec![traffic], messages)
     }

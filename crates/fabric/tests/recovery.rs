@@ -421,6 +421,19 @@ fn an_outage_in_the_middle_of_a_message_affects_no_other_flow() {
     assert_eq!(sim.traffic_counters()[0].delivered, 600 * PAYLOAD);
 }
 
+fn selective(cap: Cap) -> Recovery {
+    Recovery::Selective(Rules { cap, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme: false })
+}
+
+fn any_recovery() -> impl Strategy<Value = Recovery> {
+    let cap = prop_oneof![Just(Cap::Off), Just(Cap::Bdp), (1u32..20).prop_map(Cap::Packets)];
+    let rules = (cap, 20u64..400, 0u32..6, 1u32..4, any::<bool>());
+    let kept = rules.prop_map(|(cap, high, low_up_to, nacks, tell_scheme)| {
+        Recovery::Selective(Rules { cap, timeout_high: us(high), low_up_to, nacks, tell_scheme })
+    });
+    prop_oneof![Just(Recovery::GoBackN), Just(Recovery::GoBack0), kept.clone(), kept]
+}
+
 proptest! {
     #![proptest_config(cases(2))]
     #[test]
@@ -431,6 +444,7 @@ proptest! {
         connection in any::<bool>(),
         ack_chunk in 0u32..6_000,
         timeout in 20u64..200,
+        recovery in any_recovery(),
         seed in any::<u64>(),
     ) {
         let mut graph = pair(&[]);
@@ -442,7 +456,7 @@ proptest! {
         }
         graph.links[1].error_rate = error_rate;
         let mut one = traffic("none");
-        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval: us(10), ack_chunk, connection };
+        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval: us(10), ack_chunk, connection, recovery };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();
         let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sim = simulation(NetworkConfig { seed, ..network(graph) }, vec![one], messages);

@@ -1,6 +1,6 @@
 //! How hosts carry messages: sizes of packets, endpoints, and the rules of each traffic.
 
-use crate::tcp;
+use crate::{selective, tcp};
 use alloc::string::String;
 use fanin_cc::{HeaderOverhead, SendOptions, Settings};
 use fanin_units::Time;
@@ -99,7 +99,8 @@ pub enum Restart {
 /// How RDMA carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointConfig {
-    /// Retransmission timeout; `Time::NEVER` switches it off.
+    /// Retransmission timeout; `Time::NEVER` switches it off. Of selective retransmission the shorter one, if it has
+    /// two.
     pub timeout: Time,
     /// At most one NACK for the same expected byte in this time.
     pub nack_interval: Time,
@@ -107,6 +108,20 @@ pub struct EndpointConfig {
     pub ack_chunk: u32,
     /// One queue pair per sender and receiver instead of one per message.
     pub connection: bool,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+}
+
+/// How RDMA repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// The receiver drops what arrives behind a gap; everything from the gap on is sent again.
+    #[default]
+    GoBackN,
+    /// The receiver drops all of the message that a packet is missing of, and all of it is sent again.
+    GoBack0,
+    /// The receiver keeps what arrives behind a gap; what is missing is sent again.
+    Selective(selective::Rules),
 }
 
 /// A traffic in a run.

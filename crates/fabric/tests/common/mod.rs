@@ -110,6 +110,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
             nack_interval: Time::from_us(500),
             ack_chunk: 1,
             connection: false,
+            recovery: Recovery::GoBackN,
         },
         tcp: None,
         overhead: Time::ZERO,

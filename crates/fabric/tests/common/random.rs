@@ -172,7 +172,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| TrafficConfig {
             class,
             ecn,
-            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection },
+            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection, recovery: Recovery::GoBackN },
             tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
             overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
             ..traffic(scheme)
