@@ -173,9 +173,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Adds the bytes delivered by endless flows to local hosts. `with` finds the partition that a host runs in.
     pub(crate) fn add_endless<'a>(&'a self, bytes: &mut [u64], with: impl Fn(u32) -> &'a Self) {
         let streams = self.hosts.senders().filter_map(|sender| sender.as_tcp()).filter_map(TcpEnd::under_way);
-        let queue_pairs = self.hosts.receivers().filter_map(|(slot, receiver)| {
-            with(receiver.from().0).arriving(receiver, self.hosts.expected(slot)?)
-        });
+        let queue_pairs = self
+            .hosts
+            .receivers()
+            .filter_map(|(slot, receiver)| with(receiver.from().0).arriving(receiver, self.hosts.expected(slot)?));
         for (message, delivered) in streams.chain(queue_pairs) {
             let record = self.message(message);
             if record.bytes >= Message::ENDLESS {

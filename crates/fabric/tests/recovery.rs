@@ -425,15 +425,6 @@ fn selective(cap: Cap) -> Recovery {
     Recovery::Selective(Rules { cap, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme: false })
 }
 
-fn any_recovery() -> impl Strategy<Value = Recovery> {
-    let cap = prop_oneof![Just(Cap::Off), Just(Cap::Bdp), (1u32..20).prop_map(Cap::Packets)];
-    let rules = (cap, 20u64..400, 0u32..6, 1u32..4, any::<bool>());
-    let kept = rules.prop_map(|(cap, high, low_up_to, nacks, tell_scheme)| {
-        Recovery::Selective(Rules { cap, timeout_high: us(high), low_up_to, nacks, tell_scheme })
-    });
-    prop_oneof![Just(Recovery::GoBackN), Just(Recovery::GoBack0), kept.clone(), kept]
-}
-
 proptest! {
     #![proptest_config(cases(2))]
     #[test]
@@ -444,7 +435,7 @@ proptest! {
         connection in any::<bool>(),
         ack_chunk in 0u32..6_000,
         timeout in 20u64..200,
-        recovery in any_recovery(),
+        recovery in random::any_recovery(),
         seed in any::<u64>(),
     ) {
         let mut graph = pair(&[]);

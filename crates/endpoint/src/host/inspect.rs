@@ -137,7 +137,6 @@ impl<P: Copy> RecvQp<P> {
     pub fn counts(&self) -> (u32, u32, u32) {
         (self.arrived, self.marked, self.reordered)
     }
-
 }
 
 impl TcpEnd {

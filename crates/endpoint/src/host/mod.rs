@@ -27,7 +27,9 @@ mod state;
 mod stream;
 
 pub use ack::ARRIVED_BYTES;
-pub use config::{ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig};
+pub use config::{
+    ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
+};
 pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};
