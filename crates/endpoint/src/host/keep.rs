@@ -21,7 +21,9 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let receiver = &self.receivers[slot as usize];
         let (traffic, scheme) = (receiver.traffic, receiver.scheme);
-        let ack_chunk = io.traffic(traffic).config.endpoint.ack_chunk;
+        // What is sent again asks for an ACK of its own: the sender goes on from it.
+        let resent = head.has(flags::RESENT);
+        let ack_chunk = if resent { 0 } else { io.traffic(traffic).config.endpoint.ack_chunk };
         let (start, end) = (head.has(flags::START), head.has(flags::END));
         let (len, links) = (head.payload as u32, head.hops);
         let half = &mut self.kept[slot as usize];
