@@ -1,6 +1,6 @@
 //! How a traffic's queue pairs work: validates the keys of `rdma`, and fills in those that its recovery has.
 
-use super::document::{Bdp, Cap, Rdma, Recovery, Timeout};
+use super::document::{Bdp, Buffer, Cap, Document, PerPort, Policy, Pool, Rdma, Recovery, Timeout};
 use super::traffic::One;
 use fanin_fabric as fabric;
 use fanin_fabric::{EndpointConfig, Rules};
@@ -118,6 +118,56 @@ impl One<'_, '_> {
             self.fail("rdma.timeout_low", problem, "lower it, or raise timeout");
         }
         low
+    }
+}
+
+/// How a network and its RDMA deal with losses, as HPCC 5.3 compares it, by a name behind that of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossPolicy {
+    name: &'static str,
+    policy: Policy,
+    recovery: Recovery,
+}
+
+impl LossPolicy {
+    const ALL: [Self; 5] = [
+        Self { name: "pfc", policy: Policy::Lossless, recovery: Recovery::GoBackN },
+        Self { name: "gbn", policy: Policy::Lossy, recovery: Recovery::GoBackN },
+        Self { name: "gb0", policy: Policy::Lossy, recovery: Recovery::GoBack0 },
+        Self { name: "sr", policy: Policy::Lossy, recovery: Recovery::SelectiveRepeat },
+        Self { name: "irn", policy: Policy::Lossy, recovery: Recovery::Irn },
+    ];
+
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name == name)
+    }
+
+    /// Gives it to a spec: the policy of its buffers and the recovery of its traffics, whose keys for other recoveries
+    /// are left out. The name of the spec says so too, which tells apart the runs of one scheme.
+    pub fn apply(self, document: &mut Document) {
+        document.name = format!("{}+{}", document.name, self.name);
+        match &mut document.network.buffer {
+            Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy = self.policy,
+            Buffer::Unlimited(_) => {}
+        }
+        for traffic in &mut document.traffic {
+            let old = &traffic.rdma;
+            let is = |of: &[Recovery]| of.contains(&self.recovery);
+            let (back, irn) = (is(&[Recovery::GoBackN]), is(&[Recovery::Irn]));
+            let selective = irn || is(&[Recovery::SelectiveRepeat]);
+            traffic.rdma = Rdma {
+                recovery: self.recovery,
+                timeout: old.timeout,
+                nack_interval: old.nack_interval.filter(|_| back),
+                cap: old.cap.filter(|_| irn),
+                timeout_low: old.timeout_low.filter(|_| irn),
+                timeout_low_packets: old.timeout_low_packets.filter(|_| irn),
+                nack_threshold: old.nack_threshold.filter(|_| selective),
+                loss_reaction: old.loss_reaction.filter(|_| selective),
+                ..old.clone()
+            };
+        }
     }
 }
 

@@ -149,7 +149,8 @@ fn each_recovery_has_its_rules_and_their_defaults() {
         let checked = changes.iter().fold(spec.clone(), set).check().unwrap();
         let endpoint = checked.build().traffics[2].endpoint;
         // What is filled in means the same when it is read again.
-        let again = Spec::from_json(&checked.to_json(), "again.json", Path::new("")).unwrap().check().unwrap();
+        let again =
+            Spec::from_json(&checked.to_json().to_string(), "again.json", Path::new("")).unwrap().check().unwrap();
         assert_eq!(again.build().traffics[2].endpoint, endpoint);
         endpoint
     };
@@ -171,6 +172,32 @@ fn each_recovery_has_its_rules_and_their_defaults() {
     let off = [("recovery", "irn"), ("timeout", "off"), ("cap", "120 KB")];
     let never = Rules { timeout_high: Time::NEVER, cap: Cap::Bytes(120_000), ..irn };
     assert_eq!(of(&off), (Recovery::Selective(never), Time::NEVER, Time::ZERO));
+}
+
+#[test]
+fn a_loss_policy_behind_a_scheme_sets_buffers_and_recoveries() {
+    use fanin_fabric::Recovery;
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let built = |scheme: &str| {
+        let checked = spec.with_scheme(scheme).check().unwrap();
+        let (name, built) = (checked.document().name.clone(), checked.build());
+        assert!(built.traffics.iter().all(|traffic| traffic.scheme.id() == "dcqcn"));
+        let lossless = built.network.classes.iter().any(|class| class.lossless);
+        (name, lossless, built.traffics[0].endpoint.recovery)
+    };
+    let name = &spec.document().name;
+    for (policy, lossless, recovery) in
+        [("pfc", true, Recovery::GoBackN), ("gbn", false, Recovery::GoBackN), ("gb0", false, Recovery::GoBack0)]
+    {
+        assert_eq!(built(&format!("dcqcn+{policy}")), (format!("{name}+{policy}"), lossless, recovery));
+    }
+    for (policy, capped) in [("sr", false), ("irn", true)] {
+        let (_, lossless, recovery) = built(&format!("dcqcn+{policy}"));
+        let Recovery::Selective(rules) = recovery else { panic!("{recovery:?}") };
+        assert_eq!((lossless, rules.cap != fanin_fabric::Cap::Off), (false, capped));
+    }
+    let problems = spec.with_scheme("dcqcn+tlt").check().err().unwrap();
+    assert!(problems.to_string().contains("there is no scheme \"dcqcn+tlt\""), "{problems}");
 }
 
 #[test]
