@@ -11,7 +11,8 @@ pub enum Kind {
     Data,
     /// Cumulative acknowledgement.
     Ack,
-    /// Negative acknowledgement of go-back-N: `seq` is the next byte expected.
+    /// Negative acknowledgement: `seq` is the next byte expected. With selective retransmission, `seq + cc_tag` is the
+    /// first byte of the packet that it answers.
     Nack,
     /// Congestion notification packet.
     Cnp,
@@ -36,6 +37,8 @@ pub mod flags {
     pub const END: u8 = 8;
     /// An ACK that echoes a mark.
     pub const ECHO: u8 = 16;
+    /// The same bit on data of RDMA: selective retransmission sends it again, so that it is no reordering.
+    pub const RESENT: u8 = ECHO;
     /// An ACK that asks for immediate loss recovery (RCC's PSH).
     pub const PUSH: u8 = 32;
     /// It belongs to a TCP connection, whose segment is stored beside the header.
@@ -59,7 +62,7 @@ pub struct Header {
     /// The destination host.
     pub dst: NodeId,
     /// One field of the sender's scheme on data and requests, for switches and the receiver (a credit's number, RCP's
-    /// round-trip time).
+    /// round-trip time). On a NACK see [`Kind::Nack`].
     pub cc_tag: u32,
     /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate). On data and requests it begins at 0, and
     /// switches may write it (RCP's rate).

@@ -11,6 +11,8 @@ extern crate alloc;
 pub mod host;
 mod pacer;
 pub mod rc;
+pub mod selective;
 pub mod tcp;
+pub mod whole;
 
 pub use pacer::Pacer;

@@ -188,6 +188,16 @@ impl SendHalf {
         self.messages.iter().filter(|m| m.start < self.highest).map(|m| m.id)
     }
 
+    /// Go-back-0: as [`Self::go_back`], but from the first byte of that message on, as if nothing of it had arrived.
+    pub fn start_over(&mut self) -> bool {
+        if !self.go_back() {
+            return false;
+        }
+        self.restart();
+        self.acked = self.next;
+        true
+    }
+
     /// On a NACK, after its acknowledgement was processed, or on a timeout: retransmits from the first unacknowledged
     /// byte. Returns whether there was anything to retransmit.
     pub fn go_back(&mut self) -> bool {

@@ -23,6 +23,7 @@ impl<Q: EventQueue> Simulation<Q> {
             timeouts: hosts.timeouts,
             given_up: hosts.given_up,
             nacks: hosts.nacks,
+            duplicates: hosts.duplicates,
             cnps: hosts.cnps,
             reordered: hosts.reordered,
             reorder_distance: hosts.reorder_distance,
@@ -97,21 +98,22 @@ impl<Q: EventQueue> Simulation<Q> {
                 (record.packets_sent, record.packets_resent, record.attempts) = sender.counts();
             }
         }
-        for receiver in self.hosts.receivers().filter(|receiver| receiver.expected().is_some()) {
+        for (slot, receiver) in self.hosts.receivers() {
+            let Some(expected) = self.hosts.expected(slot) else { continue };
             if own(receiver.traffic()) {
                 let record = &mut flows[receiver.id().ix()];
                 (record.packets_arrived, record.packets_marked, record.reordered) = receiver.counts();
             }
-            if let Some((message, delivered)) = with(receiver.from().0).arriving(receiver) {
+            if let Some((message, delivered)) = with(receiver.from().0).arriving(receiver, expected) {
                 flows[message as usize].delivered = delivered;
             }
         }
     }
 
-    /// The message being received on an RDMA queue pair, and the bytes of it received. Its sender is local.
-    fn arriving(&self, receiver: &RecvQp<FlowPath>) -> Option<(u32, u64)> {
+    /// The message being received on an RDMA queue pair that expects byte `arrived` next, and the bytes of it received.
+    /// Its sender is local.
+    fn arriving(&self, receiver: &RecvQp<FlowPath>, arrived: u64) -> Option<(u32, u64)> {
         let sender = self.hosts.sender(self.world.messages.state(receiver.id()).ends.send)?;
-        let arrived = receiver.expected()?;
         sender.as_rdma()?.message_at(arrived).map(|(message, from)| (message.0, arrived - from))
     }
 
@@ -131,7 +133,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let arriving = if self.world.messages.traffics()[record.traffic as usize].config.tcp.is_some() {
             self.hosts.sender(slot).and_then(|end| end.as_tcp()).and_then(TcpEnd::under_way)
         } else {
-            self.hosts.receiver(slot).and_then(|receiver| from.arriving(receiver))
+            self.hosts.receiver(slot).and_then(|receiver| from.arriving(receiver, self.hosts.expected(slot)?))
         };
         arriving.filter(|(arrives, _)| *arrives == message).map_or(0, |(_, delivered)| delivered)
     }
@@ -171,7 +173,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Adds the bytes delivered by endless flows to local hosts. `with` finds the partition that a host runs in.
     pub(crate) fn add_endless<'a>(&'a self, bytes: &mut [u64], with: impl Fn(u32) -> &'a Self) {
         let streams = self.hosts.senders().filter_map(|sender| sender.as_tcp()).filter_map(TcpEnd::under_way);
-        let queue_pairs = self.hosts.receivers().filter_map(|receiver| with(receiver.from().0).arriving(receiver));
+        let queue_pairs = self
+            .hosts
+            .receivers()
+            .filter_map(|(slot, receiver)| with(receiver.from().0).arriving(receiver, self.hosts.expected(slot)?));
         for (message, delivered) in streams.chain(queue_pairs) {
             let record = self.message(message);
             if record.bytes >= Message::ENDLESS {

@@ -199,6 +199,8 @@ pub struct Totals {
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
+    /// Data packets of RDMA whose bytes had all arrived before.
+    pub duplicates: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
     /// Pauses that closed a cyclic buffer dependency, which may have dissolved since.

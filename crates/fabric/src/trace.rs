@@ -232,11 +232,11 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
         });
     }
     match sender.carrier() {
-        Carrier::Rdma(half) => {
-            if half.comes_later(message) {
+        Carrier::Rdma(_) | Carrier::Selective(_) => {
+            if sender.as_rdma().is_some_and(|half| half.comes_later(message)) {
                 return Standing::Held(Cause::Earlier);
             }
-            if !half.has_data() || half.next_message() != message {
+            if !sender.has_data() || sender.next_message() != message {
                 return Standing::Held(Cause::Acks);
             }
         }

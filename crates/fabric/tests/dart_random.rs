@@ -3,7 +3,7 @@
 mod common;
 
 use common::lanes::*;
-use common::random::packets;
+use common::random::{self, packets};
 use common::*;
 use fanin_cc::schemes::dart::{Blocked, Escape, LaneCount};
 use fanin_cc::{Action, Settings};
@@ -110,8 +110,14 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
                 p.reclaim_after = us(2 * timeout);
                 p.deflect_connections = deflect_connections;
             });
-            traffic.endpoint =
-                EndpointConfig { timeout: us(timeout), nack_interval: us(nack_interval), ack_chunk, connection, anew };
+            traffic.endpoint = EndpointConfig {
+                timeout: us(timeout),
+                nack_interval: us(nack_interval),
+                ack_chunk,
+                connection,
+                anew,
+                recovery: Recovery::GoBackN,
+            };
             traffic
         },
     )
@@ -293,5 +299,34 @@ proptest! {
                 prop_assert_eq!(acted(Action::TokenSpent), seen.deflections);
             }
         }
+    }
+
+    /// Where receivers keep what overtakes, a message that lost a packet is not sent whole again: its packets take
+    /// paths of their own, and still all arrive, and no entry is left.
+    #[test]
+    fn deflected_messages_are_repaired_selectively(case in cases_of_dart(), recovery in random::any_selective()) {
+        let Case { config, mut traffics, messages, may_lock, .. } = case;
+        traffics[0].endpoint.recovery = recovery;
+        random::let_the_cap_fill_chunks(&mut traffics[0].endpoint);
+        let mut sim = simulation(config, traffics, messages);
+        while sim.open_messages() > 0 || !sim.nothing_to_come() {
+            let to = sim.now() + us(100);
+            run_to(&mut sim, to);
+            // Timers of 20 ms and more repair what a link that was down has cost.
+            if may_lock && sim.now() > Time::from_s(20) {
+                break;
+            }
+            prop_assert!(sim.now() < Time::from_s(100), "{:?}", sim.totals());
+        }
+        if sim.open_messages() > 0 || may_lock && !drains(&mut sim) {
+            let (before, from) = (paused(&sim), sim.now());
+            run_to(&mut sim, from + Time::from_s(1));
+            prop_assert!(paused(&sim) - before >= Time::from_s(1), "{:?}", sim.totals());
+        } else {
+            finish(&mut sim);
+            check_all_arrived(&sim);
+            prop_assert_eq!(entries(&sim, 0), 0, "after the last reclaim");
+        }
+        prop_assert_eq!(sim.totals().drops.wrong_host, 0);
     }
 }

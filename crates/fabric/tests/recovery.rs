@@ -1,4 +1,4 @@
-//! Go-back-N in a network, step by step: losses, their detection, retransmissions; and link failures.
+//! Recovery of losses in a network, step by step: losses, their detection, retransmissions; and link failures.
 
 mod common;
 
@@ -421,6 +421,171 @@ fn an_outage_in_the_middle_of_a_message_affects_no_other_flow() {
     assert_eq!(sim.traffic_counters()[0].delivered, 600 * PAYLOAD);
 }
 
+/// IRN with so many packets in flight, or selective repeat.
+fn selective(cap: Cap) -> Recovery {
+    Recovery::Selective(Rules { cap, timeout_high: Time::from_ms(1), low_up_to: 3, nacks: 1, tell_scheme: false })
+}
+
+fn with(scheme: &str, recovery: Recovery) -> TrafficConfig {
+    let one = traffic(scheme);
+    TrafficConfig { endpoint: EndpointConfig { recovery, ..one.endpoint }, ..one }
+}
+
+#[test]
+fn selective_retransmission_sends_the_lost_packet_alone() {
+    // Packet 1 of ten is lost.
+    let sim = story(pair(&[ns(1_800)]), with("none", selective(Cap::Off)), 10);
+    let flow = sim.flows()[0];
+    // Packet 2 arrives at 5 us, and its NACK is back before packet 4 has left. Packet 1 goes between 4 and 5.
+    assert_eq!((flow.packets_sent, flow.packets_resent, flow.packets_arrived, flow.attempts), (11, 1, 10, 1));
+    assert_eq!(flow.finished, ns(6_000 + 5 * 1_200) + ps(DATA));
+    // Packets 2, 3 and 4 arrive before it. That is a loss and no reordering.
+    let totals = sim.totals();
+    assert_eq!((totals.nacks, totals.timeouts, totals.duplicates, totals.reordered), (3, 0, 0, 0));
+}
+
+#[test]
+fn the_short_timeout_repairs_a_lost_tail() {
+    // Packet 9 of ten is lost: one is in flight when the others are acknowledged.
+    let lost = [ns(9 * 1_200 + 600)];
+    for (packets, timeout) in [(3, us(100)), (0, us(320))] {
+        let rules = Rules { cap: Cap::Bdp, timeout_high: us(320), low_up_to: packets, nacks: 1, tell_scheme: false };
+        let mut one = with("none", Recovery::Selective(rules));
+        one.endpoint.timeout = us(100);
+        let sim = story(pair(&lost), one, 10);
+        assert_eq!((sim.totals().timeouts, sim.flows()[0].packets_resent), (1, 1));
+        // Packet 8 is the last one acknowledged.
+        assert_eq!(sim.flows()[0].finished, ns(8 * 1_200) + ps(DATA + ACK) + timeout + ps(DATA));
+    }
+}
+
+#[test]
+fn at_most_the_cap_is_on_the_way() {
+    // A window of four packets on a path of 5.2 + 1.2 us: a packet per 1.45 us instead of 1.2 us.
+    let sim = story(star(2, us(1)), with("none", selective(Cap::Packets(4))), 400);
+    let flow = sim.flows()[0];
+    let round = ns(2 * (1_200 + 1_000)) + ps(2 * (51_200 + 1_000_000));
+    let rounds = round.saturating_mul(99);
+    let last = ns(3 * 1_200 + 2 * 2_200);
+    assert_eq!((flow.finished, flow.packets_resent), (rounds + last, 0));
+}
+
+#[test]
+fn go_back_0_never_gets_a_long_message_over_a_link_that_loses_one_packet_in_256() {
+    let finished = |recovery| {
+        let mut graph = pair(&[]);
+        graph.links[0].error_rate = 1.0 / 256.0;
+        let mut one = with("none", recovery);
+        one.endpoint.nack_interval = us(50);
+        let mut sim = simulation(network(graph), vec![one], vec![message(Time::ZERO, 0, 1, 4_000_000)]);
+        run_to(&mut sim, Time::from_ms(30));
+        (sim.flows()[0].finished < Time::NEVER, sim.flows()[0].delivered)
+    };
+    // 2,740 packets all arrive in one attempt of 44,000.
+    let (done, arrived) = finished(Recovery::GoBack0);
+    assert!(!done && arrived < 2_000_000, "{arrived}");
+    assert_eq!(finished(Recovery::GoBackN), (true, 4_000_000));
+    assert_eq!(finished(selective(Cap::Bdp)), (true, 4_000_000));
+}
+
+/// Sixteen hosts send to one; the time until all have arrived, and the packets sent again.
+fn incast_of_16(scheme: &str, recovery: Recovery, buffer: BufferPolicy, lossless: bool) -> (Time, u64, Simulation) {
+    let marking = Marking::Red { min: 5_000, max: 100_000, max_probability: 0.1, at: MarkAt::Dequeue };
+    let classes = vec![class(lossless, marking)];
+    let config = NetworkConfig { buffer, classes, ..network(star(17, us(1))) };
+    let messages = (1..17).map(|src| message(ns(src.into()), src, 0, 100 * PAYLOAD)).collect();
+    let mut sim = simulation(config, vec![with(scheme, recovery)], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flows = sim.flows();
+    let last = flows.iter().map(|flow| flow.finished).max().unwrap();
+    (last, flows.iter().map(|flow| u64::from(flow.packets_resent)).sum(), sim)
+}
+
+#[test]
+fn without_pfc_selective_retransmission_is_faster_than_go_back_n_and_that_than_go_back_0() {
+    // The dynamic threshold of HPCC 5.3: half of what is free for one busy port.
+    let pfc = Pfc { headroom: None, xon_offset: None };
+    let pool = BufferPolicy::Pooled { bytes: 200_000, alpha: 1.0, pfc_alpha: 0.125, pfc };
+    for scheme in ["none", "dcqcn"] {
+        let run = |recovery| {
+            let (last, resent, sim) = incast_of_16(scheme, recovery, pool, false);
+            assert!(sim.totals().drops.buffer > 0);
+            (last, resent)
+        };
+        let [irn, repeat, back, restart] =
+            [selective(Cap::Bdp), selective(Cap::Off), Recovery::GoBackN, Recovery::GoBack0].map(run);
+        for better in [irn, repeat] {
+            assert!(better.0 < back.0 && better.1 < back.1, "{scheme}: {better:?} {back:?}");
+        }
+        assert!(back.0 < restart.0, "{scheme}: {back:?} {restart:?}");
+    }
+}
+
+#[test]
+fn without_losses_every_recovery_gives_the_same_run() {
+    for scheme in ["none", "dcqcn", "hpcc", "dart"] {
+        let run = |recovery| incast_of_16(scheme, recovery, lossless(400_000, None), true);
+        let of = |recovery| {
+            let (last, resent, sim) = run(recovery);
+            let totals = sim.totals();
+            assert_eq!((totals.drops.total(), resent, totals.duplicates, totals.nacks), (0, 0, 0, 0), "{scheme}");
+            (last, totals.event_hash)
+        };
+        let back = of(Recovery::GoBackN);
+        assert_eq!(of(Recovery::GoBack0), back, "{scheme}");
+        assert_eq!(of(selective(Cap::Off)), back, "{scheme}");
+        assert_ne!(of(selective(Cap::Packets(2))), back, "{scheme}");
+    }
+}
+
+#[test]
+fn only_a_recovery_that_says_so_makes_a_scheme_react_to_losses() {
+    let reactions = |tell_scheme| {
+        let rules = Rules { cap: Cap::Off, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme };
+        let mut graph = pair(&[]);
+        graph.links[0].error_rate = 0.01;
+        let sim = story(graph, with("dctcp-rate", Recovery::Selective(rules)), 2_000);
+        sim.traffic_counters()[0].actions.get(fanin_cc::Action::LossReaction)
+    };
+    assert_eq!(reactions(false), 0);
+    assert!(reactions(true) > 5);
+}
+
+#[test]
+fn a_receiver_that_is_gone_costs_one_packet_per_timeout() {
+    let mut graph = star(3, us(1));
+    graph.links[1].outages = vec![(us(50), Time::NEVER)];
+    for recovery in [selective(Cap::Bdp), selective(Cap::Off), Recovery::GoBack0] {
+        let messages = vec![message(Time::ZERO, 0, 1, 100 * PAYLOAD), message(Time::ZERO, 2, 0, 100 * PAYLOAD)];
+        let mut sim = simulation(network(graph.clone()), vec![with("none", recovery)], messages);
+        run_to(&mut sim, Time::from_ms(20));
+        let flows = sim.flows();
+        assert!(flows[0].finished == Time::NEVER && flows[1].finished < us(200), "{flows:?}");
+        assert!(flows[0].delivered > 0 && flows[0].delivered < flows[0].bytes);
+        assert!((8..25).contains(&flows[0].timeouts), "{:?}", flows[0]);
+        assert_eq!((sim.open_messages(), flows[1].packets_resent), (1, 0));
+    }
+}
+
+#[test]
+fn messages_of_a_connection_end_in_order_when_a_gap_closes() {
+    // Ten messages of one packet each; the second is lost.
+    let mut one = with("none", selective(Cap::Bdp));
+    one.endpoint.connection = true;
+    let messages = (0..10).map(|i| message(ns(i), 0, 1, PAYLOAD)).collect();
+    let mut sim = simulation(network(pair(&[ns(1_800)])), vec![one], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    let flows = sim.flows();
+    // Packet 1 is sent again at 6 us, when 4 has left; 2, 3 and 4 wait for it.
+    let closed = ns(6_000) + ps(DATA);
+    let ends: Vec<Time> = flows.iter().map(|flow| flow.finished).collect();
+    assert_eq!(ends[..5], [ps(DATA), closed, closed, closed, closed]);
+    assert!(ends.is_sorted() && ends[9] == closed + ns(5 * 1_200), "{ends:?}");
+    assert_eq!(flows.iter().map(|flow| flow.packets_resent).collect::<Vec<_>>(), [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+}
+
 proptest! {
     #![proptest_config(cases(2))]
     #[test]
@@ -431,6 +596,7 @@ proptest! {
         (connection, anew) in any::<(bool, bool)>(),
         ack_chunk in 0u32..6_000,
         timeout in 20u64..200,
+        recovery in random::any_recovery(),
         seed in any::<u64>(),
     ) {
         let mut graph = pair(&[]);
@@ -442,7 +608,8 @@ proptest! {
         }
         graph.links[1].error_rate = error_rate;
         let mut one = traffic("none");
-        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval: us(10), ack_chunk, connection, anew };
+        let nack_interval = us(10);
+        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval, ack_chunk, connection, anew, recovery };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();
         let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sim = simulation(NetworkConfig { seed, ..network(graph) }, vec![one], messages);

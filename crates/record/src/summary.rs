@@ -154,6 +154,9 @@ pub struct NetworkSummary {
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
+    /// Data packets of RDMA that arrived although all their bytes had arrived before: sent again without need, or
+    /// because an ACK was lost.
+    pub duplicates: u64,
     /// Packets sent over one link each.
     pub packet_hops: u64,
     /// Data packets that arrived behind a later one of the same attempt of their message.
@@ -239,6 +242,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         timeouts: run.totals.timeouts,
         given_up: run.totals.given_up,
         nacks: run.totals.nacks,
+        duplicates: run.totals.duplicates,
         packet_hops: run.totals.packet_hops,
         reordered: run.totals.reordered,
         reorder_distance_bytes: run.totals.reorder_distance,

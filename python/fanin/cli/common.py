@@ -158,10 +158,18 @@ def schemes_of(text: str | None, spec: Path, changes: list[str]) -> list[str] | 
     return suits
 
 
+LOSS_POLICIES = ("pfc", "gbn", "gb0", "sr", "irn")
+"""What may stand behind a scheme and `+`: see docs/loss.md."""
+
+
 def known_scheme(name: str | None, option: str | None = None) -> str | None:
     """The scheme of `--scheme a`, if it is one."""
     known = [row["id"] for row in _core.schemes()]
-    if name is not None and name not in known:
+    scheme, plus, policy = (name or "").partition("+")
+    if name is not None and plus and scheme in known and policy not in LOSS_POLICIES:
+        said = f"after + stands a loss policy, and there is no {policy!r}{meant(policy, list(LOSS_POLICIES))}"
+        raise _core.SpecError(f"{option or f'--scheme {name}'}: {said}")
+    if name is not None and scheme not in known:
         raise _core.SpecError(f'{option or f"--scheme {name}"}: there is no scheme "{name}"{meant(name, known)}')
     return name
 

@@ -6,6 +6,9 @@ use crate::tcp::{Covers, Segment, State};
 use fanin_cc::{AckFields, Emit, Header, Kind, flags};
 use fanin_units::{MessageId, Time};
 
+/// A NACK of selective retransmission is longer than an ACK by a second packet number, and so four bytes.
+pub const ARRIVED_BYTES: u16 = 4;
+
 impl<P: Copy> Hosts<P> {
     /// Sends the packets that a scheme's receiver emits on its own, and sets its timer.
     #[inline(always)]
@@ -15,6 +18,11 @@ impl<P: Copy> Hosts<P> {
             match emit {
                 Emit::Ack(flow, fields) => match self.receivers[flow.0 as usize].incoming {
                     Incoming::Rdma(half) => self.send_ack(io, flow.0, Kind::Ack, half.expected(), fields),
+                    Incoming::Whole(half) => self.send_ack(io, flow.0, Kind::Ack, half.expected(), fields),
+                    Incoming::Kept => {
+                        let expected = self.kept[flow.0 as usize].expected();
+                        self.send_ack(io, flow.0, Kind::Ack, expected, fields);
+                    }
                     Incoming::Tcp(slot) => self.send_held_ack(io, slot, flow.0, &fields),
                 },
                 Emit::Cnp(flow) => {
@@ -38,13 +46,46 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Sends an ACK or NACK of RDMA.
+    /// Sends an ACK or a NACK of go-back-N.
     #[inline(never)]
     pub(super) fn send_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, kind: Kind, to: u64, fields: AckFields) {
         let receiver = &self.receivers[slot as usize];
+        let attempt = if let Incoming::Whole(half) = &receiver.incoming { half.attempt() } else { 0 };
+        let head = Header { seq: to, kind, attempt, ..Header::default() };
+        self.send_answer(io, slot, head, io.sizes().ack, kind == Kind::Ack, fields);
+    }
+
+    /// Sends a NACK of selective retransmission: the packet that begins at `arrived` has arrived. It carries what an
+    /// ACK of that packet would.
+    #[inline(never)]
+    pub(super) fn send_selective_nack<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        slot: u32,
+        (to, arrived): (u64, u64),
+        fields: AckFields,
+    ) {
+        self.totals.nacks += 1;
+        let cc_tag = u32::try_from(arrived - to).unwrap_or(u32::MAX);
+        let head = Header { seq: to, kind: Kind::Nack, cc_tag, ..Header::default() };
+        self.send_answer(io, slot, head, io.sizes().ack + ARRIVED_BYTES, true, fields);
+    }
+
+    /// Sends an ACK or NACK of `wire` bytes, and of those that its scheme adds where it carries the scheme's fields.
+    #[inline(always)]
+    fn send_answer<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        slot: u32,
+        head: Header,
+        wire: u16,
+        for_scheme: bool,
+        fields: AckFields,
+    ) {
+        let receiver = &self.receivers[slot as usize];
         let overhead = io.traffic(receiver.traffic).overhead;
         let mut bits = 0;
-        if overhead.telemetry && kind == Kind::Ack {
+        if overhead.telemetry && for_scheme {
             bits |= flags::INT;
         }
         if fields.ecn_echo {
@@ -54,16 +95,14 @@ impl<P: Copy> Hosts<P> {
             bits |= flags::PUSH;
         }
         let head = Header {
-            seq: to,
             sent_at: receiver.last_sent_at,
             flow: receiver.id,
             src: receiver.here,
             dst: receiver.from,
             cc_feedback: fields.cc_feedback,
-            wire: io.sizes().ack + if kind == Kind::Ack { overhead.ack } else { 0 },
-            kind,
+            wire: wire + if for_scheme { overhead.ack } else { 0 },
             flags: bits,
-            ..Header::default()
+            ..head
         };
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let beside =

@@ -1,6 +1,6 @@
 //! How hosts carry messages: sizes of packets, endpoints, and the rules of each traffic.
 
-use crate::tcp;
+use crate::{selective, tcp};
 use alloc::string::String;
 use fanin_cc::{HeaderOverhead, SendOptions, Settings};
 use fanin_units::Time;
@@ -101,7 +101,8 @@ pub enum Restart {
 /// How RDMA carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointConfig {
-    /// Retransmission timeout; `Time::NEVER` switches it off.
+    /// Retransmission timeout; `Time::NEVER` switches it off. Of selective retransmission the shorter one, if it has
+    /// two.
     pub timeout: Time,
     /// At most one NACK for the same expected byte in this time.
     pub nack_interval: Time,
@@ -112,14 +113,28 @@ pub struct EndpointConfig {
     /// On a queue pair that stays open: a message that begins when everything before is acknowledged has a new sender
     /// of its scheme, as on a queue pair of its own. Otherwise the sender keeps its state.
     pub anew: bool,
+    /// How losses are repaired.
+    pub recovery: Recovery,
 }
 
 impl Default for EndpointConfig {
-    /// A queue pair per message, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
+    /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
     fn default() -> Self {
         let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
-        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false }
+        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false, recovery: Recovery::GoBackN }
     }
+}
+
+/// How RDMA repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// The receiver drops what arrives behind a gap; everything from the gap on is sent again.
+    #[default]
+    GoBackN,
+    /// The receiver drops all of the message that a packet is missing of, and all of it is sent again.
+    GoBack0,
+    /// The receiver keeps what arrives behind a gap; what is missing is sent again.
+    Selective(selective::Rules),
 }
 
 /// A traffic in a run.

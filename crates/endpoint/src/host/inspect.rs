@@ -36,9 +36,19 @@ impl<P: Copy> Hosts<P> {
         self.receivers.get(slot as usize).filter(|receiver| receiver.id != MessageId::NONE)
     }
 
+    /// The byte that a queue pair of RDMA expects next; `None` for a TCP connection.
+    pub fn expected(&self, slot: u32) -> Option<u64> {
+        match &self.receivers[slot as usize].incoming {
+            Incoming::Rdma(half) => Some(half.expected()),
+            Incoming::Whole(half) => Some(half.expected()),
+            Incoming::Kept => Some(self.kept[slot as usize].expected()),
+            Incoming::Tcp(_) => None,
+        }
+    }
+
     /// All receivers that are open.
-    pub fn receivers(&self) -> impl Iterator<Item = &RecvQp<P>> {
-        self.receivers.iter().filter(|receiver| receiver.id != MessageId::NONE)
+    pub fn receivers(&self) -> impl Iterator<Item = (u32, &RecvQp<P>)> {
+        (0..).zip(&self.receivers).filter(|(_, receiver)| receiver.id != MessageId::NONE)
     }
 
     /// The port of a NIC.
@@ -92,6 +102,7 @@ impl<P: Copy> SendQp<P> {
     pub fn as_rdma(&self) -> Option<&rc::SendHalf> {
         match &self.carrier {
             Carrier::Rdma(half) => Some(half),
+            Carrier::Selective(half) => Some(half.stream()),
             Carrier::Tcp(_) => None,
         }
     }
@@ -100,7 +111,7 @@ impl<P: Copy> SendQp<P> {
     pub fn as_tcp(&self) -> Option<&TcpEnd> {
         match &self.carrier {
             Carrier::Tcp(end) => Some(end),
-            Carrier::Rdma(_) => None,
+            Carrier::Rdma(_) | Carrier::Selective(_) => None,
         }
     }
 }
@@ -125,14 +136,6 @@ impl<P: Copy> RecvQp<P> {
     /// attempt.
     pub fn counts(&self) -> (u32, u32, u32) {
         (self.arrived, self.marked, self.reordered)
-    }
-
-    /// The byte that its queue pair expects next, where it is one of RDMA.
-    pub fn expected(&self) -> Option<u64> {
-        match &self.incoming {
-            Incoming::Rdma(half) => Some(half.expected()),
-            Incoming::Tcp(_) => None,
-        }
     }
 }
 

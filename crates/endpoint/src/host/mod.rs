@@ -5,8 +5,8 @@
 //! timers, the link behind each NIC, paths, and the table of messages. The simulator is one implementation; a transport
 //! on a wire is another, and both use this code.
 //!
-//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`
-//! and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs`
+//! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`,
+//! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs`
 //! (the entry points).
 
 mod ack;
@@ -15,6 +15,7 @@ mod connection;
 mod events;
 mod inspect;
 mod io;
+mod keep;
 mod nic;
 mod post;
 mod qp;
@@ -25,7 +26,10 @@ mod sender;
 mod state;
 mod stream;
 
-pub use config::{ENDLESS, EndpointConfig, HostFifo, PacketSizes, Restart, TcpConfig, Traffic, TrafficConfig};
+pub use ack::ARRIVED_BYTES;
+pub use config::{
+    ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
+};
 pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};

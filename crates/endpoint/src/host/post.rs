@@ -1,10 +1,22 @@
 //! Starting messages: each gets a queue pair or a connection of its own, or the open one between its hosts.
 
 use super::state::Opening;
-use super::{Carrier, Hosts, Io, NO_SLOT, Needs, PathQuery};
-use crate::{Pacer, rc};
+use super::{Carrier, EndpointConfig, Hosts, Io, NO_SLOT, Needs, PathQuery, Recovery};
+use crate::{Pacer, rc, selective};
+use alloc::boxed::Box;
 use fanin_cc::PathInfo;
 use fanin_units::{MessageId, NodeId};
+
+/// A queue pair on a path.
+fn carrier_of(endpoint: &EndpointConfig, path: &PathInfo) -> Carrier {
+    match endpoint.recovery {
+        Recovery::GoBackN | Recovery::GoBack0 => Carrier::Rdma(rc::SendHalf::default()),
+        Recovery::Selective(rules) => {
+            let cap = rules.cap.packets(path.network_bdp, path.wire);
+            Carrier::Selective(Box::new(selective::SendHalf::new(rules, cap)))
+        }
+    }
+}
 
 impl<P: Copy> Hosts<P> {
     /// Gives a posted message to its endpoint.
@@ -68,7 +80,7 @@ impl<P: Copy> Hosts<P> {
             to: query.to,
             path: route.path,
             info: route.info,
-            carrier: Carrier::Rdma(rc::SendHalf::default()),
+            carrier: carrier_of(&io.traffic(record.traffic).config.endpoint, &route.info),
             at: io.now(),
         };
         let slot = self.open_sender(io, opening);
@@ -109,10 +121,10 @@ impl<P: Copy> Hosts<P> {
     ) -> alloc::vec::Vec<(MessageId, u16)> {
         let mut blocked = alloc::vec::Vec::new();
         for sender in &mut self.senders {
-            let Carrier::Rdma(half) = &mut sender.carrier else { continue };
-            if sender.id == MessageId::NONE || !sender.options.pinned {
+            if matches!(sender.carrier, Carrier::Tcp(_)) || sender.id == MessageId::NONE || !sender.options.pinned {
                 continue;
             }
+            let half = sender.rdma();
             // A connection may have several messages.
             let under_way: alloc::vec::Vec<MessageId> = half.under_way().collect();
             let from = self.hosts[sender.host as usize].node;
@@ -123,7 +135,9 @@ impl<P: Copy> Hosts<P> {
             blocked.extend(under_way.into_iter().map(|message| (message, next)));
             if half.in_flight() == 0 {
                 sender.attempt = next;
-                if sender.options.whole {
+                if sender.options.whole
+                    && let Carrier::Rdma(half) = &mut sender.carrier
+                {
                     half.restart();
                 }
             }

@@ -1,9 +1,9 @@
 //! Queue pairs: the two ends of a flow, as their hosts keep them.
 
 use super::{NO_SLOT, TcpEnd};
-use crate::{Pacer, rc};
+use crate::{Pacer, rc, selective, whole};
 use alloc::boxed::Box;
-use fanin_cc::{Control, SendOptions};
+use fanin_cc::{Control, Header, Kind, SendOptions};
 use fanin_units::{MessageId, NodeId, Time};
 
 /// A sender's place at its NIC.
@@ -23,6 +23,8 @@ pub enum Turn {
 pub enum Carrier {
     /// A reliable connection of RDMA.
     Rdma(rc::SendHalf),
+    /// One with selective retransmission.
+    Selective(Box<selective::SendHalf>),
     /// An end of a TCP connection.
     Tcp(Box<TcpEnd>),
 }
@@ -117,7 +119,7 @@ impl<P> SendQp<P> {
     pub(super) fn timer_number(&self) -> u32 {
         match &self.carrier {
             Carrier::Tcp(end) => self.id.0 | (end.passive as u32) << 28,
-            Carrier::Rdma(_) => self.id.0,
+            Carrier::Rdma(_) | Carrier::Selective(_) => self.id.0,
         }
     }
 
@@ -126,6 +128,7 @@ impl<P> SendQp<P> {
     pub fn can_send(&self, now: Time) -> bool {
         match &self.carrier {
             Carrier::Rdma(half) => half.has_data() && self.pacer.open(half.in_flight()),
+            Carrier::Selective(half) => half.has_data() && self.pacer.open(half.against_window()),
             Carrier::Tcp(end) => end.connection.can_transmit(now, self.pacer.window()),
         }
     }
@@ -138,7 +141,7 @@ impl<P> SendQp<P> {
     pub(super) fn tcp(&self) -> &TcpEnd {
         match &self.carrier {
             Carrier::Tcp(end) => end,
-            Carrier::Rdma(_) => unreachable!("the sender is an end of a TCP connection"),
+            _ => unreachable!("the sender is an end of a TCP connection"),
         }
     }
 
@@ -150,7 +153,7 @@ impl<P> SendQp<P> {
     pub(super) fn tcp_mut(&mut self) -> &mut TcpEnd {
         match &mut self.carrier {
             Carrier::Tcp(end) => end,
-            Carrier::Rdma(_) => unreachable!("the sender is an end of a TCP connection"),
+            _ => unreachable!("the sender is an end of a TCP connection"),
         }
     }
 
@@ -162,6 +165,7 @@ impl<P> SendQp<P> {
     pub(super) fn rdma_mut(&mut self) -> &mut rc::SendHalf {
         match &mut self.carrier {
             Carrier::Rdma(half) => half,
+            Carrier::Selective(half) => half.stream_mut(),
             Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
         }
     }
@@ -174,6 +178,59 @@ impl<P> SendQp<P> {
     pub(super) fn rdma(&self) -> &rc::SendHalf {
         match &self.carrier {
             Carrier::Rdma(half) => half,
+            Carrier::Selective(half) => half.stream(),
+            Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
+        }
+    }
+
+    /// Takes the next packet of its queue pair, whose payload is at most what `payload` says of a packet that is the
+    /// first of its message or is not.
+    #[inline(always)]
+    pub(super) fn take(&mut self, payload: impl Fn(bool) -> u32) -> rc::Segment {
+        match &mut self.carrier {
+            Carrier::Rdma(half) => half.take(payload(half.at_start())),
+            Carrier::Selective(half) => half.take(payload(half.at_start())),
+            Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
+        }
+    }
+
+    /// Whether its queue pair has a packet to send, whatever its window.
+    pub fn has_data(&self) -> bool {
+        match &self.carrier {
+            Carrier::Selective(half) => half.has_data(),
+            _ => self.rdma().has_data(),
+        }
+    }
+
+    /// Payload bytes of its queue pair that are to be sent: posted and not sent yet, and of selective retransmission at
+    /// least one where something is to be sent again.
+    #[inline(always)]
+    pub(super) fn left(&self) -> u64 {
+        match &self.carrier {
+            Carrier::Selective(half) => half.stream().left().max(half.has_data() as u64),
+            _ => self.rdma().left(),
+        }
+    }
+
+    /// The message that the next packet of its queue pair belongs to.
+    #[inline(always)]
+    pub fn next_message(&self) -> MessageId {
+        match &self.carrier {
+            Carrier::Selective(half) => half.next_message(),
+            _ => self.rdma().next_message(),
+        }
+    }
+
+    /// Its queue pair takes an ACK or NACK. Returns the bytes newly acknowledged and calls `finished` for each message
+    /// that is now complete.
+    #[inline(always)]
+    pub(super) fn take_ack(&mut self, head: &Header, finished: impl FnMut(MessageId)) -> u64 {
+        match &mut self.carrier {
+            Carrier::Rdma(half) => half.on_ack(head.seq, finished),
+            Carrier::Selective(half) => {
+                let arrived = (head.kind == Kind::Nack).then_some(head.seq + u64::from(head.cc_tag));
+                half.on_ack(head.seq, arrived, finished)
+            }
             Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
         }
     }
@@ -184,8 +241,19 @@ impl<P> SendQp<P> {
 pub enum Incoming {
     /// The receiving half of an RDMA queue pair.
     Rdma(rc::ReceiveHalf),
+    /// That of one with go-back-0.
+    Whole(whole::ReceiveHalf),
+    /// That of one with selective retransmission, which is stored beside the receivers under the receiver's slot.
+    Kept,
     /// The TCP connection whose end at this host has this slot among the senders.
     Tcp(u32),
+}
+
+impl Incoming {
+    /// Whether it is kept beside the receivers.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept)
+    }
 }
 
 /// A receiver: one flow of a scheme's receiver role.

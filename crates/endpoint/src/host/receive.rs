@@ -1,8 +1,9 @@
 //! The receiving end of RDMA: data arrives.
 
 use super::{Beside, ENDLESS};
-use super::{Hosts, Incoming, Io, NO_SLOT, PathQuery, RecvQp};
-use crate::rc::{Arrival, ReceiveRules};
+use super::{Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp};
+use crate::rc::{self, Arrival, ReceiveRules};
+use crate::whole;
 use fanin_cc::{
     AckFields, AckPlan, Data, FlowInfo, Header, Incast, Kind, MessageStart, ReceiverFlow, Telemetry, flags,
 };
@@ -20,6 +21,7 @@ impl<P: Copy> Hosts<P> {
             let record = io.record(head.flow);
             if record.finished != Time::NEVER {
                 // All of it had arrived: the last ACK may be lost, so it is repeated.
+                self.totals.duplicates += 1;
                 let all = record.bytes;
                 self.repeat_ack(io, &head, all);
                 return;
@@ -54,11 +56,12 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
-        let (scheme, Incoming::Rdma(half)) = (receiver.scheme, receiver.incoming) else { return };
+        let scheme = receiver.scheme;
+        let Some(expected) = self.expected(slot) else { return };
         let received = self.hosts[host as usize].received;
-        let request = Data { flow: ReceiverFlow(slot), acked_to: half.expected(), received, ..Data::of(&head) };
+        let request = Data { flow: ReceiverFlow(slot), acked_to: expected, received, ..Data::of(&head) };
         if let Some(fields) = io.scheme(scheme).receiver_request(host as usize, now, &request) {
-            self.send_ack(io, slot, Kind::Ack, half.expected(), fields);
+            self.send_ack(io, slot, Kind::Ack, expected, fields);
         }
         self.poll_receiver(io, host, scheme);
     }
@@ -76,14 +79,15 @@ impl<P: Copy> Hosts<P> {
             receiver.attempt = head.attempt;
             receiver.furthest = 0;
         }
+        let in_attempt = head.attempt == receiver.attempt && !head.has(flags::RESENT);
         // On a connection that stays open each message has counts of its own.
         if io.traffic(receiver.traffic).config.endpoint.connection {
             let record = io.record_mut(head.flow);
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
-            record.reordered += (head.attempt == receiver.attempt && head.seq < receiver.furthest) as u32;
+            record.reordered += (in_attempt && head.seq < receiver.furthest) as u32;
         }
-        if head.attempt == receiver.attempt {
+        if in_attempt {
             if head.seq < receiver.furthest {
                 receiver.reordered += 1;
                 self.totals.reordered += 1;
@@ -106,21 +110,36 @@ impl<P: Copy> Hosts<P> {
         let receiver = &mut self.receivers[slot as usize];
         let rules = io.traffic(receiver.traffic).config.endpoint;
         let rules = ReceiveRules { ack_chunk: rules.ack_chunk, nack_interval: rules.nack_interval };
-        let Incoming::Rdma(half) = &mut receiver.incoming else { return };
-        let before = *half;
-        let (pending, due_alone) =
-            (before.unacked() > 0, head.has(flags::END) || head.payload as u32 >= rules.ack_chunk);
-        let arrival = half.on_data(now, head.seq, head.payload as u32, head.has(flags::END), &rules);
-        let expected = half.expected();
+        let (len, end) = (head.payload as u32, head.has(flags::END));
+        // `new`: payload in order for the first time.
+        let (before, pending, arrival, new, expected) = match &mut receiver.incoming {
+            Incoming::Rdma(half) => {
+                let before = *half;
+                let arrival = half.on_data(now, head.seq, len, end, &rules);
+                let new = if matches!(arrival, Arrival::InOrder { .. }) { len as u64 } else { 0 };
+                (before.expected(), before.unacked() > 0, arrival, new, half.expected())
+            }
+            Incoming::Whole(half) => {
+                let before = *half;
+                let (arrival, new) = half.on_data(head.attempt, head.seq, len, end, rules.ack_chunk);
+                (before.expected(), before.unacked() > 0, arrival, new, half.expected())
+            }
+            Incoming::Kept => return self.keep_data(io, host, slot, head),
+            Incoming::Tcp(_) => return,
+        };
+        let due_alone = end || len >= rules.ack_chunk;
         let counters = io.counters(receiver.traffic);
         counters.packets_arrived += 1;
         counters.packets_marked += head.has(flags::CE) as u64;
         let (ack_due, in_order) = match arrival {
             Arrival::InOrder { ack_due } => {
-                counters.delivered += head.payload as u64;
+                counters.delivered += new;
                 (ack_due, true)
             }
-            Arrival::Duplicate => (true, false),
+            Arrival::Duplicate => {
+                self.totals.duplicates += 1;
+                (true, false)
+            }
             Arrival::Gap { .. } => (false, false),
         };
         let scheme = receiver.scheme;
@@ -134,15 +153,14 @@ impl<P: Copy> Hosts<P> {
             received: self.hosts[host as usize].received,
             ..Data::of(head)
         };
-        if in_order && head.has(flags::START) {
-            io.record_mut(head.flow).links = head.hops as u16;
-            self.on_start(io, host, slot, head);
+        if in_order && head.has(flags::START) && new > 0 {
+            self.on_start(io, host, slot, head.flow, head.hops);
         }
         if in_order && head.has(flags::END) {
             io.scheme(scheme).receiver_message_end(host as usize, now, ReceiverFlow(slot), head.flow);
         }
         let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
-        self.answer_data(io, slot, &plan, (before.expected(), expected), in_order.then_some(head.payload));
+        self.answer_data(io, slot, &plan, (before, expected), in_order.then_some(len));
         if arrival == (Arrival::Gap { nack_due: true }) {
             self.totals.nacks += 1;
             self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
@@ -158,21 +176,25 @@ impl<P: Copy> Hosts<P> {
     /// Sends the ACKs that the scheme decided on. `expected`: the next byte expected before and after the packet;
     /// `accepted`: the payload that it added.
     #[inline(always)]
-    fn answer_data<I: Io<Path = P>>(
+    pub(super) fn answer_data<I: Io<Path = P>>(
         &mut self,
         io: &mut I,
         slot: u32,
         plan: &AckPlan,
         (before, after): (u64, u64),
-        accepted: Option<u16>,
+        accepted: Option<u32>,
     ) {
         if let Some(fields) = plan.before {
             self.send_ack(io, slot, Kind::Ack, before, fields);
             if plan.now.is_none()
                 && let Some(payload) = accepted
-                && let Incoming::Rdma(half) = &mut self.receivers[slot as usize].incoming
             {
-                half.acked_all_but(payload as u32);
+                match &mut self.receivers[slot as usize].incoming {
+                    Incoming::Rdma(half) => half.acked_all_but(payload),
+                    Incoming::Whole(half) => half.acked_all_but(payload),
+                    Incoming::Kept => self.kept[slot as usize].acked_all_but(payload),
+                    Incoming::Tcp(_) => {}
+                }
             }
         }
         if let Some(fields) = plan.now {
@@ -182,19 +204,28 @@ impl<P: Copy> Hosts<P> {
 
     /// The first packet of a message arrived in order.
     #[inline(never)]
-    fn on_start<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, head: &Header) {
+    pub(super) fn on_start<I: Io<Path = P>>(
+        &mut self,
+        io: &mut I,
+        host: u32,
+        slot: u32,
+        message: MessageId,
+        links: u8,
+    ) {
         let now = io.now();
-        let record = *io.record(head.flow);
+        io.record_mut(message).links = links as u16;
+        let record = *io.record(message);
         let traffic = io.traffic(record.traffic);
         let (tenant, weight, scheme) = (traffic.config.tenant, traffic.config.weight, traffic.scheme);
-        let incast = announced_incast(io, head.flow);
-        let message = MessageStart {
+        let incast = announced_incast(io, message);
+        let from = self.receivers[slot as usize].from;
+        let start = MessageStart {
             tenant,
             weight,
             incast: incast.as_ref().map(|(id, senders)| Incast { id: *id, senders }),
-            ..MessageStart::new(ReceiverFlow(slot), head.flow, head.src)
+            ..MessageStart::new(ReceiverFlow(slot), message, from)
         };
-        io.scheme(scheme).receiver_message_start(host as usize, now, &message);
+        io.scheme(scheme).receiver_message_start(host as usize, now, &start);
     }
 
     /// The first packet of a queue pair arrived.
@@ -202,7 +233,8 @@ impl<P: Copy> Hosts<P> {
     fn open_receiver<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, head: &Header) -> u32 {
         let record = *io.record(head.flow);
         let traffic = io.traffic(record.traffic);
-        let (connection, scheme) = (traffic.config.endpoint.connection, traffic.scheme);
+        let (endpoint, scheme) = (traffic.config.endpoint, traffic.scheme);
+        let connection = endpoint.connection;
         let first = match connection {
             true => io.connection(record.traffic, record.src, record.dst).unwrap_or(head.flow),
             false => head.flow,
@@ -221,14 +253,16 @@ impl<P: Copy> Hosts<P> {
             per_pair: connection,
             same_as: None,
         });
-        let receiver = RecvQp::new(
-            first,
-            Incoming::Rdma(crate::rc::ReceiveHalf::default()),
-            (head.src, here),
-            path,
-            (record.traffic, scheme),
-        );
+        let incoming = match endpoint.recovery {
+            Recovery::GoBackN => Incoming::Rdma(rc::ReceiveHalf::default()),
+            Recovery::GoBack0 => Incoming::Whole(whole::ReceiveHalf::default()),
+            Recovery::Selective(_) => Incoming::Kept,
+        };
+        let receiver = RecvQp::new(first, incoming, (head.src, here), path, (record.traffic, scheme));
         let slot = self.place_receiver(receiver);
+        if incoming.is_kept() {
+            self.keep_for(slot);
+        }
         io.ends_mut(head.flow).recv = slot;
         io.ends_mut(first).recv = slot;
         let announced = io.traffic(record.traffic).config.announce_size;
@@ -241,7 +275,7 @@ impl<P: Copy> Hosts<P> {
 
     /// The last byte of a message arrived in order.
     #[inline(never)]
-    fn on_whole<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, message: MessageId) {
+    pub(super) fn on_whole<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, slot: u32, message: MessageId) {
         let receiver = &self.receivers[slot as usize];
         let (traffic, scheme) = (receiver.traffic, receiver.scheme);
         io.on_arrived(message);
@@ -271,6 +305,11 @@ impl<P: Copy> Hosts<P> {
             kind: Kind::Ack,
             ..Header::default()
         };
+        let attempt = match io.traffic(io.record(data.flow).traffic).config.endpoint.recovery {
+            Recovery::GoBack0 => data.attempt,
+            _ => 0,
+        };
+        let head = Header { attempt, ..head };
         let query =
             PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };
         let path = io.path_by_hash(&query);

@@ -108,6 +108,8 @@ pub struct HostTotals {
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,
+    /// Data packets of RDMA that brought nothing new: all their bytes had arrived before.
+    pub duplicates: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
     /// Data packets that arrived out of order: after a later one of the same attempt of their message.

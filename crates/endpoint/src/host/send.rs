@@ -1,6 +1,7 @@
 //! Sending: senders take turns at their NIC, and packets are created.
 
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
+use crate::rc;
 use crate::tcp::{Connection, Segment, bits};
 use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
@@ -163,7 +164,7 @@ impl<P: Copy> Hosts<P> {
             }
             io.set_last_class(port, class);
             let made = match sender.carrier {
-                Carrier::Rdma(_) => Some(self.make_packet(io, slot, class)),
+                Carrier::Rdma(_) | Carrier::Selective(_) => Some(self.make_packet(io, slot, class)),
                 Carrier::Tcp(_) => self.make_segment(io, slot, class),
             };
             if made.is_some() {
@@ -179,11 +180,11 @@ impl<P: Copy> Hosts<P> {
         let sizes = *io.sizes();
         let sender = &mut self.senders[slot as usize];
         let options = sender.options;
-        let half = sender.rdma_mut();
         // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
-        let list = if options.list > 0 && half.at_start() { options.list as u32 } else { 0 };
-        let segment = half.take((sizes.payload as u32).saturating_sub(list).max(1));
-        let (sent_to, left) = (half.sent_to(), half.left());
+        let list_of = |start: bool| if start { options.list as u32 } else { 0 };
+        let segment = sender.take(|start| (sizes.payload as u32).saturating_sub(list_of(start)).max(1));
+        let left = sender.left();
+        let (list, sent_to) = (list_of(segment.start), segment.offset + segment.len as u64);
         let traffic = io.traffic(sender.traffic);
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
@@ -207,6 +208,10 @@ impl<P: Copy> Hosts<P> {
         if segment.start {
             bits |= flags::START;
         }
+        if segment.retransmitted {
+            bits |= self.note_resent(slot, &segment);
+        }
+        let sender = &mut self.senders[slot as usize];
         if segment.end {
             bits |= flags::END;
         }
@@ -237,7 +242,7 @@ impl<P: Copy> Hosts<P> {
             let host = sender.host;
             self.wake_host(io, host, deadline);
         }
-        if segment.end {
+        if segment.end || segment.retransmitted {
             self.set_out(io, slot);
         }
         self.set_scheme_timer(io, slot, control.wake_at);
@@ -252,16 +257,28 @@ impl<P: Copy> Hosts<P> {
         io.make(port, &head, path, scheme, beside)
     }
 
+    /// A packet is sent again. Returns its flags for that.
+    #[inline(never)]
+    fn note_resent(&mut self, slot: u32, segment: &rc::Segment) -> u8 {
+        let sender = &mut self.senders[slot as usize];
+        let Carrier::Selective(half) = &sender.carrier else { return 0 };
+        // Switches drop the attempt that a failure has ended (Dart IV-C).
+        if sender.options.pinned && segment.offset == half.stream().acked_to() {
+            sender.attempt = sender.attempt.saturating_add(1);
+        }
+        flags::RESENT
+    }
+
     /// Sends the requests of a queue pair's scheme.
     #[inline(never)]
     pub(super) fn send_requests<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let now = io.now();
         let (scheme, cc) = self.senders[slot as usize].scheme();
-        if !matches!(self.senders[slot as usize].carrier, Carrier::Rdma(_)) {
+        if matches!(self.senders[slot as usize].carrier, Carrier::Tcp(_)) {
             return;
         }
         loop {
-            let left = self.senders[slot as usize].rdma().left();
+            let left = self.senders[slot as usize].left();
             let (request, control) = io.scheme(scheme).poll_request(cc, now, left);
             self.senders[slot as usize].pacer.set(&control);
             self.set_scheme_timer(io, slot, control.wake_at);
@@ -421,7 +438,7 @@ impl<P: Copy> Hosts<P> {
     /// Finds the message that a queue pair sends next, and its send options.
     pub(super) fn set_out<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         let sender = &mut self.senders[slot as usize];
-        let message = sender.rdma().next_message();
+        let message = sender.next_message();
         if message == sender.message || message == MessageId::NONE {
             return;
         }

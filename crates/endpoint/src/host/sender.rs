@@ -1,6 +1,6 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
-use super::{Carrier, Hosts, Io, NO_SLOT};
+use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use alloc::vec::Vec;
 use fanin_cc::{Ack, Kind, Loss, Notice, flags};
 use fanin_units::{MessageId, Time};
@@ -69,23 +69,52 @@ impl<P: Copy> Hosts<P> {
             // A restarted message is still retransmitting bytes that had arrived before; no others are missing.
             return;
         }
+        if let Carrier::Selective(half) = &mut sender.carrier
+            && let Some(more) = half.wait_longer(io.traffic(sender.traffic).config.endpoint.timeout)
+        {
+            let (deadline, host) = (now.saturating_add(more), sender.host);
+            sender.deadline = deadline;
+            self.wake_host(io, host, deadline);
+            return;
+        }
         self.totals.timeouts += 1;
         // On a connection that stays open it is the message at whose first missing byte sending goes on.
         let message = sender.rdma().under_way().next().unwrap_or(sender.id);
         io.record_mut(message).timeouts += 1;
-        let loss = loss_of(sender.rdma());
-        self.go_back(io, slot);
+        let sent_to = sender.rdma().sent_to();
+        let tell = self.resend(io, slot);
         let sender = &mut self.senders[slot as usize];
-        let control = io.scheme(sender.scheme).on_timeout(sender.cc, now, &loss);
-        self.apply(io, slot, &control);
+        if tell {
+            let loss = Loss::new(sender.rdma().acked_to(), sent_to);
+            let control = io.scheme(sender.scheme).on_timeout(sender.cc, now, &loss);
+            self.apply(io, slot, &control);
+        } else {
+            self.activate(io, slot);
+        }
         self.send_requests(io, slot);
+    }
+
+    /// Unacknowledged data is sent again, after a timeout or because the receiver asks for it at once. Returns whether
+    /// the scheme is told.
+    #[inline(never)]
+    fn resend<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> bool {
+        let Carrier::Selective(half) = &mut self.senders[slot as usize].carrier else {
+            self.go_back(io, slot);
+            return true;
+        };
+        half.on_timeout();
+        let tell = half.rules().tell_scheme;
+        self.set_out(io, slot);
+        tell
     }
 
     /// Retransmits unacknowledged data as a new attempt. Returns whether there was any.
     #[inline(never)]
     fn go_back<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> bool {
         let sender = &mut self.senders[slot as usize];
-        if !sender.rdma_mut().go_back() {
+        let whole = io.traffic(sender.traffic).config.endpoint.recovery == Recovery::GoBack0;
+        let half = sender.rdma_mut();
+        if !(if whole { half.start_over() } else { half.go_back() }) {
             return false;
         }
         sender.attempt = sender.attempt.saturating_add(1);
@@ -100,6 +129,19 @@ impl<P: Copy> Hosts<P> {
             record.attempts = record.attempts.saturating_add(1);
         }
         true
+    }
+
+    /// A NACK, or an ACK that asks for repair at once, has been taken. Returns whether the scheme is told of a loss.
+    #[inline(never)]
+    fn repair<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, kind: Kind) -> bool {
+        let Carrier::Selective(half) = &mut self.senders[slot as usize].carrier else { return self.go_back(io, slot) };
+        if kind != Kind::Nack {
+            return half.stream().in_flight() > 0 && self.resend(io, slot);
+        }
+        let tell = half.rules().tell_scheme && half.begins_recovery();
+        // The packet to send again may belong to another message.
+        self.set_out(io, slot);
+        tell
     }
 
     /// An ACK, NACK, CNP or credit reached the sender of its queue pair.
@@ -118,14 +160,17 @@ impl<P: Copy> Hosts<P> {
         let control = match head.kind {
             Kind::Ack | Kind::Nack => {
                 let endpoint = io.traffic(sender.traffic).config.endpoint;
-                let half = sender.rdma_mut();
-                let in_flight = half.in_flight();
-                let newly_acked = half.on_ack(head.seq, |message| {
+                if endpoint.recovery == Recovery::GoBack0 && head.attempt != sender.attempt {
+                    // Of what has started over since.
+                    return;
+                }
+                let in_flight = sender.rdma().in_flight();
+                let newly_acked = sender.take_ack(&head, |message| {
                     io.record_mut(message).acked = now;
                     io.on_acked(message);
                 });
                 if newly_acked > 0 {
-                    let waits = half.in_flight() > 0;
+                    let waits = sender.rdma().in_flight() > 0;
                     sender.deadline = if waits { now.saturating_add(endpoint.timeout) } else { Time::NEVER };
                     // After going back, its next message may be another one.
                     self.set_out(io, slot);
@@ -152,11 +197,12 @@ impl<P: Copy> Hosts<P> {
                     io.scheme(scheme).on_ack(cc, now, &ack)
                 };
                 if head.kind == Kind::Nack || head.has(flags::PUSH) {
-                    let loss = loss_of(self.senders[slot as usize].rdma());
-                    if self.go_back(io, slot) {
-                        control = io.scheme(scheme).on_loss(cc, now, &loss);
-                        may_ask = true;
+                    let sent_to = self.senders[slot as usize].rdma().sent_to();
+                    if self.repair(io, slot, head.kind) {
+                        let from = self.senders[slot as usize].rdma().acked_to();
+                        control = io.scheme(scheme).on_loss(cc, now, &Loss::new(from, sent_to));
                     }
+                    may_ask = true;
                 }
                 if done {
                     if !endpoint.connection {
@@ -192,9 +238,4 @@ impl<P: Copy> Hosts<P> {
         io.forget_incast(id);
         self.release_sender(io, slot);
     }
-}
-
-/// The data that a sender has in flight when it detects a loss.
-fn loss_of(half: &crate::rc::SendHalf) -> Loss {
-    Loss::new(half.acked_to(), half.sent_to())
 }

@@ -1,7 +1,7 @@
 //! The state of hosts, and their timers.
 
 use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, Timer, Turn};
-use crate::rc;
+use crate::{rc, selective};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use fanin_cc::{PathInfo, Telemetry};
@@ -29,6 +29,8 @@ pub struct Hosts<P> {
     pub(super) free_senders: Vec<u32>,
     pub(super) receivers: Vec<RecvQp<P>>,
     pub(super) free_receivers: Vec<u32>,
+    /// Receiving halves with selective retransmission, by the slot of their receiver.
+    pub(super) kept: Vec<selective::ReceiveHalf>,
     /// The telemetry of the last data packet of each receiver, by its slot.
     pub(super) telemetry: Vec<Telemetry>,
     /// Dense numbers of (host, receiver, scheme), assigned when a sender opens.
@@ -55,6 +57,7 @@ impl<P: Copy> Hosts<P> {
             free_senders: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),
+            kept: Vec::new(),
             telemetry: Vec::new(),
             pairs: BTreeMap::new(),
             pair_senders: Vec::new(),
@@ -103,12 +106,14 @@ impl<P: Copy> Hosts<P> {
                 self.senders.len() as u32 - 1
             }
         };
-        if let (Carrier::Rdma(new), Carrier::Rdma(old)) =
-            (&mut sender.carrier, &mut self.senders[slot as usize].carrier)
-        {
-            // Its list of messages keeps its allocation.
-            core::mem::swap(new, old);
-            new.reset();
+        // Its lists keep their allocations.
+        match (&mut sender.carrier, &mut self.senders[slot as usize].carrier) {
+            (Carrier::Rdma(new), Carrier::Rdma(old)) => {
+                core::mem::swap(new, old);
+                new.reset();
+            }
+            (Carrier::Selective(new), Carrier::Selective(old)) => new.reuse(old),
+            _ => {}
         }
         let senders = &mut self.hosts[host as usize].senders;
         sender.at_host = senders.len() as u32;

@@ -120,7 +120,8 @@ impl Frames {
             ttl: ttl(head.hops),
         };
         let destination_qp = FIRST_QP + channel.0 % (NUMBERS - FIRST_QP);
-        let psn = (head.seq.div_ceil(self.payload) % u64::from(NUMBERS)) as u32;
+        let psn_of = |offset: u64| (offset.div_ceil(self.payload) % u64::from(NUMBERS)) as u32;
+        let psn = psn_of(head.seq);
         let becn = head.has(flags::ECHO);
         let dart = self.traffic(packet).filter(|of| of.format == WireFormat::Dart);
         let made = match head.kind {
@@ -174,7 +175,11 @@ impl Frames {
                     Packet::Ack(ack)
                 }
             }
-            Kind::Nack => Packet::Nack(Response { envelope, destination_qp, psn, msn: 0, becn }),
+            Kind::Nack => {
+                // With selective retransmission, the packet that it answers; RoCEv2 has no field for that.
+                let msn = if head.cc_tag > 0 { psn_of(head.seq + u64::from(head.cc_tag)) } else { 0 };
+                Packet::Nack(Response { envelope, destination_qp, psn, msn, becn })
+            }
             Kind::Cnp => Packet::Cnp(Cnp { envelope, destination_qp }),
             Kind::Credit | Kind::Request => return Ok(self.plain(packet, from, to)),
         };

@@ -12,6 +12,7 @@ pub mod document;
 mod host_names;
 mod lanes;
 mod network;
+mod rdma;
 mod read;
 mod scheme;
 mod shape;

@@ -1,6 +1,7 @@
 //! Reads specs, and changes single keys of them.
 
 use super::document::Document;
+use super::rdma::LossPolicy;
 use super::scheme::SchemeChoice;
 use super::source::{self, Source};
 use super::{shape, traffic};
@@ -80,10 +81,18 @@ impl Spec {
         &self.document
     }
 
-    /// The same spec with one scheme, with default parameters, for all traffics. A transport that was the default of
+    /// The same spec with one scheme, with default parameters, for all traffics. `+` and the name of a [`LossPolicy`]
+    /// behind the scheme changes how the network and RDMA deal with losses: `dcqcn+irn`. A transport that was the default of
     /// the old scheme becomes the default of the new one; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
+        let id = match id.split_once('+').and_then(|(id, variant)| Some((id, LossPolicy::of(variant)?))) {
+            Some((id, policy)) => {
+                policy.apply(&mut spec.document);
+                id
+            }
+            None => id,
+        };
         for (i, traffic) in spec.document.traffic.iter_mut().enumerate() {
             if traffic.transport == traffic::own_transport(traffic.scheme.id()) {
                 traffic.transport = None;

@@ -4,8 +4,7 @@
 use super::checker::Checker;
 use super::credits::credit_class;
 use super::document::{
-    AckClass, Document, LoadBase, Pairs, Pattern, Rdma, RdmaRestart, Restart, ServiceTime, Size, Tcp, Timeout, Traffic,
-    Transport,
+    AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
 use super::host_names::HostNames;
 use super::scheme::{SchemeChoice, SchemeId, ids};
@@ -15,7 +14,7 @@ use crate::hpcc::convert;
 use crate::htsim;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
-use fanin_fabric::{EndpointConfig, NetworkConfig, TcpConfig, TrafficConfig};
+use fanin_fabric::{NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
@@ -62,6 +61,7 @@ pub fn check_traffics(
         checker.fail("traffic", format!("there are {count} traffics"), "write at least one [[traffic]], at most 65535");
     }
     let payload = document.network.packet.payload.get();
+    let packet = payload.saturating_add(document.network.packet.header.get());
     let hosts = network.map_or(0, |network| network.graph.hosts as usize);
     if count.saturating_mul(hosts) > MOST_PLACES {
         let problem = format!("{count} traffics on {hosts} hosts take too long to check");
@@ -85,7 +85,7 @@ pub fn check_traffics(
             let problem = format!("it begins at {}, after the end of the measured window at {until}", traffic.start);
             one.fail("start", problem, "begin earlier, or lengthen measure.window");
         }
-        configs.extend(one.config(traffic, &classes, payload));
+        configs.extend(one.config(traffic, &classes, (payload, packet)));
         if let Some(setting) = &setting
             && let Some((workload, flows)) = one.workload(traffic, setting, until)
         {
@@ -161,23 +161,28 @@ impl<'a> Setting<'a> {
 }
 
 /// One traffic, with its path.
-struct One<'a, 'b> {
+pub struct One<'a, 'b> {
     path: String,
-    checker: &'a mut Checker<'b>,
+    pub checker: &'a mut Checker<'b>,
 }
 
 impl One<'_, '_> {
-    fn fail(&mut self, key: &str, problem: impl Into<String>, right: impl Into<String>) {
+    pub fn fail(&mut self, key: &str, problem: impl Into<String>, right: impl Into<String>) {
         let path = format!("{}.{key}", self.path);
         self.checker.fail(&path, problem, right);
     }
 
-    fn config(&mut self, traffic: &mut Traffic, classes: &[String], payload: u64) -> Option<TrafficConfig> {
+    fn config(
+        &mut self,
+        traffic: &mut Traffic,
+        classes: &[String],
+        (payload, packet): (u64, u64),
+    ) -> Option<TrafficConfig> {
         if traffic.weight == 0 {
             self.fail("weight", "it is 0", "weights are at least 1");
         }
         let scheme = self.scheme(&mut traffic.scheme);
-        let endpoint = self.rdma(&traffic.rdma);
+        let endpoint = self.rdma(&mut traffic.rdma, packet);
         let connection = self.tcp(&traffic.tcp, payload);
         let first = classes.first().cloned().unwrap_or_default();
         let class = traffic.class.get_or_insert(first);
@@ -270,30 +275,6 @@ impl One<'_, '_> {
                 None
             }
         }
-    }
-
-    fn rdma(&mut self, rdma: &Rdma) -> Option<EndpointConfig> {
-        let timeout = match rdma.timeout {
-            Timeout::Off(_) => Time::NEVER,
-            Timeout::After(time) => time,
-        };
-        if timeout == Time::ZERO {
-            self.fail("rdma.timeout", "it is zero", "write a time above zero, like \"4 ms\", or \"off\"");
-        }
-        let Ok(ack_chunk) = u32::try_from(rdma.ack_chunk.get()) else {
-            self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
-            return None;
-        };
-        let (nack_interval, connection) = (rdma.nack_interval, rdma.persistent);
-        let anew = rdma.restart == RdmaRestart::Request;
-        if anew && !connection {
-            self.fail(
-                "rdma.restart",
-                "each message has a queue pair of its own and starts anew",
-                "write persistent = true",
-            );
-        }
-        Some(EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew })
     }
 
     /// The configuration of a TCP connection without ECN, with this payload per segment; `None` after adding a problem.

@@ -59,6 +59,7 @@ impl ParallelSimulation {
             sum.timeouts += of.timeouts;
             sum.given_up += of.given_up;
             sum.nacks += of.nacks;
+            sum.duplicates += of.duplicates;
             sum.cnps += of.cnps;
             sum.circular_waits += of.circular_waits;
             sum.reordered += of.reordered;

@@ -137,6 +137,27 @@ fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes:
     }
 }
 
+/// Any way to repair losses. Timers of go-back-0 and messages are such that a message gets through.
+pub fn any_recovery() -> impl Strategy<Value = Recovery> {
+    prop_oneof![3 => Just(Recovery::GoBackN), 1 => Just(Recovery::GoBack0), 3 => any_selective()]
+}
+
+/// Any selective retransmission.
+pub fn any_selective() -> impl Strategy<Value = Recovery> {
+    let cap = prop_oneof![Just(Cap::Off), Just(Cap::Bdp), (1u32..20).prop_map(Cap::Packets)];
+    let rules = (cap, 20u64..400, 0u32..6, 1u32..4, any::<bool>());
+    rules.prop_map(|(cap, high, low_up_to, nacks, tell_scheme)| {
+        Recovery::Selective(Rules { cap, timeout_high: us(high), low_up_to, nacks, tell_scheme })
+    })
+}
+
+/// A sender that may have fewer packets in flight than an ACK is for would wait for its timer every time.
+pub fn let_the_cap_fill_chunks(endpoint: &mut EndpointConfig) {
+    if let Recovery::Selective(Rules { cap: Cap::Bdp | Cap::Packets(_), .. }) = endpoint.recovery {
+        endpoint.ack_chunk = 0;
+    }
+}
+
 /// Which schemes traffic may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schemes {
@@ -161,21 +182,31 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         10_000u64..40_000,
         0u32..10_000,
         any::<(bool, bool)>(),
+        prop_oneof![Just(Recovery::GoBackN), any_selective()],
         prop::option::of(any_tcp()),
     )
         // A spec refuses schemes that need RDMA over TCP.
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)| {
+        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, connection, recovery, tcp)| {
             let settings = fanin_cc::Settings::preset(scheme).expect("a listed preset");
             let tcp = tcp.filter(|_| settings.rdma_only().is_none());
-            (scheme, class, ecn, timeout, nack, ack_chunk, connection, tcp)
+            (scheme, class, ecn, timeout, nack, ack_chunk, connection, recovery, tcp)
         })
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, (connection, anew), tcp)| TrafficConfig {
-            class,
-            ecn,
-            endpoint: EndpointConfig { timeout: us(timeout), nack_interval: us(nack), ack_chunk, connection, anew },
-            tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
-            overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
-            ..traffic(scheme)
+        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, (connection, anew), recovery, tcp)| {
+            TrafficConfig {
+                class,
+                ecn,
+                endpoint: EndpointConfig {
+                    timeout: us(timeout),
+                    nack_interval: us(nack),
+                    ack_chunk,
+                    connection,
+                    anew,
+                    recovery,
+                },
+                tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
+                overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
+                ..traffic(scheme)
+            }
         })
 }
 
@@ -250,6 +281,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
             traffic.class = 1 + traffic.class % classes.len() as u8;
             let rdma = &mut traffic.endpoint;
             rdma.ack_chunk = rdma.ack_chunk.min(most_ack_chunk(&traffic.scheme, packet.payload as u32));
+            let_the_cap_fill_chunks(rdma);
             if let Some(tcp) = &mut traffic.tcp {
                 tcp.connection.mss = packet.payload as u32;
                 tcp.ack_class = if tcp.ack_class == 0 { 0 } else { traffic.class };

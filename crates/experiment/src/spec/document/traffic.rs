@@ -295,10 +295,33 @@ pub enum LoadBase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rdma {
-    /// Retransmission timeout.
-    pub timeout: Timeout,
-    /// Minimum time between two NACKs for the same expected byte.
-    pub nack_interval: Time,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Retransmission timeout, with `recovery = "irn"` the one with more than `timeout_low_packets` packets in flight.
+    /// Default: 320 us with `recovery = "selective-repeat"` or `"irn"`, else 4 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Timeout>,
+    /// Minimum time between two NACKs for the same expected byte, with `recovery = "go-back-n"`. Default: 500 us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nack_interval: Option<Time>,
+    /// `recovery = "irn"`: a new packet leaves while fewer than this are in flight. Default: "bdp".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
+    /// `recovery = "irn"`: the retransmission timeout with up to `timeout_low_packets` packets in flight. Default: 100
+    /// us, or `timeout` where that is shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_low: Option<Time>,
+    /// `recovery = "irn"`: see `timeout_low`. Default: 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_low_packets: Option<u32>,
+    /// `recovery = "selective-repeat"` or `"irn"`: recovery begins with this many NACKs in a row for the same expected
+    /// byte. More than 1 is for networks that reorder. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nack_threshold: Option<u32>,
+    /// `recovery = "selective-repeat"` or `"irn"`: whether the scheme reacts to losses and timeouts as it does with
+    /// `"go-back-n"`. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_reaction: Option<bool>,
     /// Payload bytes per ACK; with 0 B every packet is acknowledged. The last packet of a message is always
     /// acknowledged.
     pub ack_chunk: Bytes,
@@ -324,15 +347,62 @@ pub enum RdmaRestart {
 impl Default for Rdma {
     fn default() -> Self {
         Self {
-            // The value of common NICs; the HPCC simulator has no timeout.
-            timeout: Timeout::After(Time::from_ms(4)),
-            // As in the HPCC simulator.
-            nack_interval: Time::from_us(500),
+            recovery: Recovery::GoBackN,
+            timeout: None,
+            nack_interval: None,
+            cap: None,
+            timeout_low: None,
+            timeout_low_packets: None,
+            nack_threshold: None,
+            loss_reaction: None,
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,
         }
     }
+}
+
+/// How RDMA repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// The receiver drops what arrives behind a gap and asks for it with a NACK; the sender goes on from there.
+    GoBackN,
+    /// The receiver drops all of the message, and the sender begins it again.
+    #[serde(rename = "go-back-0")]
+    GoBack0,
+    /// The receiver keeps what arrives behind a gap, and the sender sends again what is missing.
+    SelectiveRepeat,
+    /// As "selective-repeat", with a limit to packets in flight and a short timeout for few of them (IRN).
+    Irn,
+}
+
+/// Most packets in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Cap {
+    /// The largest bandwidth-delay product of any two hosts, in full packets, rounded up.
+    Bdp(Bdp),
+    /// As many full packets as hold this, rounded up.
+    Bytes(Bytes),
+    /// So many, of any size.
+    Packets(CapPackets),
+}
+
+/// The value for the bandwidth-delay product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Bdp {
+    /// The bandwidth-delay product.
+    Bdp,
+}
+
+/// A number of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapPackets {
+    /// The number.
+    pub packets: u32,
 }
 
 /// Retransmission timeout.

@@ -103,6 +103,27 @@ fn renamed_keys_are_named_with_their_new_names() {
     assert!(error.contains(&told("persistent")), "{error}");
 }
 
+/// Keys of `rdma` that the traffic's recovery has no use for, and values that make no sense together.
+fn recoveries_refuse_what_they_do_not_have() {
+    let rdma = |keys: &str, key: &str, told: &[&str]| {
+        let from = "rdma = { timeout = \"off\", nack_interval = \"100 us\", ack_chunk = \"4 KB\"";
+        refused_at(from, &format!("rdma = {{ {keys}"), keys, &format!("traffic[0].rdma.{key}"), told);
+    };
+    rdma("cap = \"bdp\"", "cap", &["\"go-back-n\" has no such rule", "or write recovery = \"irn\""]);
+    rdma("timeout_low = \"1 us\"", "timeout_low", &["has no such rule"]);
+    rdma("nack_threshold = 2", "nack_threshold", &["recovery = \"selective-repeat\" or \"irn\""]);
+    rdma("recovery = \"go-back-0\", loss_reaction = true", "loss_reaction", &["\"go-back-0\" has no such rule"]);
+    rdma("recovery = \"selective-repeat\", cap = \"1 KB\"", "cap", &["recovery = \"irn\""]);
+    rdma("recovery = \"irn\", nack_interval = \"1 us\"", "nack_interval", &["recovery = \"go-back-n\""]);
+    rdma("recovery = \"irn\", nack_threshold = 0", "nack_threshold", &["write 1"]);
+    rdma("recovery = \"irn\", cap = { packets = 0 }", "cap", &["nothing could leave", "{ packets = 110 }"]);
+    rdma("recovery = \"irn\", cap = \"2 KB\", ack_chunk = \"4 KB\"", "ack_chunk", &["never comes", "rdma.cap"]);
+    rdma("recovery = \"irn\", timeout_low = \"1 ms\"", "timeout_low", &["above timeout = 320 us"]);
+    rdma("recovery = \"irn\", timeout_low = \"0 s\"", "timeout_low", &["above zero"]);
+    rdma("recovery = \"irn\", timeout = \"off\", timeout_low = \"1 us\"", "timeout_low", &["give timeout a time"]);
+    rdma("recovery = \"irm\"", "recovery", &["did you mean \"irn\"?"]);
+}
+
 #[test]
 fn a_missing_key_is_named_where_it_should_be() {
     refused_at("pods = 2, ", "", "topology", "network.topology.pods", &["missing", "a whole number"]);
@@ -401,6 +422,7 @@ fn impossible_traffic() {
         "traffic[0].rdma.restart",
         &["persistent = true"],
     );
+    recoveries_refuse_what_they_do_not_have();
     let every = "degree = 5, every = \"1 ms\"";
     refused_at("degree = 5", every, "share = 0.16", "traffic[0].load", &["pattern.every", "leave one"]);
     refused_at(

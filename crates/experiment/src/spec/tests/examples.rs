@@ -140,6 +140,67 @@ fn classes_may_have_parts_of_the_buffer() {
 }
 
 #[test]
+fn each_recovery_has_its_rules_and_their_defaults() {
+    use fanin_fabric::{Cap, Recovery, Rules};
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let endpoint = |changes: &[(&str, &str)]| {
+        let set =
+            |spec: Spec, (key, value): &(&str, &str)| spec.set(&format!("traffic.web.rdma.{key}"), value).unwrap();
+        let checked = changes.iter().fold(spec.clone(), set).check().unwrap();
+        let endpoint = checked.build().traffics[2].endpoint;
+        // What is filled in means the same when it is read again.
+        let again =
+            Spec::from_json(&checked.to_json().to_string(), "again.json", Path::new("")).unwrap().check().unwrap();
+        assert_eq!(again.build().traffics[2].endpoint, endpoint);
+        endpoint
+    };
+    let us = Time::from_us;
+    let of = |changes: &[(&str, &str)]| {
+        let endpoint = endpoint(changes);
+        (endpoint.recovery, endpoint.timeout, endpoint.nack_interval)
+    };
+    assert_eq!(of(&[]), (Recovery::GoBackN, us(4000), us(500)));
+    assert_eq!(of(&[("recovery", "go-back-0")]), (Recovery::GoBack0, us(4000), Time::ZERO));
+    let irn = Rules { cap: Cap::Bdp, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme: false };
+    assert_eq!(of(&[("recovery", "irn")]), (Recovery::Selective(irn), us(100), Time::ZERO));
+    let repeat = Rules { cap: Cap::Off, low_up_to: 0, ..irn };
+    assert_eq!(of(&[("recovery", "selective-repeat")]), (Recovery::Selective(repeat), us(320), Time::ZERO));
+    let all = [("recovery", "irn"), ("timeout", "50 us"), ("timeout_low_packets", "7"), ("nack_threshold", "2")];
+    let rules = Rules { timeout_high: us(50), low_up_to: 7, nacks: 2, tell_scheme: true, cap: Cap::Packets(9) };
+    let more = [("loss_reaction", "true"), ("cap", "{ packets = 9 }")];
+    assert_eq!(of(&[&all[..], &more].concat()), (Recovery::Selective(rules), us(50), Time::ZERO));
+    let off = [("recovery", "irn"), ("timeout", "off"), ("cap", "120 KB")];
+    let never = Rules { timeout_high: Time::NEVER, cap: Cap::Bytes(120_000), ..irn };
+    assert_eq!(of(&off), (Recovery::Selective(never), Time::NEVER, Time::ZERO));
+}
+
+#[test]
+fn a_loss_policy_behind_a_scheme_sets_buffers_and_recoveries() {
+    use fanin_fabric::Recovery;
+    let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();
+    let built = |scheme: &str| {
+        let checked = spec.with_scheme(scheme).check().unwrap();
+        let (name, built) = (checked.document().name.clone(), checked.build());
+        assert!(built.traffics.iter().all(|traffic| traffic.scheme.id() == "dcqcn"));
+        let lossless = built.network.classes.iter().any(|class| class.lossless);
+        (name, lossless, built.traffics[0].endpoint.recovery)
+    };
+    let name = &spec.document().name;
+    for (policy, lossless, recovery) in
+        [("pfc", true, Recovery::GoBackN), ("gbn", false, Recovery::GoBackN), ("gb0", false, Recovery::GoBack0)]
+    {
+        assert_eq!(built(&format!("dcqcn+{policy}")), (format!("{name}+{policy}"), lossless, recovery));
+    }
+    for (policy, capped) in [("sr", false), ("irn", true)] {
+        let (_, lossless, recovery) = built(&format!("dcqcn+{policy}"));
+        let Recovery::Selective(rules) = recovery else { panic!("{recovery:?}") };
+        assert_eq!((lossless, rules.cap != fanin_fabric::Cap::Off), (false, capped));
+    }
+    let problems = spec.with_scheme("dcqcn+tlt").check().err().unwrap();
+    assert!(problems.to_string().contains("there is no scheme \"dcqcn+tlt\""), "{problems}");
+}
+
+#[test]
 fn messages_come_in_order_and_within_the_window() {
     let built = checked(EXAMPLE).unwrap().build();
     let mut last = Time::ZERO;

@@ -1,0 +1,61 @@
+//! Selective retransmission over a reliable connection: IRN (Mittal et al., SIGCOMM 2018), and selective repeat, which
+//! is IRN without its limit on packets in flight and without its short timeout.
+//!
+//! * The receiver keeps packets that arrive behind a gap. It answers each with a NACK of two numbers: the next byte
+//!   expected, and the first byte of the packet that arrived. Everything else, duplicates too, gets an ACK.
+//! * The sender notes which of its packets have arrived. In recovery it sends the missing ones again, each once, and
+//!   then new data.
+//!
+//! The paper numbers packets; here bytes number them, and each is sent again exactly as it was.
+
+mod receive;
+mod send;
+
+pub use receive::{Arrived, Kept, ReceiveHalf};
+pub use send::SendHalf;
+
+use fanin_units::Time;
+
+/// The rules of a sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// New packets leave while fewer than this are in flight (IRN: the bandwidth-delay product).
+    pub cap: Cap,
+    /// The retransmission timeout with more than `low_up_to` packets in flight (IRN: RTO_high). The shorter one is that
+    /// of the endpoint.
+    pub timeout_high: Time,
+    /// The short timeout holds with up to this many packets in flight (IRN: 3).
+    pub low_up_to: u32,
+    /// Recovery begins with this many NACKs in a row for the same byte (IRN: 1).
+    pub nacks: u32,
+    /// Whether the scheme is told of losses and timeouts (IRN: no).
+    pub tell_scheme: bool,
+}
+
+/// The most packets in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cap {
+    /// No limit.
+    Off,
+    /// The largest bandwidth-delay product in the network.
+    Bdp,
+    /// As many full packets as hold so many bytes on the wire.
+    Bytes(u64),
+    /// Packets of any size.
+    Packets(u32),
+}
+
+impl Cap {
+    /// In packets, with `bdp` bytes for the bandwidth-delay product and full packets of `wire` bytes: rounded up, and
+    /// one at least.
+    pub fn packets(self, bdp: u64, wire: u32) -> u32 {
+        let of = |bytes: u64| u32::try_from(bytes.div_ceil(u64::from(wire.max(1)))).unwrap_or(u32::MAX);
+        let packets = match self {
+            Self::Off => u32::MAX,
+            Self::Bdp => of(bdp),
+            Self::Bytes(bytes) => of(bytes),
+            Self::Packets(packets) => packets,
+        };
+        packets.max(1)
+    }
+}
