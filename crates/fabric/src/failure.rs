@@ -13,6 +13,9 @@ use fanin_units::{NodeId, PortId};
 /// recomputed; a link that comes up is used at once.
 #[cold]
 pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
+    if world.net.repeats_credits(link) {
+        return;
+    }
     let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
     match world.net.on_link_event(link, step) {
         None => {}

@@ -12,6 +12,7 @@ mod buffers;
 mod clock;
 pub mod config;
 mod core;
+pub mod credits;
 mod cyclic;
 pub mod deadlock;
 pub mod ecn;

@@ -1,6 +1,7 @@
 //! Links, switches and the ports of hosts: the elements of a packet's path from one host to another. What happens there
 //! is in the modules below; only they see the fields.
 
+mod credits;
 mod departure;
 pub(crate) mod failure;
 mod hosts;
@@ -9,6 +10,7 @@ mod parts;
 mod programs;
 pub(crate) mod switch;
 
+use self::credits::Credits;
 use self::parts::{Switch, instance, on_links, ports_of};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -47,6 +49,11 @@ pub(crate) struct Network<Q> {
     egress: Egress,
     buffers: Buffers,
     links: LinkStates,
+    /// Where flow control is by credits.
+    credits: Option<Box<Credits>>,
+    /// Whether arriving packets, and packets that leave a switch's queue, concern more than their queues.
+    inspects: bool,
+    observes: bool,
     /// Hosts by their row: their numbers in the whole network.
     hosts: Vec<u32>,
     switches: Vec<Switch>,
@@ -95,6 +102,7 @@ impl<Q: EventQueue> Network<Q> {
         }
         let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
         let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
+        let credits = Credits::new(config, &ports, plan.largest);
         let links = LinkStates::new(&config.graph, streams);
         let telemetry = schemes.iter().any(|settings| settings.header_overhead().telemetry);
         let schemes: Vec<Instance> =
@@ -110,6 +118,8 @@ impl<Q: EventQueue> Network<Q> {
             },
             egress: Egress::new(config, ports, streams),
             buffers,
+            inspects: links.can_fail() || credits.is_some(),
+            observes: programs_watch || credits.is_some(),
             links,
             far_ends: plan.far_ends.clone(),
             first_ports: share.ports.iter().map(|port| plan.far_ends[port.ix()].first_port).collect(),
@@ -120,7 +130,12 @@ impl<Q: EventQueue> Network<Q> {
             hosts: share.hosts.clone(),
             switches,
             port_number,
-            at_once: if config.release == Release::Dequeue && !programs_watch { u8::MAX } else { 0 },
+            at_once: match config.release == Release::Dequeue && !programs_watch {
+                true if credits.is_some() => 1,
+                true => u8::MAX,
+                false => 0,
+            },
+            credits,
             schemes,
             programs,
             programs_watch,
@@ -185,7 +200,8 @@ impl<Q: EventQueue> Network<Q> {
 
     /// The value of each account of the buffers and its expected value: every pool, then every ingress and class.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
-        self.buffers.check(&self.egress)
+        let credits = self.credits.iter().flat_map(|c| c.check(&self.egress, self.buffers.leaving()));
+        self.buffers.check(&self.egress).into_iter().chain(credits).collect()
     }
 
     /// Whether a node is a host.

@@ -211,6 +211,8 @@ impl<Q: EventQueue> Simulation<Q> {
             counters.dropped += of_class.dropped;
             counters.paused += of_class.paused;
             counters.pauses += of_class.pauses;
+            counters.credit_wait += of_class.credit_wait;
+            counters.credit_waits += of_class.credit_waits;
         }
         counters
     }
@@ -357,7 +359,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core_mut().probes.take_seen(into);
         for seen in into {
             if let Seen::Packet(captured) = seen
-                && captured.head.kind != fanin_cc::Kind::Pause
+                && !captured.head.kind.is_of_link()
             {
                 self.name(captured);
             }

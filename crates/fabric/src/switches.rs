@@ -94,6 +94,10 @@ impl SwitchFabric {
             kind::ARRIVE => self.net.arrive(PortId(number_of(event.source)), event.arg),
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
+            kind::LINK => {
+                self.net.repeats_credits(number_of(event.source));
+                None
+            }
             _ => {
                 self.net.program_timer(event.arg);
                 None

@@ -1,14 +1,16 @@
 //! The switch pipeline: a packet arrives, is routed, admitted, queued and served.
 
 use super::Network;
-use crate::buffers::{Admission, Request};
+use super::credits::Credits;
+use crate::buffers::{Admission, Buffers, Request};
 use crate::config::Release;
+use crate::egress::Egress;
 use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::plan::FarEnd;
 use crate::port::PortIx;
 use crate::results::{DropCause, What};
-use fanin_cc::{Header, Kind};
+use fanin_cc::Header;
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
@@ -25,15 +27,15 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn arrive(&mut self, link: PortId, ix: PacketIx) -> Option<AtHost> {
         let FarEnd { node, home, ingress, .. } = self.far_ends[link.ix()];
-        if self.links.can_fail()
-            && let Some(cause) = self.links.loses(link, &self.core.packets[ix])
+        if self.inspects
+            && let Some(cause) = self.inspect(link, node, ingress, ix)
         {
             self.drop_arriving(node, ingress, ix, cause);
             return None;
         }
         let packet = self.core.arrive(node, ix);
         let Packet { head: Header { kind, dst, class, wire, hops, .. }, path, next_hop, .. } = *packet;
-        if kind == Kind::Pause {
+        if kind.is_of_link() {
             return self.pause_arrives(ingress, ix);
         }
         if node.0 < self.host_count {
@@ -79,18 +81,21 @@ impl<Q: EventQueue> Network<Q> {
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);
             self.drop_arriving(node, ingress, ix, DropCause::NoRoute);
+            self.free_credits(ingress, ingress_class as usize, wire as u64);
             return;
         }
         if !self.programs.is_empty() || self.links.any_blocked() {
             if self.links.blocks(&self.core.packets[ix]) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Blocked);
+                self.free_credits(ingress, ingress_class as usize, wire as u64);
                 return;
             }
             match self.run_programs(switch, ingress, out, ix) {
                 Some(port) => out = port,
                 None => {
                     self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Program);
+                    self.free_credits(ingress, ingress_class as usize, wire as u64);
                     return;
                 }
             }
@@ -139,6 +144,7 @@ impl<Q: EventQueue> Network<Q> {
                 self.begin_pause(request.switch);
                 self.announce(request.ingress, request.class);
             }
+            Admission::Credited => self.gate_first(request.out, request.leaves_in, request.wire),
             Admission::Admitted | Admission::Inexact => {}
         }
         Ok(())
@@ -154,6 +160,9 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn release_buffer(&mut self, packet: &crate::queue::Queued) {
         if let Some((ingress, class)) = self.buffers.release(packet) {
+            if self.credits.is_some() {
+                return self.free_credits(ingress, class, packet.wire() as u64);
+            }
             let switch = self.egress.port(ingress).home;
             self.end_pause(switch);
             self.announce(ingress, class);
@@ -203,8 +212,11 @@ impl<Q: EventQueue> Network<Q> {
         }
         let is_frame = self.egress.port(out).pfc_pending != 0;
         let Some(next) = self.next_to_send(now, out) else { return };
-        if self.programs_watch && !is_frame {
-            self.on_dequeue(out, next.ix());
+        if self.observes && !is_frame {
+            self.spend(out, next.class() as usize, next.wire() as u64);
+            if self.programs_watch {
+                self.on_dequeue(out, next.ix());
+            }
         }
         self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
         // Only now that the port is busy: what this frees may make the port itself announce something.
@@ -225,9 +237,12 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// A pause frame from the peer of a port.
+    /// A pause frame, or one of credits, from the peer of a port.
     #[inline(never)]
     fn pause_arrives(&mut self, port: PortIx, ix: PacketIx) -> Option<AtHost> {
+        if self.credits.is_some() {
+            return self.fcp_arrives(port, ix);
+        }
         let classes = self.core.packets[ix].head.cc_tag;
         self.core.consume(ix);
         self.flush(port);
@@ -243,8 +258,9 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// A PAUSE arrived for these classes of a port. Counts one for each that closes a cyclic buffer dependency.
-    fn count_cycles(&mut self, port: PortIx, classes: u8) {
+    /// A PAUSE arrived for these classes of a port, or they ran out of credits. Counts one for each that closes a cyclic
+    /// buffer dependency.
+    pub(super) fn count_cycles(&mut self, port: PortIx, classes: u8) {
         let stuck = classes & self.egress.stuck(port);
         // A network that is cut is proven to have none.
         if stuck == 0 || self.core.outbox.is_cut() {
@@ -252,12 +268,9 @@ impl<Q: EventQueue> Network<Q> {
         }
         for class in (1..self.egress.classes()).filter(|class| stuck & 1 << class != 0) {
             let from = (port, class);
-            if self.cycles.closes(
-                &self.egress,
-                &self.buffers,
-                |port| next_switch(&self.switches, &self.egress, port),
-                from,
-            ) {
+            let next = |port| next_switch(&self.switches, &self.egress, port);
+            let stopped = |port, class| stopped(&self.buffers, self.credits.as_deref(), &self.egress, port, class);
+            if self.cycles.closes(&self.egress, next, stopped, from) {
                 let id = self.egress.port(port).id;
                 self.core.incident(id, What::CircularWait(class as u8));
             }
@@ -277,7 +290,8 @@ impl<Q: EventQueue> Network<Q> {
     /// the last one for the first. Reads all queues.
     pub fn cyclic_dependency(&self) -> Option<Vec<(PortId, u8)>> {
         let next = |port| next_switch(&self.switches, &self.egress, port);
-        crate::cyclic::find(&self.egress, &self.buffers, next)
+        let stopped = |port, class| stopped(&self.buffers, self.credits.as_deref(), &self.egress, port, class);
+        crate::cyclic::find(&self.egress, next, stopped)
     }
 
     /// Drops the packets queued at a port, and the packet on its wire.
@@ -297,6 +311,14 @@ impl<Q: EventQueue> Network<Q> {
 }
 
 /// The ports of the switch that a port between switches leads to.
-fn next_switch<'a>(switches: &'a [super::parts::Switch], egress: &crate::egress::Egress, port: PortIx) -> &'a [PortIx] {
+fn next_switch<'a>(switches: &'a [super::parts::Switch], egress: &Egress, port: PortIx) -> &'a [PortIx] {
     &switches[egress.port(port.reverse()).home as usize].ports
+}
+
+/// Whether the far end of a port's link stops a class of the port, by what the far end knows.
+fn stopped(buffers: &Buffers, credits: Option<&Credits>, egress: &Egress, port: PortIx, class: usize) -> bool {
+    match credits {
+        Some(credits) => credits.stopped(egress, port, class),
+        None => buffers.ingress(port.reverse(), class).is_some_and(|held| held.paused),
+    }
 }
