@@ -121,6 +121,7 @@ schemes! {
     hpcc::Hpcc,
     timely::Timely,
     rcp::Rcp,
+    infiniband::InfiniBand,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,

@@ -235,6 +235,22 @@ impl Buffers {
         self.leaving.get_mut(out.ix()).and_then(Option::take)
     }
 
+    /// Most bytes of a class in an otherwise empty buffer: of one ingress if it is lossless, else in one queue.
+    pub fn most_of(&self, ingress: PortIx, class: usize) -> u64 {
+        let held = &self.ingress[ingress.ix() * self.classes + class];
+        let lossless = self.lossless & 1 << class != 0;
+        match self.plan.limits[class] {
+            Limit::None | Limit::Credits => u64::MAX,
+            Limit::Port { bytes, .. } if lossless => bytes.saturating_sub(held.reserved),
+            Limit::Port { bytes, .. } => bytes,
+            // A queue alone settles at q = alpha (pool - q).
+            Limit::Pool { pool, alpha } => {
+                let pool = self.pools[held.switch as usize * self.plan.pools.len() + pool].bytes;
+                (pool as f64 * alpha / (1.0 + alpha)) as u64
+            }
+        }
+    }
+
     /// Packets whose last bit has not left, and which hold buffer until then.
     pub fn leaving(&self) -> impl Iterator<Item = Queued> + '_ {
         self.leaving.iter().flatten().copied()

@@ -9,7 +9,7 @@ use crate::port::{Port, PortIx, PortSet};
 use crate::queue::{ChunkPool, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, What};
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{IntHop, Kind, PortView, flags};
+use fanin_cc::{IntHop, Kind, LaneView, PortView, flags};
 use fanin_engine::{Event, EventQueue, Streams, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub(crate) struct Egress {
     counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
     paused_since: Vec<Time>,
+    /// When each was last resumed, or got credits again.
+    resumed_at: Vec<Time>,
     marks: Marks,
     /// With control, which is class 0.
     classes: usize,
@@ -59,6 +61,7 @@ impl Egress {
             chunks: ChunkPool::default(),
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
+            resumed_at: vec![Time::ZERO; ports.len() * classes],
             marks: Marks::new(config, &mut ports, streams),
             classes,
             sibling_vl,
@@ -160,6 +163,21 @@ impl Egress {
             up: port.up(),
             ..PortView::new(port.rate)
         }
+    }
+
+    /// A switch program's view of a class's queue at a port.
+    pub fn lane(&self, out: PortIx, class: usize, buffer: u64) -> LaneView {
+        LaneView {
+            queued: self.queue(out, class).bytes,
+            buffer,
+            stopped: self.port(out).paused & 1 << class != 0,
+            stopped_until: self.resumed_at[out.ix() * self.classes + class],
+        }
+    }
+
+    /// Counts a mark of a switch program.
+    pub fn count_mark(&mut self, out: PortIx, class: u8) {
+        self.counters[out.ix() * self.classes + class as usize].marked += 1;
     }
 
     /// Classes of a port that are paused by a switch, from a switch, and have packets.
@@ -438,6 +456,7 @@ impl Egress {
             if *since != Time::NEVER {
                 self.counters[at].paused += now - *since;
                 *since = Time::NEVER;
+                self.resumed_at[at] = now;
                 core.probes.see_pause(now, port.id, class as u8, false);
             }
         }
@@ -469,6 +488,7 @@ impl Egress {
         } else {
             self.counters[at].credit_wait += now - *since;
             *since = Time::NEVER;
+            self.resumed_at[at] = now;
         }
         true
     }

@@ -65,6 +65,8 @@ pub(crate) struct Network<Q> {
     programs: Vec<u16>,
     /// Whether one of them watches all queues.
     programs_watch: bool,
+    /// Whether one of them looks at the queue of each packet's class.
+    programs_see_lanes: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     at_once: u8,
     /// Whether departures may ever be lazy, and whether they are now.
@@ -109,6 +111,7 @@ impl<Q: EventQueue> Network<Q> {
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
         let programs_watch = schemes.iter().any(|s| s.switch_watches());
+        let programs_see_lanes = schemes.iter().any(|s| s.switch_watches() && s.switch_lanes());
         Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
@@ -139,6 +142,7 @@ impl<Q: EventQueue> Network<Q> {
             schemes,
             programs,
             programs_watch,
+            programs_see_lanes,
             lazy_allowed: false,
             lazy: false,
             cycles: CycleSearch::default(),

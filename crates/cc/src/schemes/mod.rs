@@ -12,6 +12,7 @@ pub mod fixed_window;
 pub mod hpcc;
 pub mod hpcc_ns3;
 pub mod ictcp;
+pub mod infiniband;
 pub mod newreno;
 pub mod none;
 pub mod rcc;

@@ -5,7 +5,7 @@ use super::cut::cut;
 use crate::config::{BufferPolicy, NetworkConfig, TrafficConfig};
 use crate::deadlock::{Entry, prove};
 use crate::topology::Graph;
-use fanin_cc::PathInfo;
+use fanin_cc::{PathInfo, Sharing};
 use fanin_units::{Rate, Time};
 
 /// Why a network must not be cut anywhere, or `None`. Dependencies between messages are not checked here: those of
@@ -63,7 +63,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
 fn acts_by_itself(traffic: &TrafficConfig) -> bool {
     let path = PathInfo::new(Rate::from_gbps(10), Time::from_us(10), 1000, 1040);
     let mut scheme = traffic.scheme.build();
-    scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
+    scheme.sharing() != Sharing::Nothing || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
 
 /// How far partitions may run ahead of each other: the delay of the shortest link between two of them. `None` without
