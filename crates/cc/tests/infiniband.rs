@@ -260,13 +260,13 @@ impl Port {
 fn a_root_marks_above_its_share_of_the_buffer() {
     // Threshold 8 is (16 - 8)/16 of 16,000 bytes.
     let mut port = Port::new(|_| ());
-    port.joins(10);
-    assert_eq!(port.leave(4), [true, true, false, false], "ten and nine packets are more than 8,000 bytes");
+    port.joins(11);
+    assert_eq!(port.leave(4), [true, true, false, false], "ten and nine packets behind it are more than 8,000 bytes");
     // 15 is a sixteenth; 1 is fifteen of them; a buffer of its own.
     for (threshold, buffer, least) in [(15, 0, 1001), (1, 0, 15_001), (15, 80_000, 5001)] {
         let mut port = Port::new(|p| (p.threshold, p.buffer) = (threshold, Bytes(buffer)));
-        port.joins(16);
-        let marked = port.leave(16).iter().filter(|marked| **marked).count() as u64;
+        port.joins(17);
+        let marked = port.leave(17).iter().filter(|marked| **marked).count() as u64;
         assert_eq!(marked, 16 - least / 1000, "{threshold}");
     }
     let off = preset(|p| p.threshold = 0);
@@ -298,7 +298,7 @@ fn a_victim_is_not_marked_and_what_joins_later_is_no_victim() {
     for (to_switch, expected) in [(true, false), (false, true)] {
         let mut port = Port { to_switch, ..Port::new(|_| ()) };
         port.lane.stopped = true;
-        port.joins(10);
+        port.joins(11);
         assert_eq!(port.leave(1), [expected]);
     }
 }

@@ -148,8 +148,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             }
             "timely" | "timely-patched" | "timely-hpcc" | "timely-ns3" | "hpcc-ns3" => &[Cut, Increase],
             "rcp" => &[Cut, Increase],
-            // Its thresholds are shares of a buffer, and this one is unlimited.
-            "infiniband" | "infiniband-mellanox" | "infiniband-simula" | "infiniband-gran" => &[],
+            "infiniband" | "infiniband-mellanox" | "infiniband-simula" | "infiniband-gran" => {
+                &[Cut, Increase, MarkSeen]
+            }
             // Its round-trip time of 200 ms is longer than the run.
             "rcp-ns2" => &[],
             // Its round trips grow until it is done, a step being 1 Mb/s.

@@ -13,7 +13,7 @@
 //!
 //! ## Control law
 //! Switch: the queue of a class is in congestion while it holds more than (16 - `threshold`)/16 of the class's buffer
-//! at the port; `threshold` 0 is off. A packet that leaves it is marked if all of this holds:
+//! at the port, without the packet that leaves; `threshold` 0 is off. A packet that leaves it is marked if all of this holds:
 //!
 //! * It is a packet of this scheme and has at least `packet_size` units of 64 bytes.
 //! * Its queue is a root: the class did not lack credits while the packet waited. Else it is a victim, and
@@ -491,7 +491,7 @@ impl SwitchProgram for Marker {
         let victim = lane.left < lane.victims_to;
         lane.left += wire;
         let buffer = if p.buffer.0 > 0 { p.buffer.0 } else { view.buffer };
-        let congested = (wire + view.queued) as u128 * 16 > buffer as u128 * (16 - p.threshold as u128);
+        let congested = view.queued as u128 * 16 > buffer as u128 * (16 - p.threshold as u128);
         let masked = match p.victim_mask {
             VictimMask::None => false,
             VictimMask::Hosts => !at.view.to_switch,
