@@ -196,7 +196,7 @@ fn receivers_answer_marks_on_acks_or_with_notices() {
     let (echoes, notice) = acks(&packets[..2], &mut marked, &params);
     assert_eq!((echoes, notice), (vec![Some(false); 2], Some(Emit::Cnp(ReceiverFlow(0)))));
     // A notice is a BECN.
-    let mut host = Host::new(|_| ());
+    let mut host = Host::new(|p| p.becn = Becn::Cnp);
     host.with(0, |flow, cx| flow.on_notice(Notice::Cnp, cx));
     assert_eq!(host.flows[0].ccti(), 1);
 }

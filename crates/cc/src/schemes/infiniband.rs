@@ -365,13 +365,13 @@ impl Sender for Flow {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params, Source>) {
-        if ack.ecn_echo {
+        if ack.ecn_echo && cx.params.becn == Becn::Ack {
             self.change(cx, Source::climb);
         }
     }
 
     fn on_notice(&mut self, notice: Notice, cx: &mut Cx<'_, Params, Source>) {
-        if notice == Notice::Cnp {
+        if notice == Notice::Cnp && cx.params.becn == Becn::Cnp {
             cx.count(Action::CnpReceived);
             self.change(cx, Source::climb);
         }
