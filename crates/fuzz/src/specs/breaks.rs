@@ -224,6 +224,7 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
                 "hpcc",
                 "timely",
                 "dart",
+                "infiniband",
                 "none",
                 "dctcp-rate",
             ];
