@@ -266,10 +266,10 @@ class Part:
     what: str
     """At its host, where several causes hold at once the first of: "overhead" (of the host, as the spec has it for
     TCP), "handshake" (the TCP connection was not open yet), "earlier" (messages of its connection), "link" (it was
-    down), "pfc" (the port was paused), "credits" (it had none for a full packet), "window" (it was full: that of the congestion control, or the receiver's),
-    "pacing" (the rate of its scheme), "nic" (the port sent other packets). "retransmission" is the whole delay there of
-    bytes that had been sent before: waiting for a NACK or a timeout, waiting for any other cause, and sending them
-    again; "send" is sending each byte once.
+    down), "pfc" (the port was paused), "credits" (it had none for a full packet), "window" (it was full: that of the
+    congestion control, or the receiver's), "pacing" (the rate of its scheme), "nic" (the port sent other packets).
+    "retransmission" is the whole delay there of bytes that had been sent before: waiting for a NACK or a timeout,
+    waiting for any other cause, and sending them again; "send" is sending each byte once.
 
     Then "wait" (at a switch), "wire" (serialisation and propagation on the path), "after" (between the last arrival and
     the completion). "host" is waiting at the host for which an earlier version recorded no cause."""

@@ -34,6 +34,7 @@ FAMILIES = {
     "hpcc": GREEN,
     "timely": PURPLE,
     "rcp": SKY,
+    "infiniband": ORANGE,
     "dctcp": ORANGE,
     "newreno": SKY,
     "cubic": BLACK,

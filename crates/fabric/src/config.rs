@@ -135,8 +135,8 @@ pub enum BufferPolicy {
         /// PFC of the lossless classes.
         pfc: Pfc,
     },
-    /// Credits as in InfiniBand: each port has a buffer per class, at switches and at hosts, and its peer sends what fits.
-    /// All classes are lossless.
+    /// Credits as in InfiniBand: each port has a buffer per class, at switches and at hosts, and its peer sends what
+    /// fits. All classes are lossless.
     Credits {
         /// Bytes per port and class; `None` computes for each link what keeps it full
         /// ([`crate::credits::buffer_for`]).

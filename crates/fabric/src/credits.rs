@@ -85,8 +85,8 @@ impl Receiving {
         self.used -= blocks;
     }
 
-    /// An FCP told what the other end has sent: all of it has arrived before the FCP, or is lost (ABR <- FCTBS). Returns
-    /// whether something was.
+    /// An FCP told what the other end has sent: all of it has arrived before the FCP, or is lost (ABR <- FCTBS).
+    /// Returns whether something was.
     pub fn learn(&mut self, sent: u16) -> bool {
         core::mem::replace(&mut self.received, sent) != sent
     }
@@ -130,9 +130,9 @@ pub fn refresh(rate: Rate) -> Time {
 /// The buffer in bytes with which packets of `wire` bytes keep a link full while the receiver forwards them as they
 /// come.
 ///
-/// The credits of a packet are back after its own time, both ways of the link and the FCP's time; the FCP may wait for a
-/// full packet on the way back, and for those of other lanes. All packets that start in that time need room, the last of
-/// them whole.
+/// The credits of a packet are back after its own time, both ways of the link and the FCP's time; the FCP may wait for
+/// a full packet on the way back, and for those of other lanes. All packets that start in that time need room, the last
+/// of them whole.
 pub fn buffer_for(rate: Rate, delay: Time, wire: u64, lanes: u64) -> u64 {
     let span = delay + delay + rate.tx_time(wire) + rate.tx_time(wire) + rate.tx_time(FCP as u64 * lanes);
     let packets = span.as_ps().div_ceil(rate.tx_time(wire).as_ps().max(1));

@@ -1,11 +1,11 @@
-//! Cyclic buffer dependencies under PFC or credits, detected at run time: [`crate::deadlock`] proves them impossible for
-//! one lane of a network; elsewhere they can occur.
+//! Cyclic buffer dependencies under PFC or credits, detected at run time: [`crate::deadlock`] proves them impossible
+//! for one lane of a network; elsewhere they can occur.
 //!
 //! A queue (the packets of one class at one port of a switch) that is paused, or lacks credits for its first packet,
-//! waits for the account of the ingress at the other end of its link. That account is held by packets in the queues of the switch there; of those queues, the
-//! paused ones wait in turn. Queues that wait for each other in a cycle are a cyclic buffer dependency. It may still
-//! dissolve, when packets of the same accounts leave by queues that are not paused; with no event left it is a
-//! deadlock.
+//! waits for the account of the ingress at the other end of its link. That account is held by packets in the queues of
+//! the switch there; of those queues, the paused ones wait in turn. Queues that wait for each other in a cycle are a
+//! cyclic buffer dependency. It may still dissolve, when packets of the same accounts leave by queues that are not
+//! paused; with no event left it is a deadlock.
 //!
 //! The search starts where a PAUSE arrives for packets that wait, or where credits run out for them, and sees the whole
 //! network at that moment: a PAUSE already revoked by the ingress, whose RESUME is in flight, is no dependency, nor are

@@ -13,8 +13,8 @@ use fanin_units::{NodeId, PortId};
 /// recomputed; a link that comes up is used at once.
 #[cold]
 pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
-    if world.net.repeats_credits(link) {
-        return;
+    if let Some(port) = world.net.repeats_credits(link) {
+        return serve(world, hosts, port);
     }
     let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
     match world.net.on_link_event(link, step) {
@@ -22,10 +22,7 @@ pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Host
         Some(LinkState::Up) => {
             find_routes(world, hosts);
             for port in ends {
-                match world.net.egress().port(port).nic() {
-                    None => world.net.serve(port),
-                    Some(nic) => hosts.serve(world, nic),
-                }
+                serve(world, hosts, port);
             }
             hosts.send_stranded(world);
         }
@@ -36,6 +33,13 @@ pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Host
             }
             find_routes(world, hosts);
         }
+    }
+}
+
+fn serve<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, port: PortIx) {
+    match world.net.egress().port(port).nic() {
+        None => world.net.serve(port),
+        Some(nic) => hosts.serve(world, nic),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Links, switches and the ports of hosts: the elements of a packet's path from one host to another. What happens there
 //! is in the modules below; only they see the fields.
 
+mod credit_arrivals;
 mod credits;
+mod cycles;
 mod departure;
 pub(crate) mod failure;
 mod hosts;
@@ -10,12 +12,12 @@ mod parts;
 mod programs;
 pub(crate) mod switch;
 
-use self::credits::Credits;
 use self::parts::{Switch, instance, on_links, ports_of};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};
 use crate::core::Core;
+use crate::credit_table::Credits;
 use crate::cyclic::CycleSearch;
 use crate::egress::Egress;
 use crate::layout::Share;

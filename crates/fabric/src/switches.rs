@@ -94,10 +94,13 @@ impl SwitchFabric {
             kind::ARRIVE => self.net.arrive(PortId(number_of(event.source)), event.arg),
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
-            kind::LINK => {
-                self.net.repeats_credits(number_of(event.source));
-                None
-            }
+            kind::LINK => self.net.repeats_credits(number_of(event.source)).and_then(|port| {
+                let nic = self.net.egress().port(port).nic();
+                if nic.is_none() {
+                    self.net.serve(port);
+                }
+                nic.map(AtHost::Nic)
+            }),
             _ => {
                 self.net.program_timer(event.arg);
                 None

@@ -273,8 +273,9 @@ pub static TABLES: [Table; 9] = [
                 "Cause of the wait. If several apply at once, the first of these: \"overhead\" (of its host), \
                  \"handshake\" (its TCP connection was not open yet), \"earlier\" (earlier messages of its \
                  connection), \"acks\" (all of it had been sent), \"link\" (its host's link was down), \"pfc\" (the \
-                 port was paused), \"credits\" (the port had none for a full packet), \"window\" (the congestion window or the receiver's window was full), \"pacing\" \
-                 (the rate of its scheme), \"nic\" (the port sent packets of other messages, or control).",
+                 port was paused), \"credits\" (the port had none for a full packet), \"window\" \
+                 (the congestion window or the receiver's window was full), \"pacing\" (the rate of its scheme), \"nic\" (the \
+                 port sent packets of other messages, or control).",
             ),
             column("begin_ps", "ps", "Begin of the wait."),
             column("end_ps", "ps", "End of the wait."),

@@ -13,7 +13,8 @@
 //!
 //! ## Control law
 //! Switch: the queue of a class is in congestion while it holds more than (16 - `threshold`)/16 of the class's buffer
-//! at the port, without the packet that leaves; `threshold` 0 is off. A packet that leaves it is marked if all of this holds:
+//! at the port, without the packet that leaves; `threshold` 0 is off. A packet that leaves it is marked if all of this
+//! holds:
 //!
 //! * It is a packet of this scheme and has at least `packet_size` units of 64 bytes.
 //! * Its queue is a root: the class did not lack credits while the packet waited. Else it is a victim, and
@@ -32,7 +33,9 @@
 //!
 //! Presets: `infiniband` has the values of Mellanox's manager and its table. `infiniband-mellanox` and
 //! `infiniband-simula` are the settings of a study at Lawrence Livermore National Laboratory with its tables "mellanox
-//! default" and "simula optimal". `infiniband-gran` has the values of Gran et al., with a linear table.
+//! default" and "simula optimal". Entries of these tables are 0 up to index 16, and with its shift up to 52 in
+//! `infiniband-simula`: a source slows down only after so many BECNs. `infiniband-gran` has the values of Gran et al.,
+//! with a linear table.
 //!
 //! ## Parameters
 //!
@@ -40,7 +43,7 @@
 //! |---|---|---|---|
 //! | `threshold` | 0 (off) to 15 | 15 | A10; Mellanox's manager and Gran et al. 15, the study 0 to 15 |
 //! | `buffer` | bytes, 0 is the network's | 0 B | A10 leaves to the vendor what the threshold is a share of |
-//! | `marking_rate` | packets | 10 | Mellanox's manager 10; Gran et al. 0; the study 0 to 80 |
+//! | `marking_rate` | packets | 10 | Mellanox's manager 10; Gran et al. 0; the study 0 to 80; a model of it 3 to 5 |
 //! | `packet_size` | 64 B | 8 | Mellanox's manager 512 B; Gran et al. 8; the study 1 |
 //! | `victim_mask` | `none`, `hosts` or `all` | hosts | A10's example; the study has all ports |
 //! | `becn` | `ack` or `cnp` | ack | A10: ACK on reliable, CNP on unreliable connections |
@@ -48,7 +51,7 @@
 //! | `ccti_increase` | steps | 1 | Mellanox's manager, Gran et al., the study, Linux's qib |
 //! | `ccti_limit` | index | 127 | tables of 128 entries; Linux's qib 31 |
 //! | `ccti_min` | index | 0 | all |
-//! | `ccti_timer` | 1.024 us | 150 | Gran et al.; the study 2 to 8192; Mellanox's manager 0, for a value that it computes |
+//! | `ccti_timer` | 1.024 us | 150 | Gran et al.; the study 2 to 8192; that model 10 to 30 us; Mellanox's manager 0, for one that it computes |
 //! | `cct` | `quadratic` or `linear` | quadratic | the study's four tables; linear: Intel's manager |
 //! | `cct_base` | number | 95 | the study: "mellanox default"; 106 in "simula optimal" |
 //! | `cct_divisor` | number | 0.218 | the study; 0.408 in its other two tables |
@@ -63,7 +66,8 @@
 //!   the time. We ask whether the class ever lacked them while the packet waited.
 //! * Gran et al.'s values and the number of marks between two are from secondary sources; their table is not among
 //!   these, and `infiniband-gran` has a linear one. A manager's value 0 of `ccti_timer` is not possible here.
-//! * The trigger threshold, at which a source logs an event, changes nothing and is left out, and so is the credit mask.
+//! * The trigger threshold, at which a source logs an event, changes nothing and is left out, and so is the credit
+//!   mask.
 //! * One timer runs per index, from its first BECN; the annex has one per service level that runs for all queue pairs.
 //! * Marks are drawn at random with the mean `marking_rate`, so that flows that take turns are marked alike.
 //!

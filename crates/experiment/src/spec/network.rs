@@ -698,8 +698,8 @@ impl Room<'_> {
             let why =
                 if bytes.is_none_or(|bytes| bytes > most) { "more than credits can tell" } else { "more than it has" };
             checker.warnings.push(format!(
-                "network.buffer.credits: the link between \"{from}\" and \"{to}\" needs {} to carry full packets at its \
-                 rate, {why}; it will be idle at times",
+                "network.buffer.credits: the link between \"{from}\" and \"{to}\" needs {} to carry full packets at \
+                 its rate, {why}; it will be idle at times",
                 Bytes(needed),
             ));
         }

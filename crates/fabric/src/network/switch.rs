@@ -1,15 +1,13 @@
 //! The switch pipeline: a packet arrives, is routed, admitted, queued and served.
 
 use super::Network;
-use super::credits::Credits;
-use crate::buffers::{Admission, Buffers, Request};
+use crate::buffers::{Admission, Request};
 use crate::config::Release;
-use crate::egress::Egress;
 use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::plan::FarEnd;
 use crate::port::PortIx;
-use crate::results::{DropCause, What};
+use crate::results::DropCause;
 use fanin_cc::Header;
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
@@ -241,8 +239,19 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(never)]
     fn pause_arrives(&mut self, port: PortIx, ix: PacketIx) -> Option<AtHost> {
         if self.credits.is_some() {
-            return self.fcp_arrives(port, ix);
+            self.learn_credits(port, ix);
+        } else {
+            self.pauses(port, ix);
         }
+        if let Some(nic) = self.egress.port(port).nic() {
+            return Some(AtHost::Nic(nic));
+        }
+        self.serve(port);
+        None
+    }
+
+    /// The classes of a port that a pause frame stops and starts.
+    fn pauses(&mut self, port: PortIx, ix: PacketIx) {
         let classes = self.core.packets[ix].head.cc_tag;
         self.core.consume(ix);
         self.flush(port);
@@ -251,29 +260,12 @@ impl<Q: EventQueue> Network<Q> {
             self.egress.set_paused(&mut self.core, port, class, paused & 1 << class != 0);
         }
         self.count_cycles(port, paused);
-        if let Some(nic) = self.egress.port(port).nic() {
-            return Some(AtHost::Nic(nic));
-        }
-        self.serve(port);
-        None
     }
 
-    /// A PAUSE arrived for these classes of a port, or they ran out of credits. Counts one for each that closes a cyclic
-    /// buffer dependency.
-    pub(super) fn count_cycles(&mut self, port: PortIx, classes: u8) {
-        let stuck = classes & self.egress.stuck(port);
-        // A network that is cut is proven to have none.
-        if stuck == 0 || self.core.outbox.is_cut() {
-            return;
-        }
-        for class in (1..self.egress.classes()).filter(|class| stuck & 1 << class != 0) {
-            let from = (port, class);
-            let next = |port| next_switch(&self.switches, &self.egress, port);
-            let stopped = |port, class| stopped(&self.buffers, self.credits.as_deref(), &self.egress, port, class);
-            if self.cycles.closes(&self.egress, next, stopped, from) {
-                let id = self.egress.port(port).id;
-                self.core.incident(id, What::CircularWait(class as u8));
-            }
+    /// A packet leaves the buffer of an ingress, where there are credits for it.
+    fn free_credits(&mut self, ingress: PortIx, class: usize, wire: u64) {
+        if self.take_back(ingress, class, wire) {
+            self.serve(ingress);
         }
     }
 
@@ -284,14 +276,6 @@ impl<Q: EventQueue> Network<Q> {
         let (head, deflections) = (packet.head, packet.next_hop.deflections());
         let port = out.map(|out| (self.egress.port(out).id, self.egress.queue(out, head.class as usize).bytes));
         self.core.probes.add_hop(self.core.clock.now(), node, port, &head, deflections);
-    }
-
-    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and
-    /// the last one for the first. Reads all queues.
-    pub fn cyclic_dependency(&self) -> Option<Vec<(PortId, u8)>> {
-        let next = |port| next_switch(&self.switches, &self.egress, port);
-        let stopped = |port, class| stopped(&self.buffers, self.credits.as_deref(), &self.egress, port, class);
-        crate::cyclic::find(&self.egress, next, stopped)
     }
 
     /// Drops the packets queued at a port, and the packet on its wire.
@@ -307,18 +291,5 @@ impl<Q: EventQueue> Network<Q> {
                 self.egress.drop_packet(&mut self.core, node, out, queued.ix(), DropCause::LinkDown);
             }
         }
-    }
-}
-
-/// The ports of the switch that a port between switches leads to.
-fn next_switch<'a>(switches: &'a [super::parts::Switch], egress: &Egress, port: PortIx) -> &'a [PortIx] {
-    &switches[egress.port(port.reverse()).home as usize].ports
-}
-
-/// Whether the far end of a port's link stops a class of the port, by what the far end knows.
-fn stopped(buffers: &Buffers, credits: Option<&Credits>, egress: &Egress, port: PortIx, class: usize) -> bool {
-    match credits {
-        Some(credits) => credits.stopped(egress, port, class),
-        None => buffers.ingress(port.reverse(), class).is_some_and(|held| held.paused),
     }
 }
