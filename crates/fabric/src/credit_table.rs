@@ -26,8 +26,9 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// The credits of a network that has any. All ends know those of empty buffers.
-    pub fn new(config: &NetworkConfig, ports: &[Port], largest: u32) -> Option<Box<Self>> {
+    /// The credits of a network that has any. All ends know those of empty buffers. `deflects` is whether packets may
+    /// leave their shortest paths.
+    pub fn new(config: &NetworkConfig, ports: &[Port], largest: u32, deflects: bool) -> Option<Box<Self>> {
         let BufferPolicy::Credits { bytes } = config.buffer else { return None };
         let lanes = config.classes.len() as u64;
         let classes = config.classes.len() + 1;
@@ -46,8 +47,7 @@ impl Credits {
             repeats: vec![false; receiving.len()],
             receiving,
             largest: blocks(largest as u64),
-            may_lock: !prove(&config.graph, Entry::AfterLastMisroute).holds()
-                || config.classes.iter().any(|class| class.sibling_vl.is_some()),
+            may_lock: deflects || !prove(&config.graph, Entry::AfterLastMisroute).holds(),
         }))
     }
 

@@ -106,7 +106,8 @@ impl<Q: EventQueue> Network<Q> {
         }
         let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
         let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
-        let credits = Credits::new(config, &ports, plan.largest);
+        let deflects = schemes.iter().any(|settings| settings.deflection().is_some());
+        let credits = Credits::new(config, &ports, plan.largest, deflects);
         let links = LinkStates::new(&config.graph, streams);
         let telemetry = schemes.iter().any(|settings| settings.header_overhead().telemetry);
         let schemes: Vec<Instance> =
