@@ -226,8 +226,9 @@ pub static TABLES: [Table; 9] = [
                  far), and while it sends `window_bytes`, `rate_bps`, over TCP `peer_window_bytes` (what its \
                  receiver allows in flight) and values of its scheme. Of a port: `sent_bytes` (all bytes so far; a \
                  packet counts when its transmission starts) and `paused_us` (time paused by PFC so far, summed over \
-                 classes). Of a traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not \
-                 completely arrived; messages without end stay open).",
+                 classes), or with credits `credit_wait_us` (time without them so far). Of a \
+                 traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not completely \
+                 arrived; messages without end stay open).",
             ),
             column("value", "", "The value, in the unit of its name."),
         ],
@@ -273,9 +274,9 @@ pub static TABLES: [Table; 9] = [
                 "Cause of the wait. If several apply at once, the first of these: \"overhead\" (of its host), \
                  \"handshake\" (its TCP connection was not open yet), \"earlier\" (earlier messages of its \
                  connection), \"acks\" (all of it had been sent), \"link\" (its host's link was down), \"pfc\" (the \
-                 port was paused), \"credits\" (the port had none for a full packet), \"window\" \
-                 (the congestion window or the receiver's window was full), \"pacing\" (the rate of its scheme), \"nic\" (the \
-                 port sent packets of other messages, or control).",
+                 port was paused), \"credits\" (the port had none for a full packet), \"window\" (the congestion \
+                 window or the receiver's window was full), \"pacing\" (the rate of its scheme), \"nic\" (the port \
+                 sent packets of other messages, or control).",
             ),
             column("begin_ps", "ps", "Begin of the wait."),
             column("end_ps", "ps", "End of the wait."),

@@ -509,7 +509,7 @@ pub struct MarkingOfRate {
 pub struct Class {
     /// Its name, for `class` of a traffic.
     pub name: String,
-    /// Whether PFC protects it. Default: the policy of the buffer.
+    /// Whether flow control, PFC or credits, protects it. Default: the policy of the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<bool>,
     /// Its ECN marking. Default: `network.marking`.
