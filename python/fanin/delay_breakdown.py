@@ -40,6 +40,7 @@ LABELS = {
     "earlier": "earlier messages of its connection",
     "link": "link of {where} down",
     "pfc": "{where} paused by PFC",
+    "credits": "{where} without credits",
     "window": "window full",
     "pacing": "pacing",
     "nic": "other flows of {where}'s NIC",
@@ -53,7 +54,7 @@ LABELS = {
 }
 """The label of each part of an FCT in pictures and tables, in the order in which parts are shown: see `Part.what`."""
 
-HOST_CAUSES = tuple(LABELS)[:11]
+HOST_CAUSES = tuple(LABELS)[:12]
 """The causes of waiting at the sending host."""
 
 
@@ -265,10 +266,10 @@ class Part:
     what: str
     """At its host, where several causes hold at once the first of: "overhead" (of the host, as the spec has it for
     TCP), "handshake" (the TCP connection was not open yet), "earlier" (messages of its connection), "link" (it was
-    down), "pfc" (the port was paused), "window" (it was full: that of the congestion control, or the receiver's),
-    "pacing" (the rate of its scheme), "nic" (the port sent other packets). "retransmission" is the whole delay there of
-    bytes that had been sent before: waiting for a NACK or a timeout, waiting for any other cause, and sending them
-    again; "send" is sending each byte once.
+    down), "pfc" (the port was paused), "credits" (it had none for a full packet), "window" (it was full: that of the
+    congestion control, or the receiver's), "pacing" (the rate of its scheme), "nic" (the port sent other packets).
+    "retransmission" is the whole delay there of bytes that had been sent before: waiting for a NACK or a timeout,
+    waiting for any other cause, and sending them again; "send" is sending each byte once.
 
     Then "wait" (at a switch), "wire" (serialisation and propagation on the path), "after" (between the last arrival and
     the completion). "host" is waiting at the host for which an earlier version recorded no cause."""
@@ -402,6 +403,7 @@ def verdict(parts: Breakdown) -> str:
         "earlier": f"Most was lost behind earlier messages of its connection: {share}.",
         "link": f"Most was lost while the link of its host {worst.where} was down: {share}.",
         "pfc": f"Most was lost while PFC paused the port of its host {worst.where}: {share}.",
+        "credits": f"Most was lost while the port of its host {worst.where} had no credits: {share}.",
         "window": f"Most was lost with its window full, waiting for ACKs: {share}.",
         "pacing": f"Most was lost to pacing by its scheme at {worst.where}: {share}.",
         "nic": f"Most was lost behind other flows of {worst.where}'s NIC: {share}.",

@@ -118,6 +118,7 @@ class NetworkSummary(TypedDict):
     drops: Drops
     paused_us: float
     pauses: int
+    credit_wait_us: float
     cnps: int
     marked: int
     peak_queue_bytes: int

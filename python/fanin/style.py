@@ -35,6 +35,7 @@ FAMILIES = {
     "timely": PURPLE,
     "rcp": SKY,
     "expresspass": BLACK,
+    "infiniband": ORANGE,
     "dctcp": ORANGE,
     "newreno": SKY,
     "cubic": BLACK,

@@ -23,6 +23,7 @@ SCHEMES = {
     "timely": ["timely-patched", "timely-hpcc", "timely-dart"],
     "rcp": ["rcp"],
     "expresspass": ["expresspass", "expresspass-ns2"],
+    "infiniband": ["infiniband", "infiniband-gran"],
     "dart": ["dart"],
 }
 """The presets on the page of each scheme."""
@@ -34,6 +35,14 @@ CHANGES = {"rcc-ecn": "{ id = 'rcc-ecn', max_window = '65535 B' }"}
 LOSSLESS = "network.buffer={ policy = 'lossless', per_port = '2 MB' }"
 """For TIMELY, whose queues may be as long as its higher threshold."""
 
+CREDITS = "network.buffer={ credits = 'per-link' }"
+"""For InfiniBand."""
+
+
+def buffer(preset: str) -> list[str]:
+    """The change of the buffer under one preset."""
+    return [LOSSLESS] if preset.startswith("timely") else [CREDITS] if preset.startswith("infiniband") else []
+
 
 def picture(page: str) -> Path:
     """Where the picture of a page lies."""
@@ -44,7 +53,7 @@ def run(preset: str) -> fanin.Result:
     """The spec under one preset."""
     scheme = CHANGES.get(preset, f"'{preset}'")
     changes = [f"traffic[{number}].scheme={scheme}" for number in range(3)]
-    return fanin.run(SPEC, set=[*changes, *([LOSSLESS] if preset.startswith("timely") else [])], progress=False)
+    return fanin.run(SPEC, set=[*changes, *buffer(preset)], progress=False)
 
 
 def main() -> None:

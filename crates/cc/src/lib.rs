@@ -37,9 +37,9 @@ pub use registry::{Instance, SchemeRow, Settings, rows};
 pub use registry::{SettingsError, schemas, settings};
 pub use roles::{
     Ack, AckFields, AckPlan, Control, CreditQueue, Cx, Data, Deflection, Emit, EscapeEntry, FlowInfo, HeaderOverhead,
-    Incast, Lanes, Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports, Queued,
-    Receiver, ReceiverFlow, Scheme, SendOptions, Sender, Sent, SwitchInfo, SwitchProgram, Transport, Verdict,
-    WireFormat,
+    Incast, LaneView, Lanes, Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports,
+    Queued, Receiver, ReceiverFlow, Scheme, SendOptions, Sender, Sent, Sharing, SwitchInfo, SwitchProgram, Transport,
+    Verdict, WireFormat,
 };
 pub use summary::SchemeSummaries;
 pub use telemetry::{IntFields, IntHop, Telemetry};

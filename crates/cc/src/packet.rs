@@ -23,6 +23,17 @@ pub enum Kind {
     /// A packet without payload in which the sender's scheme asks for something ahead of its data or beside it: a rate
     /// (RCP), credits (ExpressPass). It goes the way of the data, in its class.
     Request,
+    /// Credit flow control of a link: InfiniBand's flow control packet, in its layout. Of `cc_tag`, bits 16 to 27 are
+    /// the blocks sent so far (FCTBS), 12 to 15 the virtual lane, and 0 to 11 the limit of credits (FCCL).
+    FlowControl,
+}
+
+impl Kind {
+    /// Whether it is from one end of a link to the other, for flow control.
+    #[inline(always)]
+    pub const fn is_of_link(self) -> bool {
+        matches!(self, Self::Pause | Self::FlowControl)
+    }
 }
 
 /// Bits of [`Header::flags`].

@@ -131,13 +131,22 @@ methods! {
         S::Switch::WATCHES && S::Switch::active(&self.params)
     }
 
-    /// Whether a host's flows to the same receiver share anything.
-    pub fn shares(&self) -> bool {
-        size_of::<<S::Sender as Sender>::Shared>() > 0
+    /// Which flows of a host share anything.
+    pub fn sharing(&self) -> Sharing {
+        match size_of::<<S::Sender as Sender>::Shared>() {
+            0 => Sharing::Nothing,
+            _ => S::sharing(&self.params),
+        }
     }
 
-    /// Opens a flow. `shared` is the caller's dense number of the (host, receiver) pair.
+    /// Whether its switch program looks at the queue of each packet's class.
+    pub fn switch_lanes(&self) -> bool {
+        S::Switch::LANES
+    }
+
+    /// Opens a flow. `shared` is the caller's dense number of the pair of hosts, or of the host.
     pub fn open(&mut self, shared: u32, path: &PathInfo, now: Time) -> Opened {
+        let shared = if self.sharing() == Sharing::Nothing { 0 } else { shared };
         if self.shared.len() <= shared as usize {
             self.shared.resize_with(shared as usize + 1, Default::default);
         }

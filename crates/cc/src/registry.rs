@@ -123,6 +123,7 @@ schemes! {
     timely::Timely,
     rcp::Rcp,
     expresspass::ExpressPass,
+    infiniband::InfiniBand,
     hpcc_ns3::HpccNs3,
     dcqcn_ns3::DcqcnNs3,
     timely_ns3::TimelyNs3,

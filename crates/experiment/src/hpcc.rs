@@ -324,6 +324,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
             peak_queue: c.peak,
             paused: Time::from_ns(c.paused),
             pauses: c.pauses,
+            ..PortCounters::default()
         })
         .collect();
     let of_data = |p: &PortCounters| ClassCounters {
@@ -332,6 +333,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         peak_queue: p.peak_queue,
         paused: p.paused,
         pauses: p.pauses,
+        ..ClassCounters::default()
     };
     let class_counters = ports.iter().flat_map(|p| [ClassCounters::default(), of_data(p)]).collect();
 

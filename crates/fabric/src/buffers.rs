@@ -45,6 +45,8 @@ pub(crate) enum Admission {
     Admitted,
     /// Admitted, and its ingress must pause the peer.
     AdmittedPausing,
+    /// Admitted: its buffer was counted as it arrived, and the egress may lack credits for it.
+    Credited,
     /// Rejected.
     Dropped(DropCause),
     /// Undecided until lazy departures are flushed: flush the switch, then repeat.
@@ -56,7 +58,7 @@ impl Buffers {
     pub fn new(config: &NetworkConfig, ports: &[Port], switches: &[Vec<PortIx>], largest: u32) -> Self {
         let wanted = match config.buffer {
             BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } => pfc.headroom,
-            BufferPolicy::Unlimited => None,
+            BufferPolicy::Unlimited | BufferPolicy::Credits { .. } => None,
         };
         let pause = config.packet.pause as u64;
         let headroom = |p: &Port| wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, largest as u64, pause));
@@ -118,7 +120,7 @@ impl Buffers {
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             match limit {
-                Limit::None => {}
+                Limit::None | Limit::Credits => {}
                 Limit::Port { bytes, classes } => {
                     if egress.queued_in(out, classes) + wire > bytes {
                         return Admission::Dropped(DropCause::Buffer);
@@ -138,6 +140,7 @@ impl Buffers {
         let reserved = self.held(ingress, class).reserved;
         let pauses_at = match limit {
             Limit::None => return Admission::Admitted,
+            Limit::Credits => return Admission::Credited,
             Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
             Limit::Pool { pool, alpha } => self.pool(switch, pool).pause_threshold(alpha),
         };
@@ -160,7 +163,8 @@ impl Buffers {
         }
     }
 
-    /// A packet has left: releases its buffer. Returns the ingress whose peer may resume, with its class.
+    /// A packet has left: releases its buffer. Returns the ingress whose peer may resume, with its class. With credits
+    /// it is that of every packet.
     #[inline(always)]
     pub fn release(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
         if packet.ingress() == u32::MAX || packet.class() == 0 {
@@ -175,8 +179,10 @@ impl Buffers {
             }
             return None;
         }
-        if limit == Limit::None {
-            return None;
+        match limit {
+            Limit::None => return None,
+            Limit::Credits => return Some((ingress, class)),
+            Limit::Port { .. } | Limit::Pool { .. } => {}
         }
         let held = self.held(ingress, class);
         let shared = held.release(wire);
@@ -188,7 +194,7 @@ impl Buffers {
             return None;
         }
         let threshold = match limit {
-            Limit::None => u64::MAX,
+            Limit::None | Limit::Credits => u64::MAX,
             Limit::Port { bytes, .. } => bytes.saturating_sub(held.reserved),
             Limit::Pool { pool, alpha } => self.pool(held.switch, pool).pause_threshold(alpha),
         };
@@ -229,6 +235,27 @@ impl Buffers {
         self.leaving.get_mut(out.ix()).and_then(Option::take)
     }
 
+    /// Most bytes of a class in an otherwise empty buffer: of one ingress if it is lossless, else in one queue.
+    pub fn most_of(&self, ingress: PortIx, class: usize) -> u64 {
+        let held = &self.ingress[ingress.ix() * self.classes + class];
+        let lossless = self.lossless & 1 << class != 0;
+        match self.plan.limits[class] {
+            Limit::None | Limit::Credits => u64::MAX,
+            Limit::Port { bytes, .. } if lossless => bytes.saturating_sub(held.reserved),
+            Limit::Port { bytes, .. } => bytes,
+            // A queue alone settles at q = alpha (pool - q).
+            Limit::Pool { pool, alpha } => {
+                let pool = self.pools[held.switch as usize * self.plan.pools.len() + pool].bytes;
+                (pool as f64 * alpha / (1.0 + alpha)) as u64
+            }
+        }
+    }
+
+    /// Packets whose last bit has not left, and which hold buffer until then.
+    pub fn leaving(&self) -> impl Iterator<Item = Queued> + '_ {
+        self.leaving.iter().flatten().copied()
+    }
+
     /// The value of each account and its expected value: every pool, then every ingress and class. Walks over all
     /// queued packets.
     pub fn check(&self, egress: &Egress) -> Vec<BufferUse> {
@@ -247,7 +274,7 @@ impl Buffers {
                 let class = packet.ingress_class();
                 let lossless = self.lossless & 1 << class != 0;
                 match self.plan.limits[class] {
-                    Limit::None => continue,
+                    Limit::None | Limit::Credits => continue,
                     Limit::Pool { pool, .. } if !lossless => {
                         pools[port.home as usize * each + pool].held += packet.wire() as u64;
                     }

@@ -59,7 +59,7 @@ impl NetworkConfig {
 pub struct ClassConfig {
     /// Its name in results.
     pub name: String,
-    /// Whether PFC protects it from loss.
+    /// Whether flow control, PFC or credits, protects it from loss.
     pub lossless: bool,
     /// How its queues mark.
     pub marking: Marking,
@@ -151,6 +151,13 @@ pub enum BufferPolicy {
         pfc_alpha: f64,
         /// PFC of the lossless classes.
         pfc: Pfc,
+    },
+    /// Credits as in InfiniBand: each port has a buffer per class, at switches and at hosts, and its peer sends what
+    /// fits. All classes are lossless.
+    Credits {
+        /// Bytes per port and class; `None` computes for each link what keeps it full
+        /// ([`crate::credits::buffer_for`]).
+        bytes: Option<u64>,
     },
     /// No limit at all, for tests and for hosts.
     Unlimited,

@@ -5,7 +5,7 @@ use crate::packet::{Packet, PacketIx, Slab};
 use crate::partition::Outbox;
 use crate::probes::Probes;
 use crate::results::{DropCause, What};
-use fanin_cc::{Header, Kind};
+use fanin_cc::Header;
 use fanin_engine::mix;
 use fanin_units::{NodeId, PortId, Time};
 
@@ -57,7 +57,7 @@ impl<Q> Core<Q> {
         self.probes.totals.drops.count(cause);
         let packet = &self.packets[ix];
         self.probes.totals.ledger.dropped += packet.head.wire as u64;
-        if packet.head.kind != Kind::Pause {
+        if !packet.head.kind.is_of_link() {
             let of = packet.scheme as usize;
             if self.probes.dropped_by_scheme.len() <= of {
                 self.probes.dropped_by_scheme.resize(of + 1, 0);

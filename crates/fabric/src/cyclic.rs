@@ -1,17 +1,17 @@
-//! Cyclic buffer dependencies under PFC, detected at run time: [`crate::deadlock`] proves them impossible for one lane
-//! of a network; elsewhere they can occur.
+//! Cyclic buffer dependencies under PFC or credits, detected at run time: [`crate::deadlock`] proves them impossible
+//! for one lane of a network; elsewhere they can occur.
 //!
-//! A queue (the packets of one class at one port of a switch) that is paused waits for the account of the ingress at
-//! the other end of its link. That account is held by packets in the queues of the switch there; of those queues, the
-//! paused ones wait in turn. Queues that wait for each other in a cycle are a cyclic buffer dependency. It may still
-//! dissolve, when packets of the same accounts leave by queues that are not paused; with no event left it is a
-//! deadlock.
+//! A queue (the packets of one class at one port of a switch) that is paused, or lacks credits for its first packet,
+//! waits for the account of the ingress at the other end of its link. That account is held by packets in the queues of
+//! the switch there; of those queues, the paused ones wait in turn. Queues that wait for each other in a cycle are a
+//! cyclic buffer dependency. It may still dissolve, when packets of the same accounts leave by queues that are not
+//! paused; with no event left it is a deadlock.
 //!
-//! The search starts where a PAUSE arrives for packets that wait, and sees the whole network at that moment: a PAUSE
-//! already revoked by the ingress, whose RESUME is in flight, is no dependency. A cycle closed by a packet that joins a
+//! The search starts where a PAUSE arrives for packets that wait, or where credits run out for them, and sees the whole
+//! network at that moment: a PAUSE already revoked by the ingress, whose RESUME is in flight, is no dependency, nor are
+//! credits on their way. A cycle closed by a packet that joins a
 //! paused queue is not counted, but is returned by [`crate::Simulation::circular_wait`].
 
-use crate::buffers::Buffers;
 use crate::egress::Egress;
 use crate::port::PortIx;
 use fanin_units::PortId;
@@ -30,12 +30,13 @@ pub(crate) struct CycleSearch {
 }
 
 impl CycleSearch {
-    /// Whether a queue is on a cycle. `next` gives the ports of the switch that a port leads to.
+    /// Whether a queue is on a cycle. `next` gives the ports of the switch that a port leads to, and `stopped` whether
+    /// the account at the other end of a port's link still stops a class of the port.
     pub fn closes<'a>(
         &mut self,
         egress: &Egress,
-        buffers: &Buffers,
         next: impl Fn(PortIx) -> &'a [PortIx],
+        stopped: impl Fn(PortIx, usize) -> bool,
         (port, class): (PortIx, usize),
     ) -> bool {
         // Where no queue of the next switch is paused too, the search ends at once.
@@ -49,7 +50,7 @@ impl CycleSearch {
         self.open.push(start as u32);
         let (mut left, mut found) = (MOST_READ, false);
         while let Some(queue) = self.open.pop() {
-            let in_time = behind(egress, buffers, &next, queue as usize, &mut left, |next| {
+            let in_time = behind(egress, &next, &stopped, queue as usize, &mut left, |next| {
                 found = next == start;
                 if self.seen[next] != self.searches {
                     self.seen[next] = self.searches;
@@ -69,8 +70,8 @@ impl CycleSearch {
 /// `left`; false when that is spent.
 fn behind<'a>(
     egress: &Egress,
-    buffers: &Buffers,
     next: &impl Fn(PortIx) -> &'a [PortIx],
+    stopped: &impl Fn(PortIx, usize) -> bool,
     queue: usize,
     left: &mut usize,
     mut visit: impl FnMut(usize) -> bool,
@@ -78,7 +79,7 @@ fn behind<'a>(
     let classes = egress.classes();
     let (port, class) = (PortIx((queue / classes) as u32), queue % classes);
     let account = port.reverse();
-    if !buffers.ingress(account, class).is_some_and(|held| held.paused) {
+    if !stopped(port, class) {
         return true;
     }
     for out in next(port) {
@@ -105,8 +106,8 @@ fn behind<'a>(
 /// last one for the first. Reads all queues.
 pub(crate) fn find<'a>(
     egress: &Egress,
-    buffers: &Buffers,
     next: impl Fn(PortIx) -> &'a [PortIx],
+    stopped: impl Fn(PortIx, usize) -> bool,
 ) -> Option<Vec<(PortId, u8)>> {
     let classes = egress.classes();
     let queues = egress.ports().len() * classes;
@@ -128,7 +129,7 @@ pub(crate) fn find<'a>(
                     return Some(cycle.map(|(queue, _)| named(*queue)).collect());
                 }
                 let mut behind_it = Vec::new();
-                behind(egress, buffers, &next, queue, &mut left, |queue| {
+                behind(egress, &next, &stopped, queue, &mut left, |queue| {
                     behind_it.push(queue);
                     true
                 });

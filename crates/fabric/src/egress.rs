@@ -1,7 +1,7 @@
 //! Egress ports with their queues, the same at switches and at hosts: queueing, scheduling and transmission.
 
 use crate::clock::{SHAPER, kind, source};
-use crate::config::{MarkAt, NetworkConfig};
+use crate::config::{BufferPolicy, MarkAt, NetworkConfig};
 use crate::core::Core;
 use crate::ecn::Marks;
 use crate::packet::PacketIx;
@@ -10,7 +10,7 @@ use crate::queue::{ChunkPool, Queue, Queued};
 use crate::results::{ClassCounters, DropCause, What};
 use crate::shaper::Shapers;
 use fanin_cc::aqm::Aqm;
-use fanin_cc::{IntHop, Kind, PortView, flags};
+use fanin_cc::{IntHop, Kind, LaneView, PortView, flags};
 use fanin_engine::{Event, EventQueue, Streams, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub(crate) struct Egress {
     counters: Vec<ClassCounters>,
     /// When each class of each port was paused.
     paused_since: Vec<Time>,
+    /// When each was last resumed, or got credits again.
+    resumed_at: Vec<Time>,
     marks: Marks,
     shapers: Shapers,
     /// Bit c: something is done with packets of class c as they leave.
@@ -39,6 +41,8 @@ pub(crate) struct Egress {
     hosts: u32,
     /// Whether links go down, so that a packet has to know the epoch of the link it is sent on.
     epochs: bool,
+    /// Whether flow control is by credits, so that [`Port::paused`] has the classes that lack them.
+    credits: bool,
     /// Lazy ports that may have something to flush, to nodes of this partition and to those of others.
     lazy: PortSet,
     lazy_remote: PortSet,
@@ -63,6 +67,7 @@ impl Egress {
             chunks: ChunkPool::default(),
             counters: vec![ClassCounters::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
+            resumed_at: vec![Time::ZERO; ports.len() * classes],
             leaving: marks.leaving | shapers.classes,
             marks,
             shapers,
@@ -71,6 +76,7 @@ impl Egress {
             urgent: config.classes_with(|class| class.urgent),
             hosts: config.graph.hosts,
             epochs: config.graph.links.iter().any(|link| !link.outages.is_empty()),
+            credits: matches!(config.buffer, BufferPolicy::Credits { .. }),
             lazy: PortSet::none_of(ports.len()),
             lazy_remote: PortSet::none_of(ports.len()),
             dropped_remote: BTreeMap::new(),
@@ -140,7 +146,8 @@ impl Egress {
         let at = out.ix() * self.classes + class;
         let mut counters = ClassCounters { peak_queue: self.queues[at].peak, ..self.counters[at] };
         if self.paused_since[at] != Time::NEVER {
-            counters.paused += now.saturating_sub(self.paused_since[at]);
+            let since = now.saturating_sub(self.paused_since[at]);
+            *if self.credits { &mut counters.credit_wait } else { &mut counters.paused } += since;
         }
         counters
     }
@@ -164,6 +171,21 @@ impl Egress {
             up: port.up(),
             ..PortView::new(port.rate)
         }
+    }
+
+    /// A switch program's view of a class's queue at a port.
+    pub fn lane(&self, out: PortIx, class: usize, buffer: u64) -> LaneView {
+        LaneView {
+            queued: self.queue(out, class).bytes,
+            buffer,
+            stopped: self.port(out).paused & 1 << class != 0,
+            stopped_until: self.resumed_at[out.ix() * self.classes + class],
+        }
+    }
+
+    /// Counts a mark of a switch program.
+    pub fn count_mark(&mut self, out: PortIx, class: u8) {
+        self.counters[out.ix() * self.classes + class as usize].marked += 1;
     }
 
     /// Classes of a port that are paused by a switch, from a switch, and have packets.
@@ -501,15 +523,57 @@ impl Egress {
             if *since != Time::NEVER {
                 self.counters[at].paused += now - *since;
                 *since = Time::NEVER;
+                self.resumed_at[at] = now;
                 core.probes.see_pause(now, port.id, class as u8, false);
             }
         }
     }
 
+    /// Whether flow control is by credits.
+    pub fn has_credits(&self) -> bool {
+        self.credits
+    }
+
+    /// Bytes on the wire of the first packet of a queue.
+    pub fn first_wire(&self, out: PortIx, class: usize) -> Option<u16> {
+        self.waiting(out, class).next().map(Queued::wire)
+    }
+
+    /// A class lacks credits for its next packet, or no longer does. Returns whether that changes it.
+    pub fn set_lacking<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize, lacks: bool) -> bool {
+        let (now, at) = (core.clock.now(), out.ix() * self.classes + class);
+        let port = &mut self.ports[out.ix()];
+        if (port.paused & 1 << class != 0) == lacks {
+            return false;
+        }
+        port.paused ^= 1 << class;
+        core.probes.see_pause(now, port.id, class as u8, lacks);
+        let since = &mut self.paused_since[at];
+        if lacks {
+            self.counters[at].credit_waits += 1;
+            *since = now;
+        } else {
+            self.counters[at].credit_wait += now - *since;
+            *since = Time::NEVER;
+            self.resumed_at[at] = now;
+        }
+        true
+    }
+
+    /// Takes one class whose credits are to be told to the peer.
+    pub fn take_one_pending(&mut self, out: PortIx) -> usize {
+        let pending = &mut self.ports[out.ix()].pfc_pending;
+        let class = pending.trailing_zeros() as usize;
+        *pending &= *pending - 1;
+        class
+    }
+
     /// A link went down: clears all pause state.
     pub fn forget_pauses<Q>(&mut self, core: &mut Core<Q>, out: PortIx) {
         for class in 1..self.classes {
-            if self.ports[out.ix()].paused & 1 << class != 0 {
+            if self.credits {
+                self.set_lacking(core, out, class, false);
+            } else if self.ports[out.ix()].paused & 1 << class != 0 {
                 self.set_paused(core, out, class, false);
             }
         }

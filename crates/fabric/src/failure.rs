@@ -13,16 +13,16 @@ use fanin_units::{NodeId, PortId};
 /// recomputed; a link that comes up is used at once.
 #[cold]
 pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, link: u32, step: u32) {
+    if let Some(port) = world.net.repeats_credits(link) {
+        return serve(world, hosts, port);
+    }
     let ends = [PortIx(2 * link), PortIx(2 * link + 1)];
     match world.net.on_link_event(link, step) {
         None => {}
         Some(LinkState::Up) => {
             find_routes(world, hosts);
             for port in ends {
-                match world.net.egress().port(port).nic() {
-                    None => world.net.serve(port),
-                    Some(nic) => hosts.serve(world, nic),
-                }
+                serve(world, hosts, port);
             }
             hosts.send_stranded(world);
         }
@@ -33,6 +33,13 @@ pub(crate) fn link_changes<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Host
             }
             find_routes(world, hosts);
         }
+    }
+}
+
+fn serve<Q: EventQueue>(world: &mut World<Q>, hosts: &mut Hosts<FlowPath>, port: PortIx) {
+    match world.net.egress().port(port).nic() {
+        None => world.net.serve(port),
+        Some(nic) => hosts.serve(world, nic),
     }
 }
 

@@ -12,6 +12,8 @@ mod buffers;
 mod clock;
 pub mod config;
 mod core;
+mod credit_table;
+pub mod credits;
 mod cyclic;
 pub mod deadlock;
 pub mod ecn;

@@ -1,6 +1,9 @@
 //! Links, switches and the ports of hosts: the elements of a packet's path from one host to another. What happens there
 //! is in the modules below; only they see the fields.
 
+mod credit_arrivals;
+mod credits;
+mod cycles;
 mod departure;
 pub(crate) mod failure;
 mod hosts;
@@ -14,6 +17,7 @@ use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};
 use crate::core::Core;
+use crate::credit_table::Credits;
 use crate::cyclic::CycleSearch;
 use crate::egress::Egress;
 use crate::layout::Share;
@@ -47,6 +51,11 @@ pub(crate) struct Network<Q> {
     egress: Egress,
     buffers: Buffers,
     links: LinkStates,
+    /// Where flow control is by credits.
+    credits: Option<Box<Credits>>,
+    /// Whether arriving packets, and packets that leave a switch's queue, concern more than their queues.
+    inspects: bool,
+    observes: bool,
     /// Hosts by their row: their numbers in the whole network.
     hosts: Vec<u32>,
     switches: Vec<Switch>,
@@ -58,6 +67,8 @@ pub(crate) struct Network<Q> {
     programs: Vec<u16>,
     /// Whether one of them watches all queues.
     programs_watch: bool,
+    /// Whether one of them looks at the queue of each packet's class.
+    programs_see_lanes: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     at_once: u8,
     /// Bit c: packets of class c take room in buffers.
@@ -97,6 +108,8 @@ impl<Q: EventQueue> Network<Q> {
         }
         let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
         let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
+        let deflects = schemes.iter().any(|settings| settings.deflection().is_some());
+        let credits = Credits::new(config, &ports, plan.largest, deflects);
         let links = LinkStates::new(&config.graph, streams);
         let telemetry = schemes.iter().any(|settings| settings.header_overhead().telemetry);
         let schemes: Vec<Instance> =
@@ -104,6 +117,7 @@ impl<Q: EventQueue> Network<Q> {
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
         let programs_watch = schemes.iter().any(|s| s.switch_watches());
         let shaped = config.classes_with(|class| class.shaper.is_some());
+        let programs_see_lanes = schemes.iter().any(|s| s.switch_watches() && s.switch_lanes());
         Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
@@ -113,6 +127,8 @@ impl<Q: EventQueue> Network<Q> {
             },
             egress: Egress::new(config, ports, streams),
             buffers,
+            inspects: links.can_fail() || credits.is_some(),
+            observes: programs_watch || credits.is_some(),
             links,
             far_ends: plan.far_ends.clone(),
             first_ports: share.ports.iter().map(|port| plan.far_ends[port.ix()].first_port).collect(),
@@ -123,11 +139,17 @@ impl<Q: EventQueue> Network<Q> {
             hosts: share.hosts.clone(),
             switches,
             port_number,
-            at_once: if config.release == Release::Dequeue && !programs_watch { !shaped } else { 0 },
+            at_once: match config.release == Release::Dequeue && !programs_watch {
+                true if credits.is_some() => 1,
+                true => !shaped,
+                false => 0,
+            },
             buffered: !shaped & !1,
+            credits,
             schemes,
             programs,
             programs_watch,
+            programs_see_lanes,
             lazy_allowed: false,
             lazy: false,
             cycles: CycleSearch::default(),
@@ -189,7 +211,8 @@ impl<Q: EventQueue> Network<Q> {
 
     /// The value of each account of the buffers and its expected value: every pool, then every ingress and class.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
-        self.buffers.check(&self.egress)
+        let credits = self.credits.iter().flat_map(|c| c.check(&self.egress, self.buffers.leaving()));
+        self.buffers.check(&self.egress).into_iter().chain(credits).collect()
     }
 
     /// Whether a node is a host.

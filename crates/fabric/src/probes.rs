@@ -157,7 +157,8 @@ impl Probes {
     pub fn see_departure(&mut self, now: Time, port: &Port, ix: PacketIx, packets: &Slab) {
         let packet = &packets[ix];
         let head = packet.head;
-        if self.links.get(port.id.ix()).copied().unwrap_or(false) {
+        // Flow control packets of credits have no form on Ethernet.
+        if self.links.get(port.id.ix()).copied().unwrap_or(false) && head.kind != Kind::FlowControl {
             // Notices of TCP's flows and pause frames are no segments.
             let segment = head.has(flags::TCP) && matches!(head.kind, Kind::Data | Kind::Ack);
             self.seen.push(Seen::Packet(Box::new(Captured {

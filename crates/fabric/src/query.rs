@@ -216,6 +216,8 @@ impl<Q: EventQueue> Simulation<Q> {
             counters.dropped += of_class.dropped;
             counters.paused += of_class.paused;
             counters.pauses += of_class.pauses;
+            counters.credit_wait += of_class.credit_wait;
+            counters.credit_waits += of_class.credit_waits;
         }
         counters
     }
@@ -274,10 +276,14 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Observable state of a port now: bytes of the packets whose first bit has left, and the total time for which its
-    /// classes were paused.
+    /// classes were paused, or lacked credits.
     pub fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
         let counters = self.port_counter(port);
-        [("sent_bytes", counters.bytes as f64), ("paused_us", counters.paused.as_ps() as f64 / 1e6)]
+        let (stopped, time) = match self.world.net.egress().has_credits() {
+            true => ("credit_wait_us", counters.credit_wait),
+            false => ("paused_us", counters.paused),
+        };
+        [("sent_bytes", counters.bytes as f64), (stopped, time.as_ps() as f64 / 1e6)]
     }
 
     /// Observable state of a traffic now: payload bytes of all its messages that have arrived in order, and its
@@ -362,7 +368,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core_mut().probes.take_seen(into);
         for seen in into {
             if let Seen::Packet(captured) = seen
-                && captured.head.kind != fanin_cc::Kind::Pause
+                && !captured.head.kind.is_of_link()
             {
                 self.name(captured);
             }

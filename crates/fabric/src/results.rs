@@ -16,6 +16,10 @@ pub struct ClassCounters {
     pub paused: Time,
     /// PAUSE frames received for it.
     pub pauses: u64,
+    /// Time for which it lacked credits: at a switch for the first packet of its queue, at a host for a full packet.
+    pub credit_wait: Time,
+    /// How often it ran out of them.
+    pub credit_waits: u64,
 }
 
 /// Counters of one port (one direction of a link).
@@ -35,6 +39,10 @@ pub struct PortCounters {
     pub paused: Time,
     /// PAUSE frames received.
     pub pauses: u64,
+    /// Time for which data classes lacked credits, summed over classes.
+    pub credit_wait: Time,
+    /// How often one ran out of them.
+    pub credit_waits: u64,
 }
 
 /// Why packets were dropped.
@@ -42,7 +50,7 @@ pub struct PortCounters {
 pub struct Drops {
     /// No buffer for a lossy class.
     pub buffer: u64,
-    /// No buffer for a lossless class: PFC failed to protect it.
+    /// No buffer for a lossless class: flow control failed to protect it.
     pub lossless: u64,
     /// Lost to a link's error rate.
     pub error: u64,
@@ -260,6 +268,8 @@ pub enum Cause {
     Link,
     /// PFC: its class is paused at the port.
     Pfc,
+    /// Its class lacks credits at the port.
+    Credits,
     /// The window of the congestion control, or of the receiver, is full.
     Window,
     /// Pacing: its rate, or another lower bound of the scheme on the time of its next packet.
@@ -270,13 +280,14 @@ pub enum Cause {
 
 impl Cause {
     /// All of them, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Overhead,
         Self::Handshake,
         Self::Earlier,
         Self::Acks,
         Self::Link,
         Self::Pfc,
+        Self::Credits,
         Self::Window,
         Self::Pacing,
         Self::Nic,
@@ -291,6 +302,7 @@ impl Cause {
             Self::Acks => "acks",
             Self::Link => "link",
             Self::Pfc => "pfc",
+            Self::Credits => "credits",
             Self::Window => "window",
             Self::Pacing => "pacing",
             Self::Nic => "nic",

@@ -7,6 +7,8 @@ use crate::config::{BufferPolicy, ClassConfig, PacketSizes};
 pub enum Limit {
     /// No limit.
     None,
+    /// Credits: the peer of a port sends only what fits.
+    Credits,
     /// Bytes per port. Lossy: the sum of the egress queues of `classes`. Lossless: the bytes of an ingress.
     Port {
         /// The bytes.
@@ -40,8 +42,10 @@ impl Plan {
         let two_packets = 2 * (packet.payload as u64 + packet.header as u64);
         let (bytes, pfc) = match *buffer {
             BufferPolicy::PerPort { bytes, pfc } | BufferPolicy::Pooled { bytes, pfc, .. } => (bytes, pfc),
-            BufferPolicy::Unlimited => {
-                let limits = vec![Limit::None; classes.len() + 1];
+            BufferPolicy::Unlimited | BufferPolicy::Credits { .. } => {
+                let of_all = if *buffer == BufferPolicy::Unlimited { Limit::None } else { Limit::Credits };
+                let mut limits = vec![of_all; classes.len() + 1];
+                limits[0] = Limit::None;
                 return Self { limits, pools: Vec::new(), xon_offset: two_packets };
             }
         };
@@ -62,7 +66,7 @@ impl Plan {
         for (i, class) in classes.iter().enumerate() {
             let only = 2u8 << i;
             limits.push(match *buffer {
-                BufferPolicy::Unlimited => Limit::None,
+                BufferPolicy::Unlimited | BufferPolicy::Credits { .. } => Limit::None,
                 BufferPolicy::PerPort { .. } => match class.share {
                     Some(share) => Limit::Port { bytes: own(share), classes: only },
                     None if class.lossless => Limit::Port { bytes: left / lossless.count_ones() as u64, classes: only },

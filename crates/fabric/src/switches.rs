@@ -95,6 +95,13 @@ impl SwitchFabric {
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
             kind::SWITCH if number_of(event.source) & SHAPER != 0 => self.net.refill(PortIx(event.arg)),
+            kind::LINK => self.net.repeats_credits(number_of(event.source)).and_then(|port| {
+                let nic = self.net.egress().port(port).nic();
+                if nic.is_none() {
+                    self.net.serve(port);
+                }
+                nic.map(AtHost::Nic)
+            }),
             _ => {
                 self.net.program_timer(event.arg);
                 None

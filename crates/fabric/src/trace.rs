@@ -210,6 +210,11 @@ impl Tracer {
     }
 }
 
+/// Why a port does not send a class that it otherwise could.
+fn stopped<Q: EventQueue>(world: &World<Q>) -> Cause {
+    if world.net.egress().has_credits() { Cause::Credits } else { Cause::Pfc }
+}
+
 /// Why a message does not send now: the first cause that holds, in the order of [`Cause`].
 fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: MessageId) -> Standing {
     let now = world.net.core().clock.now();
@@ -228,7 +233,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
         return Standing::Held(match port.paused & 1 << class {
             _ if !port.up() => Cause::Link,
             0 => Cause::Nic,
-            _ => Cause::Pfc,
+            _ => stopped(world),
         });
     }
     match sender.carrier() {
@@ -255,7 +260,7 @@ fn standing<Q: EventQueue>(world: &World<Q>, hosts: &Hosts<FlowPath>, message: M
         return Standing::Held(Cause::Link);
     }
     if port.paused & 1 << sender.class() != 0 {
-        return Standing::Held(Cause::Pfc);
+        return Standing::Held(stopped(world));
     }
     if !sender.can_send(now) {
         return Standing::Held(if sender.pacer().rate() == Rate::ZERO { Cause::Pacing } else { Cause::Window });

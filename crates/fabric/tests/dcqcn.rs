@@ -159,6 +159,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "rcp" => &[Cut, Increase],
             // Nothing drops credits in a network without their queues.
             "expresspass" | "expresspass-ns2" => &[Increase],
+            "infiniband" | "infiniband-mellanox" | "infiniband-simula" | "infiniband-gran" => {
+                &[Cut, Increase, MarkSeen]
+            }
             // Its round-trip time of 200 ms is longer than the run.
             "rcp-ns2" => &[],
             // Its round trips grow until it is done, a step being 1 Mb/s.

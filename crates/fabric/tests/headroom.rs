@@ -378,7 +378,7 @@ proptest! {
                 let buffer = match case.config.buffer {
                     BufferPolicy::PerPort { bytes, .. } => bytes * of_switch().count() as u64,
                     BufferPolicy::Pooled { bytes, .. } => bytes,
-                    BufferPolicy::Unlimited => u64::MAX,
+                    BufferPolicy::Credits { .. } | BufferPolicy::Unlimited => u64::MAX,
                 };
                 prop_assert!(held <= buffer, "switch {} holds {} of {}", switch, held, buffer);
             }

@@ -146,6 +146,12 @@ pub static TABLES: [Table; 9] = [
             column("peak_queue_bytes", "B", "Largest number of data bytes queued."),
             column("paused_ps", "ps", "Time paused by PFC, summed over its classes."),
             column("pauses", "", "PAUSE frames that took effect on it."),
+            column(
+                "credit_wait_ps",
+                "ps",
+                "Time without credits for the next packet of a class, summed over its classes.",
+            ),
+            column("credit_waits", "", "How often a class ran out of credits."),
         ],
     },
     Table {
@@ -156,12 +162,14 @@ pub static TABLES: [Table; 9] = [
             column("port", "", "Name of the port."),
             column("class", "", "Number of the class; 0 is control, which has strict priority."),
             column("class_name", "", "Its name in the spec."),
-            column("lossless", "", "Whether PFC protects it from loss."),
+            column("lossless", "", "Whether flow control, PFC or credits, protects it from loss."),
             column("marked_packets", "packets", "Packets marked by its queue."),
             column("dropped_packets", "packets", "Packets dropped at this port or lost on its link."),
             column("peak_queue_bytes", "B", "Largest number of bytes queued."),
             column("paused_ps", "ps", "Time paused by PFC."),
             column("pauses", "", "PAUSE frames that took effect on it."),
+            column("credit_wait_ps", "ps", "Time without credits for its next packet."),
+            column("credit_waits", "", "How often it ran out of credits."),
         ],
     },
     Table {
@@ -218,8 +226,9 @@ pub static TABLES: [Table; 9] = [
                  far), and while it sends `window_bytes`, `rate_bps`, over TCP `peer_window_bytes` (what its \
                  receiver allows in flight) and values of its scheme. Of a port: `sent_bytes` (all bytes so far; a \
                  packet counts when its transmission starts) and `paused_us` (time paused by PFC so far, summed over \
-                 classes). Of a traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not \
-                 completely arrived; messages without end stay open).",
+                 classes), or with credits `credit_wait_us` (time without them so far). Of a \
+                 traffic: `delivered_bytes` (over all its messages) and `open_messages` (posted and not completely \
+                 arrived; messages without end stay open).",
             ),
             column("value", "", "The value, in the unit of its name."),
         ],
@@ -265,8 +274,9 @@ pub static TABLES: [Table; 9] = [
                 "Cause of the wait. If several apply at once, the first of these: \"overhead\" (of its host), \
                  \"handshake\" (its TCP connection was not open yet), \"earlier\" (earlier messages of its \
                  connection), \"acks\" (all of it had been sent), \"link\" (its host's link was down), \"pfc\" (the \
-                 port was paused), \"window\" (the congestion window or the receiver's window was full), \"pacing\" \
-                 (the rate of its scheme), \"nic\" (the port sent packets of other messages, or control).",
+                 port was paused), \"credits\" (the port had none for a full packet), \"window\" (the congestion \
+                 window or the receiver's window was full), \"pacing\" (the rate of its scheme), \"nic\" (the port \
+                 sent packets of other messages, or control).",
             ),
             column("begin_ps", "ps", "Begin of the wait."),
             column("end_ps", "ps", "End of the wait."),

@@ -141,6 +141,8 @@ pub struct NetworkSummary {
     pub paused_us: f64,
     /// PAUSE frames.
     pub pauses: u64,
+    /// Time that data lacked credits, summed over ports and classes, in microseconds.
+    pub credit_wait_us: f64,
     /// Congestion notification packets sent, all traffics.
     pub cnps: u64,
     /// Packets marked by queues.
@@ -236,6 +238,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
+        credit_wait_us: run.ports.iter().map(|port| us(port.credit_wait)).sum(),
         cnps: run.totals.cnps,
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),

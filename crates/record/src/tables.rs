@@ -219,6 +219,8 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("peak_queue_bytes", false, count(|p| p.peak_queue)),
         ("paused_ps", false, count(|p| p.paused.as_ps())),
         ("pauses", false, count(|p| p.pauses)),
+        ("credit_wait_ps", false, count(|p| p.credit_wait.as_ps())),
+        ("credit_waits", false, count(|p| p.credit_waits)),
     ];
     batch("ports", columns, HashMap::new())
 }
@@ -247,6 +249,8 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
         ("peak_queue_bytes", false, count(|c| c.peak_queue)),
         ("paused_ps", false, count(|c| c.paused.as_ps())),
         ("pauses", false, count(|c| c.pauses)),
+        ("credit_wait_ps", false, count(|c| c.credit_wait.as_ps())),
+        ("credit_waits", false, count(|c| c.credit_waits)),
     ];
     batch("classes", columns, HashMap::new())
 }

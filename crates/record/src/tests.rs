@@ -84,9 +84,20 @@ pub fn example() -> Run {
         events.push(Event { time: Time::from_us(us), kind: EventKind::Drop, place, detail });
     }
     let mut ports = vec![PortCounters::default(); 6];
-    ports[3] = PortCounters { peak_queue: 9000, pauses: 2, paused: Time::from_us(3), ..PortCounters::default() };
+    let us3 = Time::from_us(3);
+    ports[3] =
+        PortCounters { peak_queue: 9000, pauses: 2, paused: us3, credit_wait: us3 + us3, ..PortCounters::default() };
     let mut class_counters = vec![ClassCounters::default(); 12];
-    class_counters[7] = ClassCounters { marked: 4, dropped: 5, peak_queue: 9000, pauses: 2, paused: Time::from_us(3) };
+    let us3 = Time::from_us(3);
+    class_counters[7] = ClassCounters {
+        marked: 4,
+        dropped: 5,
+        peak_queue: 9000,
+        pauses: 2,
+        paused: us3,
+        credit_wait: us3,
+        credit_waits: 6,
+    };
     // A host's own queue is no switch queue.
     ports[2].peak_queue = 1_000_000;
     Run {
@@ -446,7 +457,7 @@ fn a_summary_counts_unfinished_messages_and_only_the_window() {
     assert_eq!(updates.long_goodput_gbps, 10.0);
     assert_eq!((updates.completion_us.p50, updates.marked_share), (None, None));
     let network = &summary.network;
-    assert_eq!((network.cnps, network.pauses, network.paused_us), (2, 2, 3.0));
+    assert_eq!((network.cnps, network.pauses, network.paused_us, network.credit_wait_us), (2, 2, 3.0, 6.0));
     assert_eq!((network.drops.total, network.drops.lossless), (3, 2));
     assert_eq!(network.peak_queue_bytes, 9000);
     assert_eq!(network.events_left_out["drop"], 1);

@@ -53,6 +53,11 @@ pub trait Scheme: 'static {
         None
     }
 
+    /// Whose flows share state, where its senders have any to share.
+    fn sharing(_params: &Self::Params) -> Sharing {
+        Sharing::Pair
+    }
+
     /// How a message of so many bytes is sent. `senders` is the size of the incast that it belongs to, 0 for none;
     /// `connection` is whether it shares a connection, and so one order of packets, with other messages.
     fn send_options(_params: &Self::Params, _bytes: u64, _senders: usize, _connection: bool) -> SendOptions {
@@ -117,6 +122,17 @@ pub struct CreditQueue {
     pub burst: u32,
     /// Most bytes in the queue; credits beyond it are dropped.
     pub limit: u32,
+}
+
+/// Which flows of a host share the state [`Sender::Shared`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// None.
+    Nothing,
+    /// Those to the same receiver.
+    Pair,
+    /// All of this scheme.
+    Host,
 }
 
 /// How switches deflect a scheme's messages.
@@ -206,7 +222,8 @@ pub struct Cx<'a, P, S = ()> {
     pub now: Time,
     /// The scheme's parameters.
     pub params: &'a P,
-    /// State shared by all flows of this host to the same receiver (Dart's rate cap).
+    /// State shared by all flows of this host to the same receiver (Dart's rate cap), or by all of them
+    /// ([`Scheme::sharing`]).
     pub shared: &'a mut S,
     /// Set it when a change of `shared` changes the control of the other flows.
     pub shared_changed: bool,

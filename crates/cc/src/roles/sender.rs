@@ -141,7 +141,8 @@ pub enum Notice {
 pub trait Sender: Sized {
     /// The scheme's parameters.
     type Params;
-    /// State shared by this host's flows to the same receiver; `()` for most schemes.
+    /// State shared by this host's flows to the same receiver, or by all of them ([`Scheme::sharing`](super::Scheme));
+    /// `()` for most schemes.
     type Shared: Default;
 
     /// A flow opens.

@@ -35,13 +35,35 @@ pub struct PortView {
     pub queued: u64,
     /// Whether its link is up.
     pub up: bool,
+    /// The queue of the packet's class there, in hooks about a packet at a queue of programs that ask for it
+    /// ([`SwitchProgram::LANES`]).
+    pub lane: LaneView,
+}
+
+/// The queue of one class at a port as a switch program sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneView {
+    /// Bytes in it, without the packet that is about to join or has just left.
+    pub queued: u64,
+    /// Bytes that its class may hold of what comes in by a port like this one; `u64::MAX` is no limit.
+    pub buffer: u64,
+    /// Whether its first packet must not be sent now, if it has one: the peer has paused the class, or credits are
+    /// missing.
+    pub stopped: bool,
+    /// End of the last such time that is over.
+    pub stopped_until: Time,
+}
+
+impl LaneView {
+    /// An empty queue without limits.
+    pub const NONE: Self = Self { queued: 0, buffer: u64::MAX, stopped: false, stopped_until: Time::ZERO };
 }
 
 impl PortView {
     /// An idle port whose link is up and leads to a host.
     #[inline(always)]
     pub const fn new(rate: Rate) -> Self {
-        Self { rate, to_switch: false, queued: 0, up: true }
+        Self { rate, to_switch: false, queued: 0, up: true, lane: LaneView::NONE }
     }
 }
 
@@ -103,6 +125,8 @@ pub trait SwitchProgram: Sized {
     type Params;
     /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
     const WATCHES: bool = false;
+    /// Whether it reads [`PortView::lane`] there.
+    const LANES: bool = false;
 
     /// Whether it does anything at all with these parameters; if not, none of its hooks is called.
     fn active(_params: &Self::Params) -> bool {

@@ -14,6 +14,7 @@ pub mod hpcc;
 pub mod hpcc_alpha;
 pub mod hpcc_ns3;
 pub mod ictcp;
+pub mod infiniband;
 pub mod newreno;
 pub mod none;
 pub mod rcc;

@@ -217,7 +217,7 @@ impl<P: Copy> Hosts<P> {
             }
             Kind::Cnp => io.scheme(scheme).on_notice(cc, now, Notice::Cnp),
             Kind::Credit => io.scheme(scheme).on_notice(cc, now, Notice::Credit(head.cc_tag)),
-            Kind::Data | Kind::Request | Kind::Pause => return,
+            Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl => return,
         };
         self.apply(io, slot, &control);
         if may_ask {

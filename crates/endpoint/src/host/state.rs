@@ -4,7 +4,7 @@ use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, Timer, Turn};
 use crate::{rc, selective};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use fanin_cc::{PathInfo, Telemetry};
+use fanin_cc::{PathInfo, Sharing, Telemetry};
 use fanin_units::{MessageId, NodeId, Time};
 
 /// One host.
@@ -82,16 +82,19 @@ impl<P: Copy> Hosts<P> {
         let Opening { id, traffic, host, nic, to, path, info, carrier, at } = open;
         let (scheme, class) = (io.traffic(traffic).scheme, io.traffic(traffic).config.class);
         let from = self.node_of(host);
-        let pair = if io.scheme(scheme).shares() {
+        let with = match io.scheme(scheme).sharing() {
+            Sharing::Nothing => None,
+            Sharing::Pair => Some(to),
+            Sharing::Host => Some(NodeId::NONE),
+        };
+        let pair = with.map_or(NO_SLOT, |with| {
             let pairs = self.pairs.len() as u32;
-            let pair = *self.pairs.entry((from.0, to.0, scheme)).or_insert(pairs);
+            let pair = *self.pairs.entry((from.0, with.0, scheme)).or_insert(pairs);
             if pair == pairs {
                 self.pair_senders.push(Vec::new());
             }
             pair
-        } else {
-            NO_SLOT
-        };
+        });
         let opened = io.scheme(scheme).open(pair, &info, at);
         let mut sender = SendQp::new(id, carrier, &opened.control, path);
         let slot = match self.free_senders.pop() {

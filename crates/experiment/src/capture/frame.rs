@@ -125,6 +125,8 @@ impl Frames {
         let becn = head.has(flags::ECHO);
         let dart = self.traffic(packet).filter(|of| of.format == WireFormat::Dart);
         let made = match head.kind {
+            // It has no form on Ethernet, and is not captured.
+            Kind::FlowControl => return Err(WireError::NoRoom { header: "Ethernet", missing: 0 }),
             Kind::Pause => Packet::Pfc { source: mac(from), pfc: pfc(head.cc_tag) },
             Kind::Data | Kind::Ack if packet.segment.is_some() => return self.segment(packet, &envelope),
             Kind::Data => {

@@ -291,6 +291,9 @@ fn memory(
     let held = match network.buffer {
         BufferPolicy::PerPort { bytes, .. } => bytes as f64 * ports / wire,
         BufferPolicy::Pooled { bytes, .. } => bytes as f64 * f64::from(graph.switches()) / wire,
+        BufferPolicy::Credits { bytes: Some(bytes) } => bytes as f64 * ports / wire,
+        // A round trip per port, about as much as is on the links.
+        BufferPolicy::Credits { bytes: None } => under_way,
         BufferPolicy::Unlimited => f64::INFINITY,
     };
     // A message has no more in flight than its payload, and often a window.

@@ -2,6 +2,7 @@
 
 use super::network::{Network, rates_of_switches, us};
 use crate::CheckedSpec;
+use fanin_fabric::credits::buffer_for;
 use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::{BufferPolicy, MarkAt, Marking, pfc};
 use fanin_units::{NodeId, Rate};
@@ -13,11 +14,11 @@ use std::collections::BTreeMap;
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// Whether PFC protects it from loss.
+    /// Whether flow control, PFC or credits, protects it from loss.
     pub lossless: bool,
     /// Traffics in it.
     pub traffics: Vec<String>,
-    /// "per-port", "pool" or "unlimited".
+    /// "per-port", "pool", "credits" or "unlimited".
     pub buffer: &'static str,
     /// Its limit in bytes: of each port, or of its pool at each switch. `None` without a limit.
     pub buffer_bytes: Option<u64>,
@@ -98,6 +99,7 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
         let limit = plan.limits[i + 1];
         let (buffer, buffer_bytes, alpha) = match limit {
             Limit::None => ("unlimited", None, None),
+            Limit::Credits => ("credits", credits(checked), None),
             Limit::Port { bytes, .. } => ("per-port", Some(bytes), None),
             Limit::Pool { pool, alpha } => ("pool", Some(plan.pools[pool].0), Some(alpha)),
         };
@@ -164,6 +166,17 @@ fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf {
     of
 }
 
+/// The largest buffer of a port and class with credits.
+fn credits(checked: &CheckedSpec) -> Option<u64> {
+    let config = checked.network();
+    let BufferPolicy::Credits { bytes } = config.buffer else { return None };
+    let wire = u64::from(config.packet.payload) + u64::from(config.packet.header);
+    let of = |link: &fanin_fabric::topology::Link| {
+        bytes.unwrap_or_else(|| buffer_for(link.rate, link.delay, wire, config.classes.len() as u64))
+    };
+    config.graph.links.iter().map(of).max()
+}
+
 /// PFC of a lossless class by kind of link. Headroom is computed as in the fabric.
 fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<Headroom> {
     let config = checked.network();
@@ -191,7 +204,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
             let needed_bytes = needed(rate, delay);
             let headroom_bytes = rule.headroom.unwrap_or(needed_bytes);
             let xoff_bytes = match limit {
-                Limit::None => u64::MAX,
+                Limit::None | Limit::Credits => u64::MAX,
                 Limit::Port { bytes, .. } => bytes.saturating_sub(headroom_bytes),
                 // A single ingress settles at q = alpha (pool - q).
                 Limit::Pool { pool, alpha } => {

@@ -1,7 +1,7 @@
 //! What schemes that send credits require of the network: queues of credits, and symmetric routes.
 
 use super::checker::Checker;
-use super::document::{Credits, Network, Routing};
+use super::document::{Buffer, CreditQueues, Network, Routing};
 use fanin_cc::{CreditQueue, Settings};
 use fanin_fabric::{ClassConfig, Marking, NetworkConfig, Shaper};
 use fanin_units::Bytes;
@@ -45,25 +45,34 @@ impl CreditNeeds {
         checker: &mut Checker<'_>,
     ) -> Vec<ClassConfig> {
         let Some(of) = self.queue else {
-            if network.credits.is_some() {
-                checker.warnings.push("network.credits has no effect: no traffic's scheme sends credits".into());
+            if network.credit_queues.is_some() {
+                checker.warnings.push("network.credit_queues has no effect: no traffic's scheme sends credits".into());
             }
             return classes;
         };
+        if matches!(network.buffer, Buffer::Credits(_)) {
+            let problem =
+                "InfiniBand's flow control drops nothing, and a traffic's scheme sends credits that are dropped";
+            checker.fail("network.buffer", problem, "write policy = \"lossy\" or \"lossless\"");
+        }
         let credit = f64::from(of.credit);
-        let Credits { share, burst, queue } = network.credits.get_or_insert_default();
+        let CreditQueues { share, burst, queue } = network.credit_queues.get_or_insert_default();
         let share = *share.get_or_insert(credit / (credit + wire as f64));
         let burst = burst.get_or_insert(Bytes(of.burst.into())).get();
         let limit = queue.get_or_insert(Bytes(of.limit.into())).get();
         if !(share > 0.0 && share <= 1.0) {
             let right = "it is above 0 and at most 1; leave it out to fill links with data";
-            checker.fail("network.credits.share", format!("{share} is not a possible share"), right);
+            checker.fail("network.credit_queues.share", format!("{share} is not a possible share"), right);
         }
         for (key, bytes) in [("burst", burst), ("queue", limit)] {
             if bytes < of.credit.into() || bytes > u32::MAX.into() {
                 let right =
                     format!("it holds at least one credit, {}, and at most {} B", Bytes(of.credit.into()), u32::MAX);
-                checker.fail(&format!("network.credits.{key}"), format!("{} is not possible", Bytes(bytes)), right);
+                checker.fail(
+                    &format!("network.credit_queues.{key}"),
+                    format!("{} is not possible", Bytes(bytes)),
+                    right,
+                );
             }
         }
         if classes.iter().any(|class| class.name == CLASS) {

@@ -2,13 +2,14 @@
 
 use super::checker::Checker;
 use super::document::{
-    self, Buffer, Class, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort, Policy, Pool, Release,
-    Topology,
+    self, Buffer, Class, CreditBuffer, Credits, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort,
+    Policy, Pool, Release, Topology,
 };
 use super::lanes::Needs;
 use super::shape::advice;
 use super::topology_file;
 use fanin_cc::aqm::{pi, red};
+use fanin_fabric::credits::{BLOCK, buffer_for};
 use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::topology::{
     Cable, Clos, Dumbbell, Explicit, FatTree, Graph, LeafSpine, NamedLink, ParkingLot, Star, TopologyError,
@@ -28,6 +29,8 @@ const LONGEST_WAY: Time = Time::from_s(864_000);
 const MAX_ROUTES: u64 = 1 << 28;
 /// Largest buffer, so that sums over all ports cannot overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
+/// Most bytes that credits can tell to be free: 2048 blocks.
+const MOST_CREDITS: u64 = 2048 * BLOCK;
 /// Shortest sampling interval of a controller: about the interval of packets of 64 B at 400 Gb/s.
 const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
@@ -105,6 +108,7 @@ pub fn check_network(
     let plan = Plan::new(&buffer, &classes, &packet);
     let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
     room.check_headroom(&classes, checker);
+    room.check_credits(network, checker);
     for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
         let of = if inherits { "network".to_string() } else { format!("network.classes[{i}]") };
         room.check_marking(i, class, &class.marking, &format!("{of}.marking"), checker);
@@ -288,7 +292,7 @@ fn fill_buffer(buffer: &mut Buffer, wire: u64) {
         Buffer::PerPort(PerPort { xon_offset, .. }) | Buffer::Pool(Pool { xon_offset, .. }) => {
             xon_offset.get_or_insert(Bytes(wire.saturating_mul(2)));
         }
-        Buffer::Unlimited(_) => {}
+        Buffer::Credits(_) | Buffer::Unlimited(_) => {}
     }
 }
 
@@ -314,6 +318,7 @@ fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
     network.marking_by_rate.iter_mut().for_each(|of| fill_marking(&mut of.marking, wire));
     let lossless = match &network.buffer {
         Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy == Policy::Lossless,
+        Buffer::Credits(_) => true,
         Buffer::Unlimited(_) => false,
     };
     let default = || {
@@ -414,13 +419,17 @@ fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker: &m
     let classes = network.classes.as_deref().unwrap_or_default();
     let all = match *buffer {
         BufferPolicy::PerPort { bytes, .. } | BufferPolicy::Pooled { bytes, .. } => bytes,
-        BufferPolicy::Unlimited => u64::MAX,
+        BufferPolicy::Credits { .. } | BufferPolicy::Unlimited => u64::MAX,
     };
     let (mut sum, mut last) = (0.0, None);
     for (i, class) in classes.iter().enumerate() {
         if let Some(share) = class.share {
             let path = format!("network.classes[{i}].share");
-            if *buffer == BufferPolicy::Unlimited {
+            if matches!(buffer, BufferPolicy::Credits { .. }) {
+                let problem =
+                    "with credits each class has a buffer of its own at every port, so there is none to divide";
+                checker.fail(&path, problem, "leave it out");
+            } else if *buffer == BufferPolicy::Unlimited {
                 checker.fail(&path, "an unlimited buffer cannot be divided", "leave it out, or give the buffer a size");
             } else if !(share > 0.0 && share <= 1.0) {
                 checker.fail(
@@ -503,6 +512,12 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
             }
             let pfc = pfc(*headroom, *xon_offset);
             BufferPolicy::Pooled { bytes: pool.get(), alpha: *alpha, pfc_alpha: *pfc_alpha, pfc }
+        }
+        Buffer::Credits(Credits { credits: CreditBuffer::Computed(_) }) => BufferPolicy::Credits { bytes: None },
+        Buffer::Credits(Credits { credits: CreditBuffer::Bytes(bytes) }) => {
+            // Whole blocks count, and a packet that never fits would wait for ever.
+            size("network.buffer.credits", Bytes(bytes.get() / BLOCK * BLOCK));
+            BufferPolicy::Credits { bytes: Some(bytes.get()) }
         }
         Buffer::Unlimited(_) => BufferPolicy::Unlimited,
     };
@@ -668,6 +683,33 @@ impl Room<'_> {
         }
     }
 
+    /// Whether credits are the flow control of all classes, and enough for each link.
+    fn check_credits(&self, network: &Network, checker: &mut Checker<'_>) {
+        let BufferPolicy::Credits { bytes } = self.buffer else { return };
+        for (i, class) in network.classes.iter().flatten().enumerate() {
+            if class.lossless == Some(false) {
+                let problem =
+                    "with credits a packet is sent only where it fits, so no class loses any for lack of buffer";
+                let right = "leave it out, or use per_port or pool";
+                checker.fail(&format!("network.classes[{i}].lossless"), problem, right);
+            }
+        }
+        let lanes = network.classes.iter().flatten().count() as u64;
+        let needed = |link: &fanin_fabric::topology::Link| buffer_for(link.rate, link.delay, self.wire, lanes);
+        let Some((needed, link)) = self.graph.links.iter().map(needed).zip(0..).max() else { return };
+        let most = bytes.unwrap_or(needed).min(MOST_CREDITS);
+        if needed > most {
+            let (from, to) = self.ends(link);
+            let why =
+                if bytes.is_none_or(|bytes| bytes > most) { "more than credits can tell" } else { "more than it has" };
+            checker.warnings.push(format!(
+                "network.buffer.credits: the link between \"{from}\" and \"{to}\" needs {} to carry full packets at \
+                 its rate, {why}; it will be idle at times",
+                Bytes(needed),
+            ));
+        }
+    }
+
     fn ends(&self, link: usize) -> (&str, &str) {
         let link = &self.graph.links[link];
         (&self.graph.names[link.a.ix()], &self.graph.names[link.b.ix()])
@@ -691,7 +733,7 @@ impl Room<'_> {
                 (self.plan.pools[pool].0 as f64 * alpha / (1.0 + alpha)) as u64
             }
             Limit::Pool { pool, .. } => self.plan.pools[pool].0,
-            Limit::None => u64::MAX,
+            Limit::None | Limit::Credits => u64::MAX,
         }
     }
 

@@ -155,7 +155,7 @@ impl LossPolicy {
         document.name = format!("{}+{}", document.name, self.name);
         match &mut document.network.buffer {
             Buffer::PerPort(PerPort { policy, .. }) | Buffer::Pool(Pool { policy, .. }) => *policy = self.policy,
-            Buffer::Unlimited(_) => {}
+            Buffer::Credits(_) | Buffer::Unlimited(_) => {}
         }
         for traffic in &mut document.traffic {
             let old = &traffic.rdma;

@@ -43,6 +43,20 @@ fn renamed(path: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(old, _)| *old == plain).map(|(_, new)| *new)
 }
 
+/// Keys of a table that one of its other keys excludes: the path of the table, the key, the other one, and why.
+const EXCLUDED: [(&str, &str, &str, &str); 5] = [
+    ("network.buffer", "headroom", "credits", "credits need none: a packet is sent only where it fits"),
+    ("network.buffer", "xon_offset", "credits", "it is PFC's, and with credits nothing is paused"),
+    (
+        "network.buffer",
+        "alpha",
+        "credits",
+        "a dynamic threshold is that of a pool; with credits each class has its own",
+    ),
+    ("network.buffer", "pfc_alpha", "credits", "it is PFC's, and with credits nothing is paused"),
+    ("network.buffer", "policy", "credits", "with credits no class loses packets for lack of buffer"),
+];
+
 /// Most names that an unknown one is compared with.
 const MOST_COMPARED: usize = 10_000;
 
@@ -287,9 +301,13 @@ impl<'a> Walk<'a> {
                 Some(inner) => self.value(value, inner, &key_in(path, key)),
                 None if closed => {
                     let at = key_in(path, key);
-                    match renamed(&at) {
-                        Some(new) => self.miss(&at, "this key was renamed", format!("write \"{new}\"")),
-                        None => self.miss(&at, NO_KEY, advice(key, known.iter().copied())),
+                    let excluded = EXCLUDED.iter().find(|(of, own, other, _)| {
+                        (*of, *own) == (path, key.as_str()) && known.contains(other) && values.contains_key(*other)
+                    });
+                    match (renamed(&at), excluded) {
+                        (Some(new), _) => self.miss(&at, "this key was renamed", format!("write \"{new}\"")),
+                        (_, Some((.., why))) => self.miss(&at, *why, "leave it out"),
+                        _ => self.miss(&at, NO_KEY, advice(key, known.iter().copied())),
                     }
                 }
                 None => {}

@@ -14,7 +14,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn next_to_send(&mut self, now: Time, out: PortIx) -> Option<Queued> {
         if self.egress.port(out).pfc_pending != 0 {
-            return Some(self.pause_frame(out));
+            return Some(self.frame(out));
         }
         self.egress.next(&mut self.core, now, out)
     }
@@ -25,12 +25,18 @@ impl<Q: EventQueue> Network<Q> {
         let now = self.core.clock.now();
         let Some(next) = self.next_to_send(now, out) else { return false };
         self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
+        if self.credits.is_some() {
+            self.spend(out, next.class() as usize, next.wire() as u64);
+        }
         true
     }
 
-    /// One frame with the state of every class that changed.
+    /// An FCP, or one pause frame with the state of every class that changed.
     #[inline(never)]
-    fn pause_frame(&mut self, out: PortIx) -> Queued {
+    fn frame(&mut self, out: PortIx) -> Queued {
+        if let Some(fcp) = self.fcp(out) {
+            return fcp;
+        }
         let changed = self.egress.take_pending(out);
         let paused = self.buffers.pausing(out);
         let port = self.egress.port(out);

@@ -53,6 +53,9 @@ impl<Q: EventQueue> Network<Q> {
             }
         }
         if up {
+            for port in [PortIx(2 * link), PortIx(2 * link + 1)] {
+                self.restart_credits(port);
+            }
             return Some(LinkState::Up);
         }
         let detection = self.plan.config.detection;

@@ -39,6 +39,10 @@ impl<Q: EventQueue> Network<Q> {
         self.egress.stamp_epoch(&mut self.core, out, ix);
         let (now, wire) = (self.core.clock.now(), self.core.packets[ix].head.wire);
         self.egress.transmit(&mut self.core, now, out, ix, wire);
+        if self.credits.is_some() {
+            let class = self.core.packets[ix].head.class;
+            self.spend(out, class as usize, wire as u64);
+        }
     }
 
     /// Has a port served at this time.

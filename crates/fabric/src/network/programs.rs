@@ -41,19 +41,38 @@ impl<Q: EventQueue> Network<Q> {
             self.set_program_timer(scheme, switch);
         }
         if self.programs_watch {
-            let view = self.egress.view(self.switches[switch].ports[number as usize]);
+            let out = self.switches[switch].ports[number as usize];
+            let view = self.view(out, self.core.packets[ix].head.class);
             for at in 0..self.programs.len() {
                 let scheme = self.programs[at] as usize;
                 let mut queued = at_queue(&mut self.core.packets[ix], scheme, number, view);
                 match self.schemes[scheme].switch_enqueue(switch, now, &mut queued) {
                     Verdict::Admit => {}
-                    Verdict::Mark => queued.packet.flags |= flags::CE,
+                    Verdict::Mark if !queued.packet.has(flags::CE) => {
+                        queued.packet.flags |= flags::CE;
+                        self.egress.count_mark(out, queued.packet.class);
+                    }
+                    Verdict::Mark => {}
                     Verdict::Drop => return None,
                 }
                 self.set_program_timer(scheme, switch);
             }
         }
         Some(self.switches[switch].ports[number as usize])
+    }
+
+    /// A port as programs see it that watch a packet of a class there.
+    #[inline(always)]
+    fn view(&self, out: PortIx, class: u8) -> PortView {
+        let mut view = self.egress.view(out);
+        if self.programs_see_lanes {
+            let buffer = match &self.credits {
+                Some(credits) if class != 0 => credits.size(out, class as usize),
+                _ => self.buffers.most_of(out, class as usize),
+            };
+            view.lane = self.egress.lane(out, class as usize, buffer);
+        }
+        view
     }
 
     /// Runs a scheme's program with access to the ports of its switch.
@@ -90,11 +109,15 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(never)]
     pub fn on_dequeue(&mut self, out: PortIx, ix: PacketIx) {
         let switch = self.egress.port(out).home as usize;
-        let (now, view) = (self.core.clock.now(), self.egress.view(out));
+        let (now, view) = (self.core.clock.now(), self.view(out, self.core.packets[ix].head.class));
         for at in 0..self.programs.len() {
             let scheme = self.programs[at] as usize;
             let mut queued = at_queue(&mut self.core.packets[ix], scheme, self.port_number[out.ix()], view);
+            let marked = queued.packet.has(flags::CE);
             self.schemes[scheme].switch_dequeue(switch, now, &mut queued);
+            if !marked && queued.packet.has(flags::CE) {
+                self.egress.count_mark(out, queued.packet.class);
+            }
             self.set_program_timer(scheme, switch);
         }
     }

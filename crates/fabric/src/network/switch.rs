@@ -7,8 +7,8 @@ use crate::packet::{Packet, PacketIx};
 use crate::path::FlowPath;
 use crate::plan::FarEnd;
 use crate::port::PortIx;
-use crate::results::{DropCause, What};
-use fanin_cc::{Header, Kind};
+use crate::results::DropCause;
+use fanin_cc::Header;
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
@@ -25,15 +25,15 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn arrive(&mut self, link: PortId, ix: PacketIx) -> Option<AtHost> {
         let FarEnd { node, home, ingress, .. } = self.far_ends[link.ix()];
-        if self.links.can_fail()
-            && let Some(cause) = self.links.loses(link, &self.core.packets[ix])
+        if self.inspects
+            && let Some(cause) = self.inspect(link, node, ingress, ix)
         {
             self.drop_arriving(node, ingress, ix, cause);
             return None;
         }
         let packet = self.core.arrive(node, ix);
         let Packet { head: Header { kind, src, dst, class, wire, hops, .. }, path, next_hop, .. } = *packet;
-        if kind == Kind::Pause {
+        if kind.is_of_link() {
             return self.pause_arrives(ingress, ix);
         }
         if node.0 < self.host_count {
@@ -79,18 +79,21 @@ impl<Q: EventQueue> Network<Q> {
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);
             self.drop_arriving(node, ingress, ix, DropCause::NoRoute);
+            self.free_credits(ingress, ingress_class as usize, wire as u64);
             return;
         }
         if !self.programs.is_empty() || self.links.any_blocked() {
             if self.links.blocks(&self.core.packets[ix]) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Blocked);
+                self.free_credits(ingress, ingress_class as usize, wire as u64);
                 return;
             }
             match self.run_programs(switch, ingress, out, ix) {
                 Some(port) => out = port,
                 None => {
                     self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Program);
+                    self.free_credits(ingress, ingress_class as usize, wire as u64);
                     return;
                 }
             }
@@ -143,6 +146,7 @@ impl<Q: EventQueue> Network<Q> {
                 self.begin_pause(request.switch);
                 self.announce(request.ingress, request.class);
             }
+            Admission::Credited => self.gate_first(request.out, request.leaves_in, request.wire),
             Admission::Admitted | Admission::Inexact => {}
         }
         Ok(())
@@ -158,6 +162,9 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn release_buffer(&mut self, packet: &crate::queue::Queued) {
         if let Some((ingress, class)) = self.buffers.release(packet) {
+            if self.credits.is_some() {
+                return self.free_credits(ingress, class, packet.wire() as u64);
+            }
             let switch = self.egress.port(ingress).home;
             self.end_pause(switch);
             self.announce(ingress, class);
@@ -218,8 +225,11 @@ impl<Q: EventQueue> Network<Q> {
         }
         let is_frame = self.egress.port(out).pfc_pending != 0;
         let Some(next) = self.next_to_send(now, out) else { return };
-        if self.programs_watch && !is_frame {
-            self.on_dequeue(out, next.ix());
+        if self.observes && !is_frame {
+            self.spend(out, next.class() as usize, next.wire() as u64);
+            if self.programs_watch {
+                self.on_dequeue(out, next.ix());
+            }
         }
         self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
         // Only now that the port is busy: what this frees may make the port itself announce something.
@@ -240,9 +250,23 @@ impl<Q: EventQueue> Network<Q> {
         }
     }
 
-    /// A pause frame from the peer of a port.
+    /// A pause frame, or one of credits, from the peer of a port.
     #[inline(never)]
     fn pause_arrives(&mut self, port: PortIx, ix: PacketIx) -> Option<AtHost> {
+        if self.credits.is_some() {
+            self.learn_credits(port, ix);
+        } else {
+            self.pauses(port, ix);
+        }
+        if let Some(nic) = self.egress.port(port).nic() {
+            return Some(AtHost::Nic(nic));
+        }
+        self.serve(port);
+        None
+    }
+
+    /// The classes of a port that a pause frame stops and starts.
+    fn pauses(&mut self, port: PortIx, ix: PacketIx) {
         let classes = self.core.packets[ix].head.cc_tag;
         self.core.consume(ix);
         self.flush(port);
@@ -251,31 +275,12 @@ impl<Q: EventQueue> Network<Q> {
             self.egress.set_paused(&mut self.core, port, class, paused & 1 << class != 0);
         }
         self.count_cycles(port, paused);
-        if let Some(nic) = self.egress.port(port).nic() {
-            return Some(AtHost::Nic(nic));
-        }
-        self.serve(port);
-        None
     }
 
-    /// A PAUSE arrived for these classes of a port. Counts one for each that closes a cyclic buffer dependency.
-    fn count_cycles(&mut self, port: PortIx, classes: u8) {
-        let stuck = classes & self.egress.stuck(port);
-        // A network that is cut is proven to have none.
-        if stuck == 0 || self.core.outbox.is_cut() {
-            return;
-        }
-        for class in (1..self.egress.classes()).filter(|class| stuck & 1 << class != 0) {
-            let from = (port, class);
-            if self.cycles.closes(
-                &self.egress,
-                &self.buffers,
-                |port| next_switch(&self.switches, &self.egress, port),
-                from,
-            ) {
-                let id = self.egress.port(port).id;
-                self.core.incident(id, What::CircularWait(class as u8));
-            }
+    /// A packet leaves the buffer of an ingress, where there are credits for it.
+    fn free_credits(&mut self, ingress: PortIx, class: usize, wire: u64) {
+        if self.take_back(ingress, class, wire) {
+            self.serve(ingress);
         }
     }
 
@@ -286,13 +291,6 @@ impl<Q: EventQueue> Network<Q> {
         let (head, deflections) = (packet.head, packet.next_hop.deflections());
         let port = out.map(|out| (self.egress.port(out).id, self.egress.queue(out, head.class as usize).bytes));
         self.core.probes.add_hop(self.core.clock.now(), node, port, &head, deflections);
-    }
-
-    /// Queues that wait for each other in a cycle now, as ports and classes, each of which waits for the next one and
-    /// the last one for the first. Reads all queues.
-    pub fn cyclic_dependency(&self) -> Option<Vec<(PortId, u8)>> {
-        let next = |port| next_switch(&self.switches, &self.egress, port);
-        crate::cyclic::find(&self.egress, &self.buffers, next)
     }
 
     /// Drops the packets queued at a port, and the packet on its wire.
@@ -309,9 +307,4 @@ impl<Q: EventQueue> Network<Q> {
             }
         }
     }
-}
-
-/// The ports of the switch that a port between switches leads to.
-fn next_switch<'a>(switches: &'a [super::parts::Switch], egress: &crate::egress::Egress, port: PortIx) -> &'a [PortIx] {
-    &switches[egress.port(port.reverse()).home as usize].ports
 }

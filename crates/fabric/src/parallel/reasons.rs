@@ -2,10 +2,10 @@
 
 use super::crew::WORTH;
 use super::cut::cut;
-use crate::config::{NetworkConfig, TrafficConfig};
+use crate::config::{BufferPolicy, NetworkConfig, TrafficConfig};
 use crate::deadlock::{Entry, prove};
 use crate::topology::Graph;
-use fanin_cc::PathInfo;
+use fanin_cc::{PathInfo, Sharing};
 use fanin_units::{Rate, Time};
 
 /// Why a network must not be cut anywhere, or `None`. Dependencies between messages are not checked here: those of
@@ -17,12 +17,19 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
     if traffics.iter().any(|traffic| traffic.tcp.is_some() && acts_by_itself(traffic)) {
         return Some("a scheme over TCP acts before the other end of its connection is notified");
     }
+    if matches!(config.buffer, BufferPolicy::Credits { .. }) && config.graph.links.iter().any(|l| l.error_rate > 0.0) {
+        return Some("the credits of a lost packet are restored by the other end of its link");
+    }
     if config.classes.iter().any(|class| class.lossless) {
         if traffics.iter().any(|traffic| traffic.scheme.send_options(1, 0, traffic.endpoint.connection).pinned) {
-            return Some("deflections under PFC may deadlock, and the search for deadlocks sees all switches at once");
+            return Some(
+                "deflections under flow control may deadlock, and the search for deadlocks sees all switches at once",
+            );
         }
         if !prove(&config.graph, Entry::AfterLastMisroute).holds() {
-            return Some("its queues may deadlock under PFC, and the search for deadlocks sees all switches at once");
+            return Some(
+                "its queues may deadlock under flow control, and the search for deadlocks sees all switches at once",
+            );
         }
     }
     None
@@ -56,7 +63,7 @@ pub fn plan(config: &NetworkConfig, traffics: &[TrafficConfig], threads: usize) 
 fn acts_by_itself(traffic: &TrafficConfig) -> bool {
     let path = PathInfo::new(Rate::from_gbps(10), Time::from_us(10), 1000, 1040);
     let mut scheme = traffic.scheme.build();
-    scheme.shares() || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
+    scheme.sharing() != Sharing::Nothing || scheme.open(0, &path, Time::ZERO).control.wake_at != Time::NEVER
 }
 
 /// How far partitions may run ahead of each other: the delay of the shortest link between two of them. `None` without

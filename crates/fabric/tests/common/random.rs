@@ -382,6 +382,15 @@ pub fn congested() -> impl Strategy<Value = Case> {
     })
 }
 
+/// The same by credits, with buffers of one packet and more.
+pub fn credited() -> impl Strategy<Value = Case> {
+    (congested(), prop::option::of(0u64..40_000)).prop_map(|(mut case, extra)| {
+        let largest = case.config.packet.payload as u64 + case.config.packet.header as u64;
+        case.config.buffer = BufferPolicy::Credits { bytes: extra.map(|extra| largest.next_multiple_of(64) + extra) };
+        case
+    })
+}
+
 /// Stops: so many nanoseconds, but so many events at most.
 pub fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {
     vec((0u64..20_000, 1u64..400), 1..40)

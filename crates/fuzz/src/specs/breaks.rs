@@ -226,6 +226,7 @@ fn change(root: &mut Value, other: &Value, mutator: &mut Mutator) {
                 "timely",
                 "expresspass",
                 "dart",
+                "infiniband",
                 "none",
                 "dctcp-rate",
             ];

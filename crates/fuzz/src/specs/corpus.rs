@@ -88,6 +88,7 @@ const NETWORKS: &[&str] = &[
     "buffer = { policy = \"lossy\", per_port = \"20 KB\" }\nmarking = { kind = \"red-average\", min = \"5 KB\", max = \
      \"15 KB\", probability = 0.1, weight = 0.002, gentle = true, wait = true, mean_packet = \"1 KB\" }\nhost_queue = \
      { capacity = \"64 KB\", mark_above = \"20 KB\" }\nrelease = \"last-bit\"",
+    "buffer = { credits = \"per-link\" }\nmarking = { kind = \"off\" }",
     "buffer = { policy = \"unlimited\" }\nmarking = { kind = \"pi\", target = \"20 KB\", a = 1.822e-5, b = 1.816e-5, \
      every = \"10 us\" }\nfailure_detection = \"1 us\"\nlinks = [{ between = [\"h0\", \"sw0\"], error_rate = 0.01, \
      down = [[\"5 us\", \"9 us\"]] }]",

@@ -31,7 +31,7 @@ pub struct Network {
     pub routing: Option<Routing>,
     /// The queues of credits at every port, for schemes that send credits. Default: those of the scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credits: Option<Credits>,
+    pub credit_queues: Option<CreditQueues>,
     /// A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_queue: Option<HostQueue>,
@@ -61,7 +61,7 @@ pub enum Routing {
 /// dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Credits {
+pub struct CreditQueues {
     /// Their share of the rate of each link, above 0 and at most 1. Default: so that the data of all credits just fills
     /// the link, credit / (credit + largest packet).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -283,6 +283,8 @@ pub enum Buffer {
     PerPort(PerPort),
     /// A buffer pool per switch, shared by its ports.
     Pool(Pool),
+    /// A buffer per port and class with credits, as in InfiniBand.
+    Credits(Credits),
     /// No limit.
     Unlimited(Unlimited),
 }
@@ -343,6 +345,30 @@ fn pfc_alpha() -> f64 {
     0.125
 }
 
+/// Credit flow control as in InfiniBand, instead of PFC. Each class is a virtual lane. Both ends of each link, hosts
+/// too, have a buffer per class for what they receive, counted in blocks of 64 B, and tell the other end how much of it
+/// is free. A packet starts only if all its blocks are; a host starts one only if those of a full packet are. So
+/// nothing is ever dropped for lack of buffer, nothing is paused, and no headroom is needed. Free blocks are told in
+/// flow control packets of 8 B, whenever they change, ahead of other packets. Control packets are not counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Credits {
+    /// Bytes per port and class. No more than 131,072 B can be told as free at once, so a larger buffer makes no link
+    /// faster.
+    pub credits: CreditBuffer,
+}
+
+/// Bytes per port and class.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CreditBuffer {
+    /// Computed for each link from its rate and delay, so that full packets can use all of it: what it carries in both
+    /// ways of the link, and three packets.
+    Computed(PerLink),
+    /// The same for every link.
+    Bytes(Bytes),
+}
+
 /// No limit: no packet is dropped for lack of buffer, and none is paused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -385,11 +411,11 @@ impl Default for Headroom {
     }
 }
 
-/// The value for headroom computed for each link.
+/// The value for bytes computed for each link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PerLink {
-    /// Computed for each link from its rate and delay, so that nothing is lost.
+    /// Computed for each link from its rate and delay.
     PerLink,
 }
 
@@ -517,7 +543,7 @@ pub struct MarkingOfRate {
 pub struct Class {
     /// Its name, for `class` of a traffic.
     pub name: String,
-    /// Whether PFC protects it. Default: the policy of the buffer.
+    /// Whether flow control, PFC or credits, protects it. Default: the policy of the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<bool>,
     /// Its ECN marking. Default: `network.marking`.

@@ -309,6 +309,42 @@ fn impossible_queue_management() {
 }
 
 #[test]
+fn credits_exclude_what_belongs_to_pauses_and_losses() {
+    let buffer = "{ per_port = \"225 KB\", policy = \"lossless\" }";
+    let credits = |keys: &str| format!("{{ credits = \"per-link\"{keys} }}");
+    let of = |text: &str| checked(text).unwrap_err().to_string();
+    let base = EXAMPLE.replace("lossless = false", "").replace(buffer, &credits(""));
+    assert!(checked(&base).is_ok(), "{}", of(&base));
+    for (keys, why) in [
+        (", headroom = \"10 KB\"", "headroom: credits need none: a packet is sent only where it fits; leave it out"),
+        (", xon_offset = \"3 KB\"", "xon_offset: it is PFC's, and with credits nothing is paused; leave it out"),
+        (", alpha = 1.0", "alpha: a dynamic threshold is that of a pool; with credits each class has its own"),
+        (", pfc_alpha = 1.0", "pfc_alpha: it is PFC's"),
+        (", policy = \"lossy\"", "policy: with credits no class loses packets for lack of buffer; leave it out"),
+    ] {
+        let text = base.replace(&credits(""), &credits(keys));
+        assert!(of(&text).contains(&format!("network.buffer.{why}")), "{}", of(&text));
+    }
+    let lossy = EXAMPLE.replace(buffer, &credits(""));
+    assert!(of(&lossy).contains("network.classes[1].lossless: with credits a packet is sent only where it fits"));
+    let bulk = |key: &str| EXAMPLE.replace("lossless = false", key).replace(buffer, &credits(""));
+    assert!(
+        of(&bulk("share = 0.5")).contains("network.classes[1].share: with credits each class has a buffer of its own")
+    );
+    assert!(of(&bulk("alpha = 0.5")).contains("network.classes[1].alpha: only a pool has dynamic thresholds"));
+    // A packet of 1,500 bytes has 24 blocks, 1,536 bytes.
+    let size = |size: &str| base.replace("\"per-link\"", &format!("\"{size}\""));
+    let small = of(&size("1535 B"));
+    assert!(small.contains("network.buffer.credits: 1.472 KB is not a possible buffer size"), "{small}");
+    let warned = checked(&size("1536 B")).unwrap().warnings().join("\n");
+    assert!(warned.contains("to carry full packets at its rate, more than it has"), "{warned}");
+    let far = base.replacen("delay = \"5 us\"", "delay = \"500 us\"", 1);
+    let warned = checked(&far).unwrap().warnings().join("\n");
+    assert!(warned.contains("to carry full packets at its rate, more than credits can tell"), "{warned}");
+    assert!(checked(&base).unwrap().warnings().iter().all(|warning| !warning.contains("credits")));
+}
+
+#[test]
 fn impossible_shares() {
     let bulk = "lossless = false";
     let with = |keys: &str| format!("{bulk}\n{keys}");
@@ -783,16 +819,16 @@ fn a_scheme_with_credits_gets_their_queues_and_symmetric_routes() {
     assert!(network.symmetric && spec.warnings().is_empty(), "{:?}", spec.warnings());
     assert_eq!(spec.traffics()[0].credit_class, 2);
     // What the spec says goes before; the rest stays.
-    let spec = checked(&credited("credits = { share = 0.04, queue = \"1 KB\" }\nrouting = \"ecmp\"")).unwrap();
+    let spec = checked(&credited("credit_queues = { share = 0.04, queue = \"1 KB\" }\nrouting = \"ecmp\"")).unwrap();
     let shaper = spec.network().classes[1].shaper.unwrap();
     assert_eq!((shaper.share, shaper.burst, shaper.limit), (0.04, 168, 1000));
     assert!(!spec.network().symmetric);
     assert!(spec.warnings().join("\n").contains("expresspass is meant for symmetric routes: credits make room"));
     // Other schemes have neither.
-    let text = credited("credits = { burst = \"200 B\" }").replace("expresspass", "dcqcn");
+    let text = credited("credit_queues = { burst = \"200 B\" }").replace("expresspass", "dcqcn");
     let spec = checked(&text).unwrap();
     assert!(spec.network().classes.len() == 1 && !spec.network().symmetric);
-    assert!(spec.warnings().join("\n").contains("network.credits has no effect"));
+    assert!(spec.warnings().join("\n").contains("network.credit_queues has no effect"));
 }
 
 #[test]
@@ -801,9 +837,9 @@ fn impossible_credits() {
         let shown = checked(&credited(network)).expect_err("impossible").to_string();
         parts.iter().for_each(|part| assert!(shown.contains(part), "{part:?} is not in {shown}"));
     };
-    refused("credits = { share = 0.0 }", &["network.credits.share", "above 0 and at most 1"]);
-    refused("credits = { queue = \"83 B\" }", &["network.credits.queue", "at least one credit, 84 B"]);
-    refused("credits = { burst = \"83 B\" }", &["network.credits.burst", "at least one credit, 84 B"]);
+    refused("credit_queues = { share = 0.0 }", &["network.credit_queues.share", "above 0 and at most 1"]);
+    refused("credit_queues = { queue = \"83 B\" }", &["network.credit_queues.queue", "at least one credit, 84 B"]);
+    refused("credit_queues = { burst = \"83 B\" }", &["network.credit_queues.burst", "at least one credit, 84 B"]);
     refused("classes = [{ name = \"credit\" }]", &["network.classes", "the class of credits"]);
     refused("routing = \"widest\"", &["routing"]);
     let seven: Vec<String> = (0..7).map(|n| format!("{{ name = \"c{n}\" }}")).collect();
