@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanin.papers import (
     dart_calibration,
     dart_causes,
+    dart_expresspass,
     dart_fig3,
     dart_fig6,
     dart_typical,
@@ -28,6 +29,7 @@ _PARTS = (
     dart_calibration,
     dart_typical,
     dart_causes,
+    dart_expresspass,
     sawtooth,
     dctcp,
     dctcp_queries,
