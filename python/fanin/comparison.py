@@ -79,6 +79,8 @@ class Row:
     """Packets dropped in the whole run, whatever the cause."""
     paused_us: float
     """Time that ports spent paused by PFC, summed over ports and classes."""
+    credit_wait_us: float
+    """Time that ports spent without credits, summed over ports and classes."""
     cnps: float
     """Congestion notification packets that receivers sent."""
     ci95: dict[str, float]
@@ -256,5 +258,6 @@ def numbers(result: Result) -> Numbers:
         "query_timeout_share": float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
         "drops": network["drops"]["total"],
         "paused_us": network["paused_us"],
+        "credit_wait_us": network.get("credit_wait_us", 0.0),
         "cnps": network["cnps"],
     }

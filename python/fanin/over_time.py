@@ -221,7 +221,8 @@ def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
 
 
 def pauses_over_time(result: Result) -> pl.DataFrame:
-    """The number of the watched ports' queues that were paused by PFC, on average over each interval between samples.
+    """The number of the watched ports' queues that were paused by PFC, or without credits where these are the flow
+    control, on average over each interval between samples.
 
     Columns: `begin_us`, `end_us`, `paused` (0 to the number of watched ports, times classes). Needs a series of the
     quantity "port"; `pause_counts` needs none.
@@ -232,7 +233,7 @@ def pauses_over_time(result: Result) -> pl.DataFrame:
     ports = _ports(result, every_port[0])
     held = (
         result.watch()
-        .filter((pl.col("what") == "port") & (pl.col("name") == "paused_us"))
+        .filter((pl.col("what") == "port") & pl.col("name").is_in(["paused_us", "credit_wait_us"]))
         .filter(pl.col("where").cast(pl.String).is_in(list(ports)))
         .unique(["time_ps", "where"])
         .group_by("time_ps")

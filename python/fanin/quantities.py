@@ -55,6 +55,7 @@ QUANTITIES: dict[str, Quantity] = {
     "given_up": Quantity("connections given up", "TCP connections given up", "count", "low"),
     "drops": Quantity("drops", "Dropped packets", "count", "low"),
     "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
+    "credit_wait_us": Quantity("time without credits", "Time without credits, summed over ports", "us", "low"),
     "cnps": Quantity("CNPs", "CNPs", "count"),
     "simulated_us": Quantity("simulated time", "Simulated time", "us"),
     "packet_hops": Quantity("packet-hops", "Packet-hops", "count"),

@@ -49,9 +49,19 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ("started", "finished", "unfinished"),
     ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
     ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
-    ("endless", "long_goodput_gbps", "marked_share", "timeouts", "given_up", "drops", "paused_us", "cnps"),
+    (
+        "endless",
+        "long_goodput_gbps",
+        "marked_share",
+        "timeouts",
+        "given_up",
+        "drops",
+        "paused_us",
+        "credit_wait_us",
+        "cnps",
+    ),
 )
-RARE = ("given_up",)
+RARE = ("given_up", "credit_wait_us")
 """Numbers without a line where they are zero under every scheme."""
 
 

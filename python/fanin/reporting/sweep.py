@@ -33,6 +33,7 @@ SHOWN = (
     "marked_share",
     "timeouts",
     "paused_us",
+    "credit_wait_us",
     "drops",
     "unfinished",
 )
