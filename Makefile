@@ -25,7 +25,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel \
-	docs pictures speed scale scale-threads budget profile
+	docs pictures losses speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -82,6 +82,9 @@ docs: setup-dev ## renew the parts of docs that are made from the code
 
 pictures: setup ## the pictures of flows that join and leave, for the pages of the schemes
 	PYTHONPATH=tools $(BIN)/python -m pages.pictures
+
+losses: setup ## the picture and the table of docs/loss.md
+	PYTHONPATH=tools $(BIN)/python -m pages.losses
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare examples/incast.toml

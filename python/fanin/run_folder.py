@@ -125,6 +125,8 @@ class NetworkSummary(TypedDict):
     timeouts: int
     given_up: int
     nacks: int
+    duplicates: int
+    """Data packets of RDMA whose bytes had all arrived before."""
     packet_hops: int
     reordered: int
     reorder_distance_bytes: int

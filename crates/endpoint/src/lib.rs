@@ -1,8 +1,9 @@
 //! Reliable endpoints, pure: no clock, no sockets, no simulator.
 //!
 //! [`rc`] is an RDMA-like reliable connection: messages with start and end marks, go-back-N with NACK, retransmission
-//! timeout. The endpoint decides which bytes to send; the congestion control decides how much and how fast
-//! ([`fanin_cc::Control`]), and [`Pacer`] applies that to each packet.
+//! timeout. [`whole`] is its receiver for go-back-0, [`selective`] has its two ends for IRN. The endpoint decides which
+//! bytes to send; the congestion control decides how much and how fast ([`fanin_cc::Control`]), and [`Pacer`] applies
+//! that to each packet.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The receiving half of go-back-0: a message of which a packet is missing has to arrive anew, from its first packet on.
+//! The receiving half of go-back-0: a message that lacks a packet has to arrive anew, from its first packet on.
 //!
 //! Each time the sender starts over, its packets have the next attempt number. Packets of an earlier attempt are
 //! dropped, and ACKs carry the number of the attempt that they are about, so that the two ends never mix attempts.

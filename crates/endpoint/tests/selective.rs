@@ -410,6 +410,11 @@ fn go_back_0_sends_a_message_from_its_first_packet_on_as_if_nothing_had_arrived(
     assert_eq!((half.in_flight(), half.on_ack(2000, |_| ())), (1000, 1000));
 }
 
+/// A packet as it arrives.
+fn kept(s: &rc::Segment) -> Kept {
+    Kept { offset: s.offset, len: s.len, message: s.message, start: s.start, end: s.end, links: 1 }
+}
+
 /// What the wire does with a packet.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
@@ -489,7 +494,7 @@ proptest! {
             for _ in 0..batch.min(there.items.len()) {
                 moved = true;
                 let Some(s) = there.items.pop_front() else { break };
-                let kept = Kept { offset: s.offset, len: s.len, message: s.message, start: s.start, end: s.end, links: 1 };
+                let kept = kept(&s);
                 match receiver.on_data(kept, chunk) {
                     Arrived::InOrder { ack_due: false } => {}
                     Arrived::InOrder { .. } | Arrived::Duplicate => back.send((receiver.expected(), None)),
@@ -535,7 +540,7 @@ proptest! {
                 if sender.has_data() {
                     let s = sender.take(1000);
                     prop_assert!(!s.retransmitted);
-                    let kept = Kept { offset: s.offset, len: s.len, message: s.message, start: s.start, end: s.end, links: 1 };
+                    let kept = kept(&s);
                     prop_assert_eq!(receiver.on_data(kept, 1), Arrived::InOrder { ack_due: true });
                     acks.push(receiver.expected());
                 }

@@ -503,7 +503,7 @@ fn incast_of_16(scheme: &str, recovery: Recovery, buffer: BufferPolicy, lossless
 }
 
 #[test]
-fn without_pfc_selective_retransmission_is_faster_than_go_back_n_and_that_than_go_back_0() {
+fn without_pfc_selective_retransmission_is_faster_than_go_back_n() {
     // The dynamic threshold of HPCC 5.3: half of what is free for one busy port.
     let pfc = Pfc { headroom: None, xon_offset: None };
     let pool = BufferPolicy::Pooled { bytes: 200_000, alpha: 1.0, pfc_alpha: 0.125, pfc };
@@ -513,12 +513,11 @@ fn without_pfc_selective_retransmission_is_faster_than_go_back_n_and_that_than_g
             assert!(sim.totals().drops.buffer > 0);
             (last, resent)
         };
-        let [irn, repeat, back, restart] =
-            [selective(Cap::Bdp), selective(Cap::Off), Recovery::GoBackN, Recovery::GoBack0].map(run);
+        // Go-back-0 never ends here: each attempt of a message loses a packet.
+        let [irn, repeat, back] = [selective(Cap::Bdp), selective(Cap::Off), Recovery::GoBackN].map(run);
         for better in [irn, repeat] {
             assert!(better.0 < back.0 && better.1 < back.1, "{scheme}: {better:?} {back:?}");
         }
-        assert!(back.0 < restart.0, "{scheme}: {back:?} {restart:?}");
     }
 }
 
@@ -545,7 +544,7 @@ fn only_a_recovery_that_says_so_makes_a_scheme_react_to_losses() {
         let rules = Rules { cap: Cap::Off, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme };
         let mut graph = pair(&[]);
         graph.links[0].error_rate = 0.01;
-        let sim = story(graph, with("dctcp-rate", Recovery::Selective(rules)), 2_000);
+        let sim = story(graph, with("dctcp", Recovery::Selective(rules)), 2_000);
         sim.traffic_counters()[0].actions.get(fanin_cc::Action::LossReaction)
     };
     assert_eq!(reactions(false), 0);
@@ -571,7 +570,7 @@ fn a_receiver_that_is_gone_costs_one_packet_per_timeout() {
 #[test]
 fn messages_of_a_connection_end_in_order_when_a_gap_closes() {
     // Ten messages of one packet each; the second is lost.
-    let mut one = with("none", selective(Cap::Bdp));
+    let mut one = with("none", selective(Cap::Off));
     one.endpoint.connection = true;
     let messages = (0..10).map(|i| message(ns(i), 0, 1, PAYLOAD)).collect();
     let mut sim = simulation(network(pair(&[ns(1_800)])), vec![one], messages);

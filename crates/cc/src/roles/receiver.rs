@@ -104,7 +104,8 @@ pub struct Data {
     pub start: bool,
     /// Last packet of a message.
     pub end: bool,
-    /// Whether it was the next one expected.
+    /// Whether it was the next one expected. Selective retransmission keeps others too: `acked_to` then moves over them
+    /// with the one that closes their gap.
     pub in_order: bool,
     /// Whether the endpoint's rules ask for an ACK now.
     pub ack_due: bool,

@@ -6,8 +6,8 @@
 //! on a wire is another, and both use this code.
 //!
 //! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`,
-//! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin), `events.rs`
-//! (the entry points).
+//! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin),
+//! `events.rs` (the entry points).
 
 mod ack;
 mod config;

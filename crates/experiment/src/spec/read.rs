@@ -82,8 +82,8 @@ impl Spec {
     }
 
     /// The same spec with one scheme, with default parameters, for all traffics. `+` and the name of a [`LossPolicy`]
-    /// behind the scheme changes how the network and RDMA deal with losses: `dcqcn+irn`. A transport that was the default of
-    /// the old scheme becomes the default of the new one; any other was chosen on purpose and stays.
+    /// behind the scheme changes how the network and RDMA deal with losses: `dcqcn+irn`. A transport that was the default
+    /// of the old scheme becomes the default of the new one; any other was chosen on purpose and stays.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         let id = match id.split_once('+').and_then(|(id, variant)| Some((id, LossPolicy::of(variant)?))) {
