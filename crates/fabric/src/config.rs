@@ -1,5 +1,6 @@
 //! A network and its traffics, ready to build. The experiment crate makes these from a checked spec.
 
+use crate::pauses::PauseOptions;
 use crate::topology::Graph;
 use fanin_cc::aqm::{pi, red};
 pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, Restart, TcpConfig, TrafficConfig};
@@ -25,6 +26,8 @@ pub struct NetworkConfig {
     pub detection: Time,
     /// The queue between a host's pacers and its link; `None` is a NIC that pulls from its flows.
     pub host_fifo: Option<HostFifo>,
+    /// Faults and options of PFC.
+    pub pauses: PauseOptions,
 }
 
 impl NetworkConfig {

@@ -6,10 +6,12 @@ pub(crate) mod failure;
 mod hosts;
 mod lazy;
 mod parts;
+mod pauses;
 mod programs;
 pub(crate) mod switch;
 
 use self::parts::{Switch, instance, on_links, ports_of};
+use self::pauses::PauseTimers;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};
@@ -58,6 +60,11 @@ pub(crate) struct Network<Q> {
     programs: Vec<u16>,
     /// Whether one of them watches all queues.
     programs_watch: bool,
+    /// Whether arriving packets may be redirected or dropped: by programs, failures or the watchdog of pauses.
+    inspects: bool,
+    /// Timers of pauses and faulty hosts, where there are any, and whether some host's NIC may be slow.
+    pauses: Option<Box<PauseTimers>>,
+    slow_hosts: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     at_once: u8,
     /// Whether departures may ever be lazy, and whether they are now.
@@ -100,8 +107,11 @@ impl<Q: EventQueue> Network<Q> {
         let schemes: Vec<Instance> =
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let programs_empty = programs.is_empty();
         let programs_watch = schemes.iter().any(|s| s.switch_watches());
-        Self {
+        let lossless = config.classes_with(|class| class.lossless);
+        let pauses = PauseTimers::new(&config.pauses, &ports, lossless, (plan.largest, config.packet.pause));
+        let mut net = Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
                 packets: Slab::with_capacity(on_links(&ports)),
@@ -127,8 +137,15 @@ impl<Q: EventQueue> Network<Q> {
             lazy_allowed: false,
             lazy: false,
             cycles: CycleSearch::default(),
+            inspects: !programs_empty,
+            slow_hosts: pauses.as_ref().is_some_and(|pauses| pauses.any_slow()),
+            pauses,
             plan,
+        };
+        if net.plan.config.pauses.record {
+            net.core.probes.log_pauses();
         }
+        net
     }
 
     /// The clock, the packets, the probes and the outbox.

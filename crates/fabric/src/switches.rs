@@ -59,6 +59,7 @@ impl SwitchFabric {
         });
         net.allow_lazy();
         net.start_programs();
+        net.schedule_faults();
         Ok(Self { net, nics, entered: 0, exits: Vec::new() })
     }
 
@@ -94,6 +95,7 @@ impl SwitchFabric {
             kind::ARRIVE => self.net.arrive(PortId(number_of(event.source)), event.arg),
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
+            kind::LINK => self.net.pause_timer(PortIx(event.arg)),
             _ => {
                 self.net.program_timer(event.arg);
                 None

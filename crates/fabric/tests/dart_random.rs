@@ -204,7 +204,17 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
                 .collect();
             let host_fifo = fifo.map(|capacity| HostFifo { capacity, mark_above: None });
             let detection = ns(detection);
-            let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo };
+            let config = NetworkConfig {
+                seed,
+                graph,
+                packet,
+                classes,
+                buffer,
+                release,
+                detection,
+                host_fifo,
+                pauses: Default::default(),
+            };
             Case {
                 config,
                 traffics,

@@ -68,6 +68,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         release: Release::Dequeue,
         detection: Time::ZERO,
         host_fifo: None,
+        pauses: Default::default(),
     }
 }
 

@@ -264,7 +264,17 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let buffer = with_room(buffer, &graph, &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo };
+        let config = NetworkConfig {
+            seed,
+            graph,
+            packet,
+            classes,
+            buffer,
+            release,
+            detection,
+            host_fifo,
+            pauses: Default::default(),
+        };
         Case { config, traffics, messages }
     })
 }
@@ -338,7 +348,17 @@ pub fn congested() -> impl Strategy<Value = Case> {
             })
             .collect();
         let detection = Time::ZERO;
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None };
+        let config = NetworkConfig {
+            seed,
+            graph,
+            packet,
+            classes,
+            buffer,
+            release,
+            detection,
+            host_fifo: None,
+            pauses: Default::default(),
+        };
         Case { config, traffics, messages }
     })
 }
