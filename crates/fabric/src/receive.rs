@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_lossless_class_stops_at_the_headroom_and_goes_on_two_packets_below() {
         let mut buffer = buffer();
-        let mut arrive = |buffer: &mut ReceiveBuffer| buffer.arrive(Time::ZERO, 0, (1, 1500), true);
+        let arrive = |buffer: &mut ReceiveBuffer| buffer.arrive(Time::ZERO, 0, (1, 1500), true);
         // 9,000 less 4,500 of headroom: the third packet reaches the threshold.
         assert_eq!([0; 2].map(|_| arrive(&mut buffer)), [Arrival::Waits { filled: false }; 2]);
         assert_eq!((arrive(&mut buffer), buffer.full()), (Arrival::Waits { filled: true }, 0b10));

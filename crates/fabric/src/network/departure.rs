@@ -31,10 +31,9 @@ impl<Q: EventQueue> Network<Q> {
     /// One frame with the state of every class that changed.
     #[inline(never)]
     fn pause_frame(&mut self, out: PortIx) -> Queued {
-        let changed = self.egress.take_pending(out);
+        let changed = self.egress.take_pending(out) | self.pauses_sent(out);
         let of_host = self.pauses.as_ref().map_or(0, |pauses| pauses.pausing(out));
         let paused = self.buffers.pausing(out) | of_host;
-        self.pauses_sent(out, paused);
         let port = self.egress.port(out);
         let head = Header {
             src: port.node,

@@ -94,7 +94,12 @@ impl PauseTimers {
 
     /// The classes that a port pauses apart from those whose ingress is full.
     pub fn pausing(&self, port: PortIx) -> u8 {
-        self.ports[port.ix()].fault.as_ref().map_or(0, |fault| fault.storm | fault.receive.full())
+        self.ports[port.ix()].fault.as_ref().map_or(0, |fault| fault.storm) | self.full(port)
+    }
+
+    /// The classes whose receive buffer is full.
+    fn full(&self, port: PortIx) -> u8 {
+        self.ports[port.ix()].fault.as_ref().map_or(0, |fault| fault.receive.full())
     }
 
     fn forwards(&self) -> bool {
@@ -249,18 +254,21 @@ impl<Q: EventQueue> Network<Q> {
             return;
         }
         pauses.ports[port.ix()].refresh_at = Time::NEVER;
-        let classes = pauses.pausing(port) | self.buffers.pausing(port);
+        let classes = pauses.full(port) | self.buffers.pausing(port);
         self.signal(port, classes);
     }
 
-    /// A port sends a frame that pauses these classes, or others remain paused.
-    pub(super) fn pauses_sent(&mut self, port: PortIx, paused: u8) {
+    /// A port sends a frame with the state of its pauses. Returns the classes whose pauses it repeats: where pauses
+    /// expire, all that last. Those of a storm are repeated by the storm itself.
+    pub(super) fn pauses_sent(&mut self, port: PortIx) -> u8 {
         let (now, rate) = (self.core.clock.now(), self.egress.port(port).rate);
-        let Some(pauses) = &mut self.pauses else { return };
-        let Some(quanta) = pauses.options.quanta else { return };
+        let Some(pauses) = &mut self.pauses else { return 0 };
+        let Some(quanta) = pauses.options.quanta else { return 0 };
+        let lasting = self.buffers.pausing(port) | pauses.full(port);
         let half = Time::from_ps(PauseOptions::lasts(quanta, rate).as_ps() / 2);
-        pauses.ports[port.ix()].refresh_at = if paused != 0 { now + half } else { Time::NEVER };
+        pauses.ports[port.ix()].refresh_at = if lasting != 0 { now + half } else { Time::NEVER };
         self.set_pause_timer(port);
+        lasting
     }
 
     /// The classes whose pause state in a frame from the peer counts for a port: not those of a storm that the watchdog
