@@ -355,14 +355,10 @@ fn faulty() -> impl Strategy<Value = (Case, bool)> {
     })
 }
 
-/// What a watchdog that ignores pauses may lose at the host it does not wait for.
-fn allowed(drops: &Drops, case: &Case, drops_packets: bool) -> Drops {
-    let forwards = case.config.pauses.watchdog.is_some() && !drops_packets;
-    Drops {
-        watchdog: if drops_packets { drops.watchdog } else { 0 },
-        lossless: if forwards { drops.lossless } else { 0 },
-        ..Drops::default()
-    }
+/// Whether a watchdog ignores pauses: packets that overrun the next switch or a slow host are lost then, and senders at
+/// line rate may send them again without end.
+fn ignores_pauses(case: &Case) -> bool {
+    case.config.pauses.watchdog.is_some_and(|watchdog| watchdog.action == WatchdogAction::Forward)
 }
 
 proptest! {
@@ -371,11 +367,17 @@ proptest! {
     #[test]
     fn nothing_is_lost_but_what_the_watchdog_drops_and_all_ends_after_the_faults((case, drops) in faulty()) {
         let mut sim = case.build();
+        if ignores_pauses(&case) {
+            run_to(&mut sim, Time::from_ms(3));
+            check_buffers(&sim);
+            let found = sim.totals().drops;
+            prop_assert_eq!(found, Drops { lossless: found.lossless, ..Drops::default() });
+            return Ok(());
+        }
         finish(&mut sim);
         check_all_arrived(&sim);
         let found = sim.totals().drops;
-        let first = sim.incidents().kept.iter().find(|i| matches!(i.what, What::Dropped(_))).copied();
-        prop_assert_eq!(&found, &allowed(&found, &case, drops), "{:?}", first);
+        prop_assert_eq!(found, Drops { watchdog: if drops { found.watchdog } else { 0 }, ..Drops::default() });
         let (records, left_out) = sim.pause_records();
         prop_assert_eq!(left_out, 0);
         let paused: Time = records.iter().map(|pause| pause.end - pause.begin).fold(Time::ZERO, |sum, one| sum + one);

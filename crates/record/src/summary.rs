@@ -126,6 +126,10 @@ pub struct DropSummary {
     pub blocked: u64,
     /// At a host that was not their destination.
     pub wrong_host: u64,
+    /// By a storm watchdog.
+    pub watchdog: u64,
+    /// Of a lossy class, without room in the receive buffer of a slow host.
+    pub receiver: u64,
 }
 
 /// The network over the whole run.
@@ -139,6 +143,8 @@ pub struct NetworkSummary {
     pub paused_us: f64,
     /// PAUSE frames.
     pub pauses: u64,
+    /// Storms that watchdogs found.
+    pub storms: u64,
     /// Congestion notification packets sent, all traffics.
     pub cnps: u64,
     /// Packets marked by queues.
@@ -227,9 +233,12 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             program: drops.program,
             blocked: drops.blocked,
             wrong_host: drops.wrong_host,
+            watchdog: drops.watchdog,
+            receiver: drops.receiver,
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
+        storms: run.totals.storms,
         cnps: run.totals.cnps,
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),

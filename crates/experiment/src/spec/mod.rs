@@ -8,6 +8,7 @@ mod check;
 mod checked;
 mod checker;
 pub mod document;
+mod faults;
 mod host_names;
 mod lanes;
 mod network;
