@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
+TableName = Literal[
+    "flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses"
+]
 
 
 class Percentiles(TypedDict):
@@ -108,6 +110,8 @@ class Drops(TypedDict):
     program: int
     blocked: int
     wrong_host: int
+    watchdog: int
+    receiver: int
 
 
 class NetworkSummary(TypedDict):
@@ -117,6 +121,7 @@ class NetworkSummary(TypedDict):
     drops: Drops
     paused_us: float
     pauses: int
+    storms: int
     cnps: int
     marked: int
     peak_queue_bytes: int

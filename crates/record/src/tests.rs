@@ -320,7 +320,7 @@ fn hops_name_where_a_packet_was_and_have_no_port_at_its_host() {
 
 /// A pause by congestion, one that it led to and that lasts, and one by a storm.
 fn pauses() -> Vec<PauseRecord> {
-    let pause = |port, begin, cause, parent, tree, depth| PauseRecord {
+    let pause = |port, begin, cause, parent: Option<u32>, tree, depth| PauseRecord {
         port: PortId(port),
         class: 1,
         begin: Time::from_us(begin),
