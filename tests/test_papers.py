@@ -54,6 +54,7 @@ IDS = (
     "dctcp-fig19",
     "dctcp-fig20",
     "dctcp-fig22",
+    "hpcc-fig1",
     "rcc-fig2",
     "rcc-fig3",
     "rcc-fig5",

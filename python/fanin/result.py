@@ -163,6 +163,28 @@ class Result:
         """
         return self._table("host_waits")
 
+    def pauses(self) -> pl.DataFrame:
+        """Each pause of a class of a port by PFC, in order of their begin, if the spec has `measure.pauses = true`.
+
+        `cause` is "congestion", "pause", "receiver" or "storm", `parent` the pause that led to it, `tree` and `depth`
+        its place among the pauses of one origin. Empty for a folder of an earlier version.
+        """
+        return self._table("pauses")
+
+    def pause_trees(self) -> pl.DataFrame:
+        """One row per tree of pauses: its origin, depth, ports, and the largest share of capacity that it suppressed at
+        once; see `fanin.pause_trees`. Raises `RunError` if pauses were not recorded."""
+        from fanin import pause_trees
+
+        return pause_trees.trees(self)
+
+    def suppressed(self, tree: int | None = None) -> pl.DataFrame:
+        """The shares of capacity that pauses suppress from each `time_us` on, of all trees or of one: of all links
+        (`capacity`) and of the links from hosts (`senders`)."""
+        from fanin import pause_trees
+
+        return pause_trees.suppressed(self, tree)
+
     def save(self, folder: str | os.PathLike[str], *, parquet: bool = False, force: bool = False) -> Path:
         """Writes the run folder atomically and returns its path.
 
@@ -239,6 +261,12 @@ class Result:
 
         return plot.pauses(self, path)
 
+    def plot_pause_trees(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws the trees of pauses and the capacity that they suppress, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.pause_trees(self, path)
+
     def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws the utilisation of links by tier, to a file if a path is given."""
         from fanin import plot
@@ -267,6 +295,9 @@ def load(folder: str | os.PathLike[str]) -> Result:
             # Earlier versions wrote none.
             text = dict.fromkeys(("message", "cause"), pl.String)
             return pl.DataFrame(schema={"flow_id": pl.UInt64, **text, "begin_ps": pl.UInt64, "end_ps": pl.UInt64})
+        if name == "pauses" and not parquet.exists() and not arrow.exists():
+            text = dict.fromkeys(("cause", "by"), pl.String)
+            return pl.DataFrame(schema={"pause": pl.UInt32, "port": pl.String, "class": pl.UInt32, **text})
         if not parquet.exists() and not arrow.exists():
             raise RunError(f"{root}: damaged run folder: there is no {name}.arrow in it")
         try:

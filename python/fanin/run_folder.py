@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits")
+TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses")
 """The tables of a run; each is a file of its own in the run folder."""
 
-TableName = Literal["flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits"]
+TableName = Literal[
+    "flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses"
+]
 
 
 class Percentiles(TypedDict):
@@ -109,6 +111,8 @@ class Drops(TypedDict):
     blocked: int
     wrong_host: int
     credits: int
+    watchdog: int
+    receiver: int
 
 
 class NetworkSummary(TypedDict):
@@ -119,6 +123,7 @@ class NetworkSummary(TypedDict):
     paused_us: float
     pauses: int
     credit_wait_us: float
+    storms: int
     cnps: int
     marked: int
     peak_queue_bytes: int

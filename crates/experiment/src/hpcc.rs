@@ -446,6 +446,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         traced: Vec::new(),
         hops: Vec::new(),
         host_waits: Vec::new(),
+        pauses: Vec::new(),
         events,
         files: spools,
     }

@@ -6,7 +6,7 @@ use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
-    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, TrafficConfig, TrafficCounters, What,
+    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, TrafficConfig, TrafficCounters, What,
 };
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
@@ -379,6 +379,12 @@ impl<'a> Runner<'a> {
             })
             .collect();
         let (traced, hops, host_waits) = self.traces(&flows);
+        let (pauses, left_out) = self.sim.pause_records();
+        if left_out > 0 {
+            let (time, place) = (self.sim.now(), "run".into());
+            let detail = format!("{left_out} pauses beyond the first {} were left out", PauseRecord::KEPT);
+            self.log.push(Event { time, kind: EventKind::Warning, place, detail });
+        }
         let control = ClassInfo { name: "control".into(), lossless: false };
         let data = self.sim.config().classes.iter();
         let data = data.map(|class| ClassInfo { name: class.name.clone(), lossless: class.lossless });
@@ -407,6 +413,7 @@ impl<'a> Runner<'a> {
             traced,
             hops,
             host_waits,
+            pauses,
             events: self.log,
             files,
         };
@@ -454,6 +461,9 @@ impl<'a> Runner<'a> {
             let (kind, detail) = match incident.what {
                 What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
                 What::Paused(class) => (EventKind::Pause, format!("class {class}")),
+                What::Storm(class) => {
+                    (EventKind::Storm, format!("class {class} was paused for too long: the watchdog acts"))
+                }
                 What::CircularWait(class) => {
                     (EventKind::Warning, format!("deadlock: a cycle of paused queues in class {class}"))
                 }
@@ -464,6 +474,7 @@ impl<'a> Runner<'a> {
         let kinds = [
             (EventKind::Drop, incidents.drops),
             (EventKind::Pause, incidents.pauses),
+            (EventKind::Storm, incidents.storms),
             (EventKind::Warning, incidents.circular_waits),
         ];
         for (kind, seen) in kinds {
@@ -527,6 +538,8 @@ fn cause_text(cause: DropCause) -> &'static str {
         DropCause::Blocked => "message blocked by a failure",
         DropCause::WrongHost => "at a host that was not its destination",
         DropCause::Shaper => "beyond a queue of credits",
+        DropCause::Watchdog => "by the storm watchdog",
+        DropCause::Receiver => "no room in the receive buffer of a slow host",
     }
 }
 

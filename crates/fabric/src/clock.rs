@@ -22,6 +22,8 @@ const KIND_SHIFT: u32 = 29;
 const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 /// Bits of a sender's number that hold its message; the bit above selects the end of a connection.
 pub(crate) const MESSAGE: u32 = NUMBER >> 1;
+/// The bit of a number of kind LINK that selects the timer of a port for its pauses; the other bits are the port.
+pub(crate) const PAUSE_TIMER: u32 = MESSAGE + 1;
 
 /// The source of an event.
 #[inline(always)]

@@ -1,5 +1,6 @@
 //! A network and its traffics, ready to build. The experiment crate makes these from a checked spec.
 
+use crate::pauses::PauseOptions;
 use crate::topology::Graph;
 use fanin_cc::aqm::{pi, red};
 pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig};
@@ -28,6 +29,8 @@ pub struct NetworkConfig {
     pub host_fifo: Option<HostFifo>,
     /// Whether the packets of a flow go the same way in both directions.
     pub symmetric: bool,
+    /// Faults and options of PFC.
+    pub pauses: PauseOptions,
 }
 
 impl NetworkConfig {

@@ -505,15 +505,24 @@ impl Egress {
         core::mem::take(&mut self.ports[out.ix()].pfc_pending)
     }
 
+    /// When a class of a port was paused, or [`Time::NEVER`] where it is not.
+    pub fn paused_since(&self, out: PortIx, class: usize) -> Time {
+        self.paused_since[out.ix() * self.classes + class]
+    }
+
+    /// A PAUSE frame for a class arrived.
+    pub fn count_pause<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize) {
+        core.incident(self.ports[out.ix()].id, What::Paused(class as u8));
+        self.counters[out.ix() * self.classes + class].pauses += 1;
+    }
+
     /// The peer paused or resumed a class.
     pub fn set_paused<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize, paused: bool) {
         let (now, at) = (core.clock.now(), out.ix() * self.classes + class);
         let port = &mut self.ports[out.ix()];
         let since = &mut self.paused_since[at];
         if paused {
-            core.incident(port.id, What::Paused(class as u8));
             port.paused |= 1 << class;
-            self.counters[at].pauses += 1;
             if *since == Time::NEVER {
                 *since = now;
                 core.probes.see_pause(now, port.id, class as u8, true);

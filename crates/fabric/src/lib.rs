@@ -5,7 +5,7 @@
 //! elements of a network), and below it `switch.rs` (the pipeline: arrive, route, admit, egress) and `lazy.rs`
 //! (departures without events), `world.rs` (the interface to hosts), [`sim`] (the events), `query.rs` (queries).
 //! [`parallel`]: one run on many threads. [`tap`]: observation of a running network. `trace.rs`: messages traced packet
-//! by packet. Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
+//! by packet. Faults of PFC: [`pauses`], `network/pauses.rs`, `receive.rs`, `pause_log.rs`. Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
 mod buffers;
@@ -29,12 +29,15 @@ mod packet;
 pub mod parallel;
 mod partition;
 mod path;
+mod pause_log;
+pub mod pauses;
 pub mod pfc;
 mod plan;
 pub mod port;
 mod probes;
 mod query;
 mod queue;
+mod receive;
 pub mod results;
 mod routing;
 mod shaper;
@@ -53,6 +56,7 @@ pub use config::{
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;
+pub use pause_log::{PauseCause, PauseRecord};
 pub use results::{
     BufferUse, Cause, ClassCounters, DropCause, Drops, FlowRecord, Hop, HostWait, Incident, Incidents, Ledger,
     PortCounters, Totals, TrafficCounters, What,

@@ -80,8 +80,8 @@ impl LinkStates {
     }
 
     /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its
-    /// error rate takes it. Pause frames are never lost: a pause has no expiry here, so one lost resume would stop a
-    /// network for ever.
+    /// error rate takes it. Pause frames are never lost: where pauses do not expire, one lost resume would stop a network
+    /// for ever.
     pub fn loses(&mut self, port: PortId, packet: &Packet) -> Option<DropCause> {
         let link = &mut self.links[port.ix() / 2];
         if packet.epoch != link.epoch {
@@ -109,12 +109,6 @@ impl LinkStates {
     /// Blocks a message's attempts before this one: their packets are dropped at the next switch.
     pub fn block(&mut self, message: MessageId, first_attempt: u16) {
         self.first_attempts.insert(message, first_attempt);
-    }
-
-    /// Whether any message was ever blocked.
-    #[inline(always)]
-    pub fn any_blocked(&self) -> bool {
-        !self.first_attempts.is_empty()
     }
 
     /// Whether a failure has cut the path of the packet's message since its attempt started.

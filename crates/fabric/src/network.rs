@@ -9,10 +9,12 @@ pub(crate) mod failure;
 mod hosts;
 mod lazy;
 mod parts;
+mod pauses;
 mod programs;
 pub(crate) mod switch;
 
 use self::parts::{Switch, instance, on_links, ports_of};
+use self::pauses::PauseTimers;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};
@@ -69,6 +71,11 @@ pub(crate) struct Network<Q> {
     programs_watch: bool,
     /// Whether one of them looks at the queue of each packet's class.
     programs_see_lanes: bool,
+    /// Whether packets may be redirected or dropped at a switch: by programs, failures or the watchdog of pauses.
+    redirects: bool,
+    /// Timers of pauses and faulty hosts, where there are any, and whether some host's NIC may be slow.
+    pauses: Option<Box<PauseTimers>>,
+    slow_hosts: bool,
     /// Bit c: a packet of class c that finds its egress idle leaves at once.
     at_once: u8,
     /// Bit c: packets of class c take room in buffers.
@@ -115,10 +122,13 @@ impl<Q: EventQueue> Network<Q> {
         let schemes: Vec<Instance> =
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
+        let programs_empty = programs.is_empty();
         let programs_watch = schemes.iter().any(|s| s.switch_watches());
         let shaped = config.classes_with(|class| class.shaper.is_some());
         let programs_see_lanes = schemes.iter().any(|s| s.switch_watches() && s.switch_lanes());
-        Self {
+        let lossless = config.classes_with(|class| class.lossless);
+        let pauses = PauseTimers::new(&config.pauses, &ports, lossless, (plan.largest, config.packet.pause));
+        let mut net = Self {
             core: Core {
                 clock: Clock::new(config.seed, queue),
                 packets: Slab::with_capacity(on_links(&ports)),
@@ -153,8 +163,15 @@ impl<Q: EventQueue> Network<Q> {
             lazy_allowed: false,
             lazy: false,
             cycles: CycleSearch::default(),
+            redirects: !programs_empty,
+            slow_hosts: pauses.as_ref().is_some_and(|pauses| pauses.any_slow()),
+            pauses,
             plan,
+        };
+        if net.plan.config.pauses.record {
+            net.core.probes.log_pauses();
         }
+        net
     }
 
     /// The clock, the packets, the probes and the outbox.

@@ -2,7 +2,8 @@
 //!
 //! An ingress counts the bytes it holds. When the count reaches the threshold a PAUSE goes to the sender, ahead of
 //! everything but the packet on the wire; later arrivals go into the headroom. One frame carries the state of all
-//! classes that changed, as the standard's class-enable vector does. A pause lasts until the resume.
+//! classes that changed, as the standard's class-enable vector does. A pause lasts until the resume, unless
+//! [`crate::pauses::PauseOptions`] has it expire.
 
 use fanin_units::{Rate, Time};
 

@@ -1,6 +1,7 @@
 //! Recording while a network runs: totals, incidents, observations for the tap, and the hops of traced messages.
 
 use crate::packet::{PacketIx, Slab};
+use crate::pause_log::PauseLog;
 use crate::port::Port;
 use crate::results::{Hop, Incidents, Totals, What};
 use crate::tap::{Captured, Seen, Wanted};
@@ -33,6 +34,8 @@ pub(crate) struct Probes {
     /// Incasts announced by messages, where packets are captured.
     incasts: BTreeMap<MessageId, (u32, Arc<[u32]>)>,
     trace: Trace,
+    /// Pauses and their causes, where they are recorded.
+    pause_log: Option<Box<PauseLog>>,
 }
 
 /// The hops of traced messages.
@@ -210,9 +213,27 @@ impl Probes {
 
     /// A class of a port was paused or resumed.
     pub fn see_pause(&mut self, time: Time, port: PortId, class: u8, paused: bool) {
+        if let Some(log) = &mut self.pause_log {
+            log.see(time, port, class, paused);
+        }
         if self.pauses {
             self.seen.push(Seen::Pause { time, port, class, paused });
         }
+    }
+
+    /// Records pauses and their causes from now on.
+    pub fn log_pauses(&mut self) {
+        self.pause_log = Some(Box::default());
+    }
+
+    /// The pauses recorded, to add to them.
+    pub fn pause_log(&mut self) -> Option<&mut PauseLog> {
+        self.pause_log.as_deref_mut()
+    }
+
+    /// The pauses recorded, where they are.
+    pub fn pauses(&self) -> Option<&PauseLog> {
+        self.pause_log.as_deref()
     }
 
     /// A message was posted, or has arrived.

@@ -3,6 +3,7 @@
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::flows::Flows;
 use crate::path::FlowPath;
+use crate::pause_log::{self, PauseRecord};
 use crate::port::PortIx;
 use crate::results::{
     BufferUse, ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters,
@@ -136,6 +137,14 @@ impl<Q: EventQueue> Simulation<Q> {
             self.hosts.receiver(slot).and_then(|receiver| from.arriving(receiver, self.hosts.expected(slot)?))
         };
         arriving.filter(|(arrives, _)| *arrives == message).map_or(0, |(_, delivered)| delivered)
+    }
+
+    /// Pauses and their causes in order of their begin, if the configuration has them recorded, and the number of those
+    /// beyond the first [`PauseRecord::KEPT`].
+    pub fn pause_records(&self) -> (Vec<PauseRecord>, u64) {
+        let config = self.config();
+        let logs = self.world.net.core().probes.pauses().into_iter();
+        pause_log::records(&config.graph, config.packet.pause, logs)
     }
 
     /// Number of pending events.

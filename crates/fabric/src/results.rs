@@ -67,6 +67,10 @@ pub struct Drops {
     /// Beyond the queue of a shaped class: credits that a link has no room for. They are how credit-based schemes find
     /// the rates of their flows, and no loss of data.
     pub shaper: u64,
+    /// At a port whose class a storm watchdog has found paused for too long.
+    pub watchdog: u64,
+    /// Of a lossy class, without room in the receive buffer of a slow host.
+    pub receiver: u64,
 }
 
 impl Drops {
@@ -81,6 +85,8 @@ impl Drops {
             + self.blocked
             + self.wrong_host
             + self.shaper
+            + self.watchdog
+            + self.receiver
     }
 }
 
@@ -105,6 +111,10 @@ pub enum DropCause {
     WrongHost,
     /// See [`Drops::shaper`].
     Shaper,
+    /// See [`Drops::watchdog`].
+    Watchdog,
+    /// See [`Drops::receiver`].
+    Receiver,
 }
 
 impl Drops {
@@ -119,6 +129,8 @@ impl Drops {
             DropCause::Blocked => self.blocked += 1,
             DropCause::WrongHost => self.wrong_host += 1,
             DropCause::Shaper => self.shaper += 1,
+            DropCause::Watchdog => self.watchdog += 1,
+            DropCause::Receiver => self.receiver += 1,
         }
     }
 }
@@ -143,6 +155,8 @@ pub enum What {
     Paused(u8),
     /// A class was paused, which closed a cyclic buffer dependency: see [`crate::Simulation::circular_wait`].
     CircularWait(u8),
+    /// A storm watchdog found a class paused for too long.
+    Storm(u8),
 }
 
 /// The first incidents of each kind, and how many there were.
@@ -156,6 +170,8 @@ pub struct Incidents {
     pub pauses: u64,
     /// All pauses that closed a cyclic buffer dependency.
     pub circular_waits: u64,
+    /// All storms found by watchdogs.
+    pub storms: u64,
 }
 
 impl Incidents {
@@ -167,6 +183,7 @@ impl Incidents {
             What::Dropped(_) => &mut self.drops,
             What::Paused(_) => &mut self.pauses,
             What::CircularWait(_) => &mut self.circular_waits,
+            What::Storm(_) => &mut self.storms,
         };
         *seen += 1;
         if *seen <= Self::KEPT {
@@ -213,6 +230,8 @@ pub struct Totals {
     pub cnps: u64,
     /// Pauses that closed a cyclic buffer dependency, which may have dissolved since.
     pub circular_waits: u64,
+    /// Storms found by the watchdogs of switches.
+    pub storms: u64,
     /// Data packets that arrived out of order: after a later one of the same attempt of their message.
     pub reordered: u64,
     /// Largest reordering distance of one of them, in bytes.

@@ -1,6 +1,6 @@
 //! A running network: dispatches its events.
 
-use crate::clock::{SHAPER, kind, kind_of, number_of, source};
+use crate::clock::{PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
 use crate::layout::{Layout, Share};
@@ -94,6 +94,7 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         sim.world.net.schedule_outages();
         sim.world.net.start_programs();
+        sim.world.net.schedule_faults();
         sim
     }
 
@@ -223,6 +224,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 hosts.on_timer(world, Timer::Receiver { host: arg, scheme });
             }
             kind::START => self.start_message(MessageId(number), arg),
+            kind::LINK if number & PAUSE_TIMER != 0 => {
+                let at_host = world.net.pause_timer(PortIx(arg));
+                self.at_host(PortId(number & !PAUSE_TIMER).reverse(), at_host);
+            }
             kind::LINK => failure::link_changes(world, hosts, number, arg),
             _ if number & SHAPER != 0 => {
                 let at_host = world.net.refill(PortIx(arg));

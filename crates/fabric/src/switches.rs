@@ -1,6 +1,6 @@
 //! The switches and links of a network alone, with hosts outside the simulation.
 
-use crate::clock::{SHAPER, kind, kind_of, number_of, source};
+use crate::clock::{PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
 use crate::config::NetworkConfig;
 use crate::layout::Layout;
 use crate::network::Network;
@@ -59,6 +59,7 @@ impl SwitchFabric {
         });
         net.allow_lazy();
         net.start_programs();
+        net.schedule_faults();
         Ok(Self { net, nics, entered: 0, exits: Vec::new() })
     }
 
@@ -95,6 +96,7 @@ impl SwitchFabric {
             kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
             kind::SWITCH if number_of(event.source) & SHAPER != 0 => self.net.refill(PortIx(event.arg)),
+            kind::LINK if number_of(event.source) & PAUSE_TIMER != 0 => self.net.pause_timer(PortIx(event.arg)),
             kind::LINK => self.net.repeats_credits(number_of(event.source)).and_then(|port| {
                 let nic = self.net.egress().port(port).nic();
                 if nic.is_none() {

@@ -212,8 +212,18 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
             let host_fifo = fifo.map(|capacity| HostFifo { capacity, mark_above: None });
             let detection = ns(detection);
             let symmetric = seed % 2 == 1;
-            let config =
-                NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric };
+            let config = NetworkConfig {
+                seed,
+                graph,
+                packet,
+                classes,
+                buffer,
+                release,
+                detection,
+                host_fifo,
+                symmetric,
+                pauses: Default::default(),
+            };
             Case {
                 config,
                 traffics,

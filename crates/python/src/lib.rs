@@ -128,6 +128,9 @@ impl RunResult {
     fn host_waits(&self) -> PyResult<ArrowTable> {
         tables::host_waits(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
+    fn pauses(&self) -> PyResult<ArrowTable> {
+        tables::pauses(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
             spec_toml: &self.spec_toml,

@@ -43,7 +43,7 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 }
 
 /// Every table, in the order in which it is shown.
-pub static TABLES: [Table; 9] = [
+pub static TABLES: [Table; 10] = [
     Table {
         name: "flows",
         meaning: "One row per message, in the order of message numbers.",
@@ -195,12 +195,12 @@ pub static TABLES: [Table; 9] = [
     },
     Table {
         name: "events",
-        meaning: "One row per recorded drop, pause and warning: the first ones of each kind. The number of further \
-            ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.warning`) and in \
+        meaning: "One row per recorded drop, pause, storm and warning: the first ones of each kind. The number of further \
+            ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.storm`, `left_out.warning`) and in \
             summary.json (`events_left_out`).",
         columns: &[
             column("time_ps", "ps", "When."),
-            column("kind", "", "\"drop\", \"pause\" or \"warning\"."),
+            column("kind", "", "\"drop\", \"pause\", \"storm\" (a storm watchdog acts) or \"warning\"."),
             column("where", "", "The port, or \"spec\" or \"run\"."),
             column("detail", "", "Cause of the drop, class that was paused, or text of the warning."),
         ],
@@ -280,6 +280,30 @@ pub static TABLES: [Table; 9] = [
             ),
             column("begin_ps", "ps", "Begin of the wait."),
             column("end_ps", "ps", "End of the wait."),
+        ],
+    },
+    Table {
+        name: "pauses",
+        meaning: "One row per pause of a class of a port by PFC, in order of their begin, with its cause, if \
+            `measure.pauses` is set. A pause whose cause is another pause belongs to the tree of that one. Pauses \
+            with the same origin form one tree as long as one of those at its root lasts.",
+        columns: &[
+            column("pause", "", "Number of the pause, from 0."),
+            column("port", "", "Name of the port that was paused."),
+            column("class", "", "Number of the class."),
+            column("begin_ps", "ps", "When the PAUSE frame arrived."),
+            column("end_ps", "ps", "When the pause ended; null if it lasted at the end of the run."),
+            column(
+                "cause",
+                "",
+                "Why the peer sent it. Of the queues that held the packets of the full ingress, the one with the most \
+                 was paused itself (\"pause\") or not (\"congestion\"); or the peer was a host whose receive buffer \
+                 was full (\"receiver\") or that paused without a cause (\"storm\").",
+            ),
+            column("by", "", "The port of that queue; null for a host."),
+            column("parent", "", "The pause that led to this one; null at the root of a tree."),
+            column("tree", "", "Number of its tree, from 0."),
+            column("depth", "", "Pauses from the origin to this one, itself included: at least 1."),
         ],
     },
 ];

@@ -12,11 +12,13 @@ pub enum EventKind {
     Pause,
     /// A warning about the results.
     Warning,
+    /// A storm watchdog found a class paused for too long.
+    Storm,
 }
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Drop, Self::Pause, Self::Warning];
+    pub const ALL: [Self; 4] = [Self::Drop, Self::Pause, Self::Warning, Self::Storm];
 
     /// The name used in results.
     pub const fn name(self) -> &'static str {
@@ -24,6 +26,7 @@ impl EventKind {
             Self::Drop => "drop",
             Self::Pause => "pause",
             Self::Warning => "warning",
+            Self::Storm => "storm",
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
-use fanin_fabric::{ClassCounters, FlowRecord, Flows, Hop, HostWait, Message, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{
+    ClassCounters, FlowRecord, Flows, Hop, HostWait, Message, PauseRecord, PortCounters, Totals, TrafficCounters,
+};
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, HashMap};
 
@@ -177,6 +179,8 @@ pub struct Run {
     /// Their waiting times at hosts by cause, message by message, each in order of time; [`HostWait::message`]
     /// likewise.
     pub host_waits: Vec<HostWait>,
+    /// Pauses and their causes in order of their begin, if the spec has them recorded.
+    pub pauses: Vec<PauseRecord>,
     /// Drops, pauses, warnings.
     pub events: EventLog,
     /// Files written while the run was in progress: traces for other tools.
@@ -239,6 +243,9 @@ impl Run {
         let waits = self.host_waits.iter().map(|wait| wait.message);
         if let Some(message) = waits.max().filter(|message| *message as usize >= self.traced.len()) {
             return fail(format!("a wait of traced message {message} of {}", self.traced.len()));
+        }
+        if let Some(pause) = self.pauses.iter().find(|pause| pause.port.ix() >= ports) {
+            return fail(format!("a pause of port {} of {ports}", pause.port.0));
         }
         let nodes = self.graph.names.len();
         for hop in &self.hops {

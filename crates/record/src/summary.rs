@@ -128,6 +128,10 @@ pub struct DropSummary {
     pub wrong_host: u64,
     /// Credits beyond the limit of their queue, by which credit-based schemes find their rates. No data is lost.
     pub credits: u64,
+    /// By a storm watchdog.
+    pub watchdog: u64,
+    /// Of a lossy class, without room in the receive buffer of a slow host.
+    pub receiver: u64,
 }
 
 /// The network over the whole run.
@@ -143,6 +147,8 @@ pub struct NetworkSummary {
     pub pauses: u64,
     /// Time that data lacked credits, summed over ports and classes, in microseconds.
     pub credit_wait_us: f64,
+    /// Storms that watchdogs found.
+    pub storms: u64,
     /// Congestion notification packets sent, all traffics.
     pub cnps: u64,
     /// Packets marked by queues.
@@ -235,10 +241,13 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             blocked: drops.blocked,
             wrong_host: drops.wrong_host,
             credits: drops.shaper,
+            watchdog: drops.watchdog,
+            receiver: drops.receiver,
         },
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
         credit_wait_us: run.ports.iter().map(|port| us(port.credit_wait)).sum(),
+        storms: run.totals.storms,
         cnps: run.totals.cnps,
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),

@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, Field, Schema};
 use fanin_fabric::topology::Link;
-use fanin_fabric::{Cause, ClassCounters, FlowRecord, PortCounters};
+use fanin_fabric::{Cause, ClassCounters, FlowRecord, PauseCause, PauseRecord, PortCounters};
 use fanin_units::Time;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub const UNIT: &str = "unit";
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 9] = [
+pub const ALL: [(&str, Make); 10] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -38,6 +38,7 @@ pub const ALL: [(&str, Make); 9] = [
     ("watch", watch),
     ("hops", hops),
     ("host_waits", host_waits),
+    ("pauses", pauses),
 ];
 
 fn batch(
@@ -379,6 +380,38 @@ pub fn host_waits(run: &Run) -> Result<RecordBatch, RecordError> {
         ("end_ps", false, u64s(all().map(|wait| wait.end.as_ps()))),
     ];
     batch("host_waits", columns, HashMap::new())
+}
+
+/// One row per pause, where these are recorded.
+///
+/// # Errors
+/// When a pause is of a port that the network does not have.
+pub fn pauses(run: &Run) -> Result<RecordBatch, RecordError> {
+    run.check()?;
+    let names = port_names(&run.graph);
+    let all = || run.pauses.iter();
+    let (used, ports) = few(all().map(|pause| pause.port.ix()), |port| names[*port].as_str());
+    let by = |pause: &PauseRecord| match pause.cause {
+        PauseCause::Congestion(by, _) | PauseCause::Pause(by, _) => names.get(by.ix()).map(String::as_str),
+        _ => None,
+    };
+    let (by_used, by_key) = few(all().map(by), |name| name.unwrap_or_default());
+    let by_key = by_key.into_iter().zip(all().map(by)).map(|(key, name)| name.map(|_| key));
+    let (causes, cause) = few(all().map(|pause| pause.cause.name()), |name| *name);
+    let end = |pause: &PauseRecord| pause.end.is_some().then(|| pause.end.as_ps());
+    let columns: Vec<Column> = vec![
+        ("pause", false, u32s((0..).zip(all()).map(|(number, _)| number))),
+        ("port", false, labels("pauses", &used, ports.into_iter())?),
+        ("class", false, u32s(all().map(|pause| u32::from(pause.class)))),
+        ("begin_ps", false, u64s(all().map(|pause| pause.begin.as_ps()))),
+        ("end_ps", true, Arc::new(all().map(end).collect::<UInt64Array>())),
+        ("cause", false, labels("pauses", &causes, cause.into_iter())?),
+        ("by", true, labels_or_null("pauses", &by_used, by_key)?),
+        ("parent", true, Arc::new(all().map(|pause| pause.parent).collect::<UInt32Array>())),
+        ("tree", false, u32s(all().map(|pause| pause.tree))),
+        ("depth", false, Arc::new(UInt16Array::from_iter_values(all().map(|pause| pause.depth)))),
+    ];
+    batch("pauses", columns, HashMap::new())
 }
 
 /// One row per event that was kept.

@@ -7,7 +7,8 @@ use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
 use fanin_fabric::{
-    Cause, ClassCounters, Drops, FlowRecord, Hop, HostWait, Message, PortCounters, Totals, TrafficCounters,
+    Cause, ClassCounters, Drops, FlowRecord, Hop, HostWait, Message, PauseCause, PauseRecord, PortCounters, Totals,
+    TrafficCounters,
 };
 use fanin_units::{NodeId, PortId, Rate, Time};
 
@@ -153,6 +154,7 @@ pub fn example() -> Run {
         host_waits: [(Cause::Overhead, 0, 1), (Cause::Nic, 1, 4)]
             .map(|(cause, from, to)| HostWait { message: 0, cause, begin: Time::from_us(from), end: Time::from_us(to) })
             .to_vec(),
+        pauses: pauses(),
         events,
         files: Vec::new(),
     }
@@ -325,6 +327,42 @@ fn hops_name_where_a_packet_was_and_have_no_port_at_its_host() {
     assert_eq!(batch.column_by_name("attempt").unwrap().as_primitive::<UInt16Type>().value(0), 1);
     let small = |name| batch.column_by_name(name).unwrap().as_primitive::<UInt8Type>().value(1);
     assert_eq!([small("tokens"), small("lane"), small("deflections")], [3, 1, 2]);
+}
+
+/// A pause by congestion, one that it led to and that lasts, and one by a storm.
+fn pauses() -> Vec<PauseRecord> {
+    let pause = |port, begin, cause, parent: Option<u32>, tree, depth| PauseRecord {
+        port: PortId(port),
+        class: 1,
+        begin: Time::from_us(begin),
+        end: if parent.is_some() { Time::NEVER } else { Time::from_us(begin + 5) },
+        cause,
+        parent,
+        tree,
+        depth,
+    };
+    vec![
+        pause(1, 2, PauseCause::Congestion(PortId(3), 1), None, 0, 1),
+        pause(2, 3, PauseCause::Pause(PortId(1), 1), Some(0), 0, 2),
+        pause(1, 9, PauseCause::Storm, None, 1, 1),
+    ]
+}
+
+#[test]
+fn pauses_name_their_cause_and_what_they_follow_from() {
+    let batch = tables::pauses(&example()).unwrap();
+    let names = port_names(&example().graph);
+    assert_eq!(label_column(&batch, "port"), [1, 2, 1].map(|port: usize| names[port].as_str()));
+    assert_eq!(label_column(&batch, "cause"), ["congestion", "pause", "storm"]);
+    assert_eq!(u64_column(&batch, "begin_ps"), [2, 3, 9].map(|us| Some(us * 1_000_000)));
+    assert_eq!(u64_column(&batch, "end_ps"), [Some(7_000_000), None, Some(14_000_000)]);
+    let by = batch.column_by_name("by").unwrap().as_dictionary::<Int32Type>();
+    let by = by.downcast_dict::<arrow_array::StringArray>().unwrap();
+    assert_eq!(by.into_iter().collect::<Vec<_>>(), [Some(names[3].as_str()), Some(names[1].as_str()), None]);
+    let parent = batch.column_by_name("parent").unwrap().as_primitive::<UInt32Type>();
+    assert_eq!(parent.iter().collect::<Vec<_>>(), [None, Some(0), None]);
+    let depth = batch.column_by_name("depth").unwrap().as_primitive::<UInt16Type>();
+    assert_eq!(depth.values(), &[1, 2, 1]);
 }
 
 #[test]

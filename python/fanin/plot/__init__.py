@@ -16,6 +16,7 @@ from fanin.plot.distributions import comparison, completion, queues, slowdown_by
 from fanin.plot.flows import flows
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
+from fanin.plot.pause_trees import pause_trees
 from fanin.plot.sweeps import along
 from fanin.plot.timeline import timeline
 
@@ -34,6 +35,7 @@ __all__ = [
     "goodput",
     "indexed_line",
     "label_axes",
+    "pause_trees",
     "pauses",
     "queue_over_time",
     "queues",
@@ -61,6 +63,7 @@ KINDS: dict[str, Draw] = {
     "rates": rates,
     "flows": flows,
     "pauses": pauses,
+    "pause-trees": pause_trees,
     "utilisation": utilisation,
     "comparison": comparison,
 }

@@ -40,7 +40,10 @@ impl Spec {
         let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
         check_head(&document, &mut checker);
         let needs = needs(&document, &mut checker);
-        let network = check_network(&mut document.network, document.seed, &needs, &mut checker);
+        let mut network = check_network(&mut document.network, document.seed, &needs, &mut checker);
+        if let Some(network) = &mut network {
+            network.pauses.record = document.measure.pauses;
+        }
         let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
         let from = document.measure.warm_up;
         let window = (from, from.saturating_add(document.measure.window));

@@ -9,6 +9,7 @@ mod checked;
 mod checker;
 mod credits;
 pub mod document;
+mod faults;
 mod host_names;
 mod lanes;
 mod network;

@@ -5,6 +5,7 @@ use super::document::{
     self, Buffer, Class, CreditBuffer, Credits, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort,
     Policy, Pool, Release, Topology,
 };
+use super::faults::check_pauses;
 use super::lanes::Needs;
 use super::shape::advice;
 use super::topology_file;
@@ -105,6 +106,7 @@ pub fn check_network(
     if classes.len() > MAX_CLASSES || !check_shares(network, &buffer, wire, checker) {
         return None;
     }
+    let pauses = check_pauses(network, &graph, &classes, &packet, wire, checker);
     let plan = Plan::new(&buffer, &classes, &packet);
     let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
     room.check_headroom(&classes, checker);
@@ -131,7 +133,7 @@ pub fn check_network(
     };
     let detection = network.failure_detection;
     let symmetric = needs.credit.symmetric_routes(network, checker);
-    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric })
+    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric, pauses })
 }
 
 fn fill_topology(topology: &mut Topology) {

@@ -37,8 +37,9 @@ impl<Q: EventQueue> Network<Q> {
         if let Some(fcp) = self.fcp(out) {
             return fcp;
         }
-        let changed = self.egress.take_pending(out);
-        let paused = self.buffers.pausing(out);
+        let changed = self.egress.take_pending(out) | self.pauses_sent(out);
+        let of_host = self.pauses.as_ref().map_or(0, |pauses| pauses.pausing(out));
+        let paused = self.buffers.pausing(out) | of_host;
         let port = self.egress.port(out);
         let head = Header {
             src: port.node,

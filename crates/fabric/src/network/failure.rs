@@ -71,6 +71,7 @@ impl<Q: EventQueue> Network<Q> {
     /// Clears the pauses of one end of a failed link.
     fn forget_pauses(&mut self, port: PortIx) {
         self.egress.forget_pauses(&mut self.core, port);
+        self.forget_peer_pauses(port);
         let paused = self.buffers.forget_pauses(port);
         let (switch, of_host) = (self.egress.port(port).home, self.egress.port(port).of_host());
         for _ in 0..if of_host { 0 } else { paused } {
@@ -97,5 +98,6 @@ impl<Q: EventQueue> Network<Q> {
     /// Blocks the attempts of a message before this one: switches drop their packets.
     pub fn block(&mut self, message: MessageId, first_attempt: u16) {
         self.links.block(message, first_attempt);
+        self.redirects = true;
     }
 }

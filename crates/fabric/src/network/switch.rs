@@ -37,6 +37,9 @@ impl<Q: EventQueue> Network<Q> {
             return self.pause_arrives(ingress, ix);
         }
         if node.0 < self.host_count {
+            if self.slow_hosts && !self.receive_slowly(ingress, ix) {
+                return None;
+            }
             return Some(AtHost::Packet(node, home, ix));
         }
         let out = if self.routes_changed || path.source_route == FlowPath::NO_ROUTE {
@@ -82,7 +85,7 @@ impl<Q: EventQueue> Network<Q> {
             self.free_credits(ingress, ingress_class as usize, wire as u64);
             return;
         }
-        if !self.programs.is_empty() || self.links.any_blocked() {
+        if self.inspects {
             if self.links.blocks(&self.core.packets[ix]) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Blocked);
@@ -98,6 +101,11 @@ impl<Q: EventQueue> Network<Q> {
                 }
             }
             class = self.core.packets[ix].head.class;
+            if self.watchdog_drops(out, class) {
+                self.on_lost(ingress, ix);
+                self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Watchdog);
+                return;
+            }
         }
         self.flush(out);
         if self.core.probes.traces() {
@@ -143,6 +151,10 @@ impl<Q: EventQueue> Network<Q> {
         match admission {
             Admission::Dropped(cause) => return Err(cause),
             Admission::AdmittedPausing => {
+                if self.core.probes.pauses().is_some() {
+                    let Request { ingress, class, wire, out, leaves_in, .. } = *request;
+                    self.note_full_ingress(ingress, class, wire, (out, leaves_in));
+                }
                 self.begin_pause(request.switch);
                 self.announce(request.ingress, request.class);
             }
@@ -271,8 +283,15 @@ impl<Q: EventQueue> Network<Q> {
         self.core.consume(ix);
         self.flush(port);
         let (changed, paused) = ((classes >> 8) as u8, classes as u8);
+        let heeded = self.heed_pauses(port, changed, paused);
         for class in (1..self.egress.classes()).filter(|c| changed & 1 << c != 0) {
-            self.egress.set_paused(&mut self.core, port, class, paused & 1 << class != 0);
+            let pauses = paused & 1 << class != 0;
+            if pauses {
+                self.egress.count_pause(&mut self.core, port, class);
+            }
+            if heeded & 1 << class != 0 {
+                self.egress.set_paused(&mut self.core, port, class, pauses);
+            }
         }
         self.count_cycles(port, paused);
     }
@@ -295,16 +314,21 @@ impl<Q: EventQueue> Network<Q> {
 
     /// Drops the packets queued at a port, and the packet on its wire.
     pub fn drop_queued(&mut self, out: PortIx) {
-        let (now, node) = (self.core.clock.now(), self.egress.port(out).node);
         if let Some(left) = self.buffers.take_left(out) {
             self.release_buffer(&left);
         }
         for class in 0..self.egress.classes() {
-            while let Some(queued) = self.egress.take(&mut self.core, now, out, class) {
-                self.release_buffer(&queued);
-                self.on_lost(out, queued.ix());
-                self.egress.drop_packet(&mut self.core, node, out, queued.ix(), DropCause::LinkDown);
-            }
+            self.drop_class(out, class, DropCause::LinkDown);
+        }
+    }
+
+    /// Drops the packets of a class queued at a port.
+    pub fn drop_class(&mut self, out: PortIx, class: usize, cause: DropCause) {
+        let (now, node) = (self.core.clock.now(), self.egress.port(out).node);
+        while let Some(queued) = self.egress.take(&mut self.core, now, out, class) {
+            self.release_buffer(&queued);
+            self.on_lost(out, queued.ix());
+            self.egress.drop_packet(&mut self.core, node, out, queued.ix(), cause);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::members::ParallelSimulation;
 use crate::config::NetworkConfig;
 use crate::flows::Flows;
+use crate::pause_log::{self, PauseRecord};
 use crate::results::{
     ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters, What,
 };
@@ -52,6 +53,8 @@ impl ParallelSimulation {
             sum.drops.blocked += of.drops.blocked;
             sum.drops.wrong_host += of.drops.wrong_host;
             sum.drops.shaper += of.drops.shaper;
+            sum.drops.watchdog += of.drops.watchdog;
+            sum.drops.receiver += of.drops.receiver;
             sum.ledger.sent += of.ledger.sent;
             sum.ledger.delivered += of.ledger.delivered;
             sum.ledger.dropped += of.ledger.dropped;
@@ -62,6 +65,7 @@ impl ParallelSimulation {
             sum.duplicates += of.duplicates;
             sum.cnps += of.cnps;
             sum.circular_waits += of.circular_waits;
+            sum.storms += of.storms;
             sum.reordered += of.reordered;
             sum.reorder_distance = sum.reorder_distance.max(of.reorder_distance);
             sum.detour_bytes += of.detour_bytes;
@@ -223,21 +227,30 @@ impl ParallelSimulation {
             sum.drops += of.drops;
             sum.pauses += of.pauses;
             sum.circular_waits += of.circular_waits;
+            sum.storms += of.storms;
         }
         all.sort_by_key(|(key, _)| *key);
-        let mut left = [Incidents::KEPT; 3];
+        let mut left = [Incidents::KEPT; 4];
         sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
         sum.kept.retain(|incident| {
             let left = &mut left[match incident.what {
                 What::Dropped(_) => 0,
                 What::Paused(_) => 1,
                 What::CircularWait(_) => 2,
+                What::Storm(_) => 3,
             }];
             let kept = *left > 0;
             *left = left.saturating_sub(1);
             kept
         });
         Cow::Owned(sum)
+    }
+
+    /// See [`Simulation::pause_records`].
+    pub fn pause_records(&self) -> (Vec<PauseRecord>, u64) {
+        let config = self.config();
+        let logs = self.all().filter_map(|partition| partition.world.net.core().probes.pauses());
+        pause_log::records(&config.graph, config.packet.pause, logs)
     }
 
     /// See [`Simulation::port_counter`].

@@ -69,6 +69,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         detection: Time::ZERO,
         host_fifo: None,
         symmetric: false,
+        pauses: Default::default(),
     }
 }
 

@@ -297,7 +297,18 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
-        let config = NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric };
+        let config = NetworkConfig {
+            seed,
+            graph,
+            packet,
+            classes,
+            buffer,
+            release,
+            detection,
+            host_fifo,
+            symmetric,
+            pauses: Default::default(),
+        };
         let mut traffics = traffics;
         let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }
@@ -374,8 +385,18 @@ pub fn congested() -> impl Strategy<Value = Case> {
             .collect();
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
-        let config =
-            NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo: None, symmetric };
+        let config = NetworkConfig {
+            seed,
+            graph,
+            packet,
+            classes,
+            buffer,
+            release,
+            detection,
+            host_fifo: None,
+            symmetric,
+            pauses: Default::default(),
+        };
         let mut traffics = traffics;
         let config = with_credits(config, &mut traffics);
         Case { config, traffics, messages }

@@ -59,6 +59,7 @@ fn a_folder_holds_everything_and_reads_back() {
         "hops.arrow",
         "host_waits.arrow",
         "manifest.json",
+        "pauses.arrow",
         "ports.arrow",
         "series.arrow",
         "spec.resolved.toml",

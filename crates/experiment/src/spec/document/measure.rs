@@ -39,12 +39,19 @@ pub struct Measure {
     /// Timeline of messages, queues and pauses for ui.perfetto.dev: trace.perfetto-trace in the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perfetto: Option<Perfetto>,
+    /// Whether each pause by PFC is recorded with its cause: the table `pauses`.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub pauses: bool,
     /// The ideal that completion times are divided by for slowdowns.
     #[serde(default)]
     pub slowdown: Ideal,
     /// Whether drops in a lossless class are allowed; otherwise they are an error.
     #[serde(default)]
     pub allow_drops: bool,
+}
+
+fn is_off(on: &bool) -> bool {
+    !on
 }
 
 fn drain_limit() -> Time {

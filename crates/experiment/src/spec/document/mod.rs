@@ -1,11 +1,13 @@
 //! The definition of a spec, from which TOML and JSON are deserialised and the JSON schema is generated. Optional keys
 //! whose default depends on other keys are `Option`s; a checked spec has all of them filled in.
 
+mod faults;
 mod measure;
 mod network;
 mod traffic;
 
 pub use super::scheme::{SchemeChoice, SchemeId};
+pub use faults::*;
 pub use measure::*;
 pub use network::*;
 pub use traffic::*;

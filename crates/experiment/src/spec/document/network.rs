@@ -1,5 +1,6 @@
 //! The network of a spec.
 
+use super::{HostFault, PfcOptions};
 use fanin_cc::aqm::{pi, red};
 use fanin_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
@@ -44,6 +45,12 @@ pub struct Network {
     /// Losses and outages of single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkChange>,
+    /// Options of PFC.
+    #[serde(default, skip_serializing_if = "PfcOptions::is_default")]
+    pub pfc: PfcOptions,
+    /// Faulty hosts: slow receivers and pause storms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<HostFault>,
 }
 
 /// How packets choose between paths of equal length.

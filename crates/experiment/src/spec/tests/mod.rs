@@ -3,6 +3,7 @@
 mod arbitrary;
 mod errors;
 mod examples;
+mod faults;
 mod own_data;
 
 use super::document::Document;

@@ -1,0 +1,101 @@
+//! Faults and options of PFC in a spec.
+
+use fanin_units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Options of PFC.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PfcOptions {
+    /// Quanta after which a pause expires unless it is refreshed, 1 to 65,535; a quantum is the time of 512 bits at the
+    /// rate of the link (IEEE 802.1Qbb). A port that still pauses its peer repeats the PAUSE frame after half of that
+    /// time. Default: pauses do not expire, as in the ns-3 HPCC simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<u32>,
+    /// A storm watchdog at every port of a switch. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
+}
+
+impl PfcOptions {
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A storm watchdog: a class of a port that has been paused for `detect` with packets waiting is no longer protected,
+/// until no pause has come or been in force for `restore`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Watchdog {
+    /// Time of a pause after which the watchdog looks whether packets wait; it looks again after each further such time
+    /// of the same pause.
+    pub detect: Time,
+    /// Time without pauses after which the watchdog stops to act.
+    pub restore: Time,
+    /// What it does.
+    #[serde(default)]
+    pub action: WatchdogAction,
+}
+
+/// What a storm watchdog does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchdogAction {
+    /// Drops the packets of the class that wait at the port and that come for it.
+    #[default]
+    Drop,
+    /// Sends them: pauses of the class are ignored.
+    Forward,
+}
+
+/// A faulty host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum HostFault {
+    /// The NIC takes data packets from its receive buffer slowly, one after the other, in the order of their arrival.
+    /// When the buffer is full of a lossless class up to the headroom of the link, the NIC pauses that class; packets
+    /// of a lossy class are dropped when there is no room. After the fault, what waits is taken at the rate of the
+    /// link. ACKs and other control packets do not wait.
+    SlowReceiver {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Begin of the fault.
+        #[serde(default)]
+        from: Time,
+        /// End of the fault. Default: it lasts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Time>,
+        /// How fast packets are taken. Either this or `share` is set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Rate>,
+        /// The same as a share of the rate of the link, above 0 and at most 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share: Option<f64>,
+        /// Bytes of the receive buffer, for each class.
+        #[serde(default = "receive_buffer")]
+        buffer: Bytes,
+    },
+    /// The NIC pauses all lossless classes without a cause, and repeats that; at the end it revokes the pauses.
+    PauseStorm {
+        /// Names of the hosts.
+        hosts: Vec<String>,
+        /// Begin of the fault.
+        #[serde(default)]
+        from: Time,
+        /// End of the fault. Default: it lasts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Time>,
+        /// Time between two PAUSE frames. Default: half of the time for which a pause lasts, or half of 65,535 quanta
+        /// where pauses do not expire.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        every: Option<Time>,
+    },
+}
+
+fn receive_buffer() -> Bytes {
+    // Of the size of a NIC's memory; no paper gives one.
+    Bytes(512_000)
+}
