@@ -11,6 +11,7 @@ mod lots;
 
 mod alpha_fair;
 mod dcqcn;
+mod joining;
 mod max_min;
 mod rcp;
 mod sum_dd1;
