@@ -48,7 +48,7 @@
 //! | `ecn` | true or false | false | RFC 3168; true in `cubic-ecn` |
 //!
 //! ## Where we differ from the paper and why
-//! The paper is RFC 9438.
+//! The paper is RFC 9438. Without losses and marks it is no fairer than `newreno`, whose manual says how fair.
 //!
 //! * Growth outside the Reno-friendly region counts bytes: an ACK for two segments grows the window as two ACKs would.
 //!   The RFC adds (target - cwnd) / cwnd for an ACK of any size, so that delayed ACKs would not reach the target within

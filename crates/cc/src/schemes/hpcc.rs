@@ -70,6 +70,11 @@
 //! * `arrived`: switches send no such counter; it is computed as bytes sent plus bytes queued, which differs only by
 //!   the packets that the port dropped.
 //! * `per-rtt` also measures only between those ACKs.
+//! * `per-ack` never settles: four flows use half of a link, with a Jain's index that varies from 0.7 to 1
+//!   (`fabric/tests/theory/joining.rs`).
+//! * Over several busy links a flow gets less than its max-min fair rate, as A.3 expects of noise: beside one flow on
+//!   each link 94 % of theirs with W_AI for the flows that there are, and half of theirs with a tenth of that W_AI
+//!   (`fabric/tests/theory/max_min.rs`).
 //! * `table`: U/eta in units of 1/16,384 is the integer n of 1/n, at most 2^22, so U/eta is at most 256. From 2^22
 //!   downwards a value is stored wherever 1/n has grown by 0.42 % (the paper gives no number for epsilon): 2,470 values
 //!   of 4 bytes each.

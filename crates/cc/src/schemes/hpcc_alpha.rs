@@ -16,8 +16,8 @@
 //! * A flow starts with W = W_init = B_NIC T, at line rate.
 //! * On an ACK each link has its own U_i, measured as HPCC measures that of the busiest one: u' = min(qlen, last
 //!   qlen)/(B T) + txRate/B, U_i = (1 - tau/T) U_i + (tau/T) u'.
-//! * Each link: W_i = W_i,c `eta`/U_i + a (A.3). Once per round trip W_i,c = W_i, on the first ACK for a byte sent after
-//!   the last such update, as in HPCC's Algorithm 1. There are no purely additive steps.
+//! * Each link: W_i = W_i,c `eta`/U_i + a (A.3). Once per round trip W_i,c = W_i, on the first ACK for a byte sent
+//!   after the last such update, as in HPCC's Algorithm 1. There are no purely additive steps.
 //! * W = (sum of W_i^-`alpha`)^(-1/`alpha`) (eq. (7)), at most W_init and at least `a`.
 //!
 //! At rest R_i = a/(1 - `eta`/U_i), the same for all flows of a link. `alpha` = 1 is proportional fairness: between two
@@ -42,10 +42,12 @@
 //!   flow has. So it does after a change of the path, as the links are others then.
 //! * The register of a link that is below `eta` grows without end, and would come back late when the link fills. It is
 //!   at most such that one link decides and the others, at their bound, lower the rate by `idle_cost`: W_init ((n -
-//!   1)/((1 - `idle_cost`)^-`alpha` - 1))^(1/`alpha`), or W_init n^(1/`alpha`) if that is more. With `alpha` = 1 and five
-//!   links this is 396 W_init, nine round trips of twice the load away; with 0.1 it is 10^36 W_init. A small `alpha`
-//!   therefore reacts late to a link that has had no congestion.
+//!   1)/((1 - `idle_cost`)^-`alpha` - 1))^(1/`alpha`), or W_init n^(1/`alpha`) if that is more. With `alpha` = 1 and
+//!   five links this is 396 W_init, nine round trips of twice the load away; with 0.1 it is 10^36 W_init. A small
+//!   `alpha` therefore reacts late to a link that has had no congestion.
 //! * W is at least `a`: below it eq. (7) may ask for a rate at which no ACKs come back to tell of a change.
+//! * R depends on the small difference of `eta` and U_i. Where `a` is small, two flows that read a link at slightly
+//!   different times have rates that differ by up to a sixth, for long; so in `hpcc`.
 //! * As in `hpcc`, the first ACK of a path only stores its records, a link with two records of the same time keeps its
 //!   U_i, and paths have five records at most. Telemetry is exact.
 //!

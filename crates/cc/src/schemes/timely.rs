@@ -66,6 +66,11 @@
 //!   Mb/s is a tenth of the paper's, and is kept: a slower sender favours Dart, so try `additive_increase = "10 Mbps"`.
 //! * The authors' code, which the paper does not describe, makes steps smaller where decisions come faster than
 //!   `min_rtt`, and never halves a rate at once. Neither is here.
+//! * By gradients there is no fixed point: between `t_low` and `t_high` unequal rates stay unequal, and the queue
+//!   drifts (Zhu et al.; `cc/tests/theory/timely.rs`). The patched form has one. In packets, with four flows at 10
+//!   Gb/s, the forms with a decision per round trip are fair all the same; `timely` itself falls to `min_rate`, 0.45
+//!   Gb/s together, as one burst of 64 KB that meets another is a gradient above 1 (`fabric/tests/theory/joining.rs`).
+//!   Shorter segments and a smaller `ewma` get more.
 //! * The patched form's reference time is `t_low`, as in eRPC.
 //! * R is whole bits per second, rounded to the nearest (halves up).
 //! * `timely-ns3` is the form of HPCC's simulator to the bit.

@@ -1,14 +1,14 @@
 //! Flows that join and leave one port, under every preset: how fair they are after so many round trips.
 //!
-//! Where a scheme has a fixed point of equal rates, differences decay by a share of themselves in each cycle of cuts and
-//! increases: HPCC's in W/W_AI round trips (A.3: R/a steps; 6.7 KB/80 B = 84 for four flows here), DCQCN's by alpha/2 in
-//! the time between two CNPs (`dcqcn.rs`: about 0.07 in 0.3 ms: 190 round trips), DCTCP's by alpha/2 in a cycle of some
-//! round trips. 1000 round trips are five times the longest of them: e^-5 of a difference is left. What a cycle itself
-//! makes of rates stays, alpha/2 of up to a tenth for each flow at its time, for which Jain's index has 0.99; 0.95 is
-//! asked for, over 200 round trips, with all four flows and again when two have left.
+//! Where a scheme has a fixed point of equal rates, differences decay by a share of themselves in each cycle of cuts
+//! and increases: HPCC's in W/W_AI round trips (A.3: R/a steps; 6.7 KB/80 B = 84 for four flows here), DCQCN's by
+//! alpha/2 in the time between two CNPs (`dcqcn.rs`: about 0.07 in 0.3 ms: 190 round trips), DCTCP's by alpha/2 in a
+//! cycle of some round trips. 1000 round trips are five times the longest of them: e^-5 of a difference is left. What a
+//! cycle itself makes of rates stays, alpha/2 of up to a tenth for each flow at its time, for which Jain's index has
+//! 0.99; 0.95 is asked for, over 200 round trips, with all four flows and again when two have left.
 //!
-//! Presets without such a fixed point, or that do not reach it in time, are not held to it: what they do is printed, and
-//! stated in their manuals. So it is with a preset that is new, until `SETTLE` names it.
+//! Presets without such a fixed point, or that do not reach it in time, are not held to it: what they do is printed,
+//! and stated in their manuals. So it is with a preset that is new, until `SETTLE` names it.
 
 use crate::common::*;
 use crate::lots::{goodput, jain};
@@ -20,8 +20,8 @@ const RTT: Time = Time::from_us(23);
 /// A window over which rates are measured.
 const WINDOW: u64 = 100;
 
-/// With a fixed point of equal rates or windows: by cuts in proportion and equal steps, or because a switch or a receiver
-/// gives all flows the same.
+/// With a fixed point of equal rates or windows: by cuts in proportion and equal steps, or because a switch or a
+/// receiver gives all flows the same.
 const SETTLE: &[&str] = &[
     "fixed-window",
     "dcqcn",
@@ -115,10 +115,8 @@ fn flows_that_join_and_leave_become_fair_where_the_scheme_has_that_fixed_point()
         }
         let (left, at) = (sim.finished(), sim.now());
         let two = fairness(&mut sim, at, 2);
-        println!(
-            "{preset:24} four: fair after {:4} round trips, Jain {:.3}, {:.2} Gb/s; {left} left by {at}: {:4}, {:.3}, {:.2}",
-            four.rtts, four.jain, four.all, two.rtts, two.jain, two.all
-        );
+        let show = |of: &Fairness| format!("{:4} round trips, Jain {:.3}, {:.2} Gb/s", of.rtts, of.jain, of.all);
+        println!("{preset:24} four: {}; {left} left by {at}: {}", show(&four), show(&two));
         if SETTLE.contains(&preset) {
             assert_eq!(early, 0, "{preset}: all four are there for 1200 round trips");
             assert!(four.jain >= 0.95, "{preset}: {}", four.jain);

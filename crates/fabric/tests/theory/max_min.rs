@@ -9,12 +9,12 @@
 //! fairness. Allowed are 2 %, as in Dart's Fig. 2. Each host sends to one receiver: paced flows that share a NIC are in
 //! each other's way (VALIDATION.md, hpcc-fig8-nic).
 //!
-//! HPCC A.3: R = a/(1 - U_target/U), U the utilisation of the busiest link. Small a makes rates max-min fair, were it not
-//! for noise: a flow sees the largest of several noisy numbers, and over several busy links it therefore gets less,
+//! HPCC A.3: R = a/(1 - U_target/U), U the utilisation of the busiest link. Small a makes rates max-min fair, were it
+//! not for noise: a flow sees the largest of several noisy numbers, and over several busy links it therefore gets less,
 //! "biased away from max-min fairness towards proportional fairness". On equal links, with W_AI by the rule of 3.3 for
-//! the flows that there are, U is up to 1 instead of 0.95 and U_target/U about 0.95; noise of U of 0.5 % is then a tenth
-//! of R, which is allowed, beside the 5 % of U. With a tenth of that W_AI such noise is as large as what it disturbs,
-//! and all that A.3 says is that the long flow is between the two kinds of fairness.
+//! the flows that there are, U is up to 1 instead of 0.95 and U_target/U about 0.95; noise of U of 0.5 % is then a
+//! tenth of R, which is allowed, beside the 5 % of U. With a tenth of that W_AI such noise is as large as what it
+//! disturbs, and all that A.3 says is that the long flow is between the two kinds of fairness.
 
 use crate::common::*;
 use crate::dart::{DART_WIRE, darts_star, with_lanes};
