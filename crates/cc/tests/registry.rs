@@ -189,6 +189,9 @@ mod spec {
             ("hpcc", "telemetry", json!("some"), "exact"),
             ("hpcc", "wire_unit", json!(0), "wire_unit must be 1 to 1024"),
             ("hpcc", "wire_gap", json!("0 us"), "wire_gap must be above 0"),
+            ("hpcc-alpha", "alpha", json!(0), "alpha must be above 0"),
+            ("hpcc-alpha", "idle_cost", json!(1), "idle_cost must be above 0 and below 1"),
+            ("hpcc-alpha", "additive_increase", json!("0 B"), "or flows never become fair"),
         ] {
             match with(id, key, value.clone()) {
                 Err(SettingsError::Value(error)) => assert!(error.contains(say), "{id} {key} = {value}: {error}"),
