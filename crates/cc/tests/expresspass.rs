@@ -288,6 +288,7 @@ fn a_stop_ends_the_credits_and_the_next_request_begins_anew() {
     near(host.share(), 0.5);
     // The credits of before that nobody used are not lost ones.
     host.next = host.credits.last().unwrap().1;
+    host.at(host.now + us(50));
     near(host.quiet(), 0.8);
 }
 
