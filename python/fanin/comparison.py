@@ -256,7 +256,8 @@ def numbers(result: Result) -> Numbers:
         "query_p50_us": percentile(answered_us, 500),
         "query_p99_us": percentile(answered_us, 990),
         "query_timeout_share": float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
-        "drops": network["drops"]["total"],
+        # Credits beyond a queue are a signal and no loss.
+        "drops": network["drops"]["total"] - network["drops"].get("credits", 0),
         "paused_us": network["paused_us"],
         "credit_wait_us": network.get("credit_wait_us", 0.0),
         "cnps": network["cnps"],

@@ -57,7 +57,8 @@ impl<Q> Core<Q> {
         self.probes.totals.drops.count(cause);
         let packet = &self.packets[ix];
         self.probes.totals.ledger.dropped += packet.head.wire as u64;
-        if !packet.head.kind.is_of_link() {
+        // Credits beyond a queue are a signal and no loss.
+        if !packet.head.kind.is_of_link() && cause != DropCause::Shaper {
             let of = packet.scheme as usize;
             if self.probes.dropped_by_scheme.len() <= of {
                 self.probes.dropped_by_scheme.resize(of + 1, 0);
