@@ -54,6 +54,7 @@ def here(tmp_path: Path, tiny: Path) -> Path:
         # Schemes.
         ("run tiny.toml --scheme dcqn", '--scheme dcqn: there is no scheme "dcqn"; did you mean "dcqcn"?'),
         ("compare tiny.toml --schemes none,dcqn", '--schemes none,dcqn: there is no scheme "dcqn"; did you mean'),
+        ("compare tiny.toml --schemes dcqcn+irm", "--schemes dcqcn+irm: after + stands a loss policy, and there is no"),
         ("sweep tiny.toml --schemes dcqn", '--schemes dcqn: there is no scheme "dcqn"; did you mean "dcqcn"?'),
         ("explain dcqn", 'dcqn: neither a spec, which is a .toml or .json file, nor a scheme; did you mean "dcqcn"?'),
         ("plot queus runs", 'no picture queus; did you mean "queues"?'),

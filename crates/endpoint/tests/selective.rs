@@ -160,6 +160,29 @@ fn recovery_ends_behind_what_was_sent_when_a_packet_was_last_sent_again() {
 }
 
 #[test]
+fn a_hole_that_was_sent_again_extends_recovery_too() {
+    let mut half = sender(irn(20));
+    for _ in 0..6 {
+        send(&mut half);
+    }
+    // 1 is lost, and 6, which is sent after 1 has been sent again.
+    ack(&mut half, 1);
+    nack(&mut half, 1, 2);
+    assert_eq!([send(&mut half), send(&mut half), send(&mut half)], [1, 6, 7]);
+    for n in [3, 4, 5, 7] {
+        nack(&mut half, 1, n);
+    }
+    assert_eq!([send(&mut half), send(&mut half)], [6, 8]);
+    // 1 arrives, and 8 before 6: it does not look lost once more.
+    assert_eq!(ack(&mut half, 6), 5);
+    nack(&mut half, 6, 8);
+    assert!(half.in_recovery());
+    assert_eq!(send(&mut half), 9);
+    assert_eq!(ack(&mut half, 9), 3);
+    assert!(!half.in_recovery());
+}
+
+#[test]
 fn a_partial_advance_beyond_the_last_packet_sent_again_sends_the_next_at_once() {
     let mut half = sender(irn(8));
     for _ in 0..8 {
@@ -222,6 +245,19 @@ fn a_timeout_begins_again_at_the_first_packet_missing() {
     assert_eq!(ack(&mut half, 6), 6);
     assert!(!half.in_recovery());
     assert_eq!(send(&mut half), 6);
+}
+
+#[test]
+fn what_was_sent_again_before_a_timeout_is_sent_again_after_it() {
+    let mut half = sender(irn(6));
+    flush(&mut half);
+    nack(&mut half, 0, 1);
+    nack(&mut half, 0, 3);
+    assert_eq!(flush(&mut half), [0, 2]);
+    half.on_timeout();
+    // Packet 0 has arrived after all; its ACK comes before the sender's turn.
+    ack(&mut half, 2);
+    assert_eq!(send(&mut half), 2);
 }
 
 #[test]

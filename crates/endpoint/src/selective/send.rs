@@ -224,7 +224,8 @@ impl SendHalf {
     /// On a timeout the first packet is sent again, and after it every other one that is missing.
     pub fn on_timeout(&mut self) {
         self.first_again = true;
-        (self.resent_to, self.searched_to) = (self.stream.acked_to(), self.stream.acked_to());
+        // So that it is the next one if the first one arrives before it is sent.
+        self.resent_to = self.stream.acked_to();
         self.search();
     }
 }

@@ -81,9 +81,9 @@ impl Spec {
         &self.document
     }
 
-    /// The same spec with one scheme, with default parameters, for all traffics. `+` and the name of a [`LossPolicy`]
-    /// behind the scheme changes how the network and RDMA deal with losses: `dcqcn+irn`. A transport that was the default
-    /// of the old scheme becomes the default of the new one; any other was chosen on purpose and stays.
+    /// The same spec with one scheme, with default parameters, for all traffics. A transport that was the default of
+    /// the old scheme becomes the default of the new one; any other was chosen on purpose and stays. `+` and the name
+    /// of a [`LossPolicy`] behind the scheme, as in `dcqcn+irn`, changes how network and RDMA deal with losses.
     pub fn with_scheme(&self, id: &str) -> Self {
         let mut spec = self.clone();
         let id = match id.split_once('+').and_then(|(id, variant)| Some((id, LossPolicy::of(variant)?))) {
