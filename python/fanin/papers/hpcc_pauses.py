@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -75,7 +75,7 @@ def draw(measures: Measures) -> Figure:
     return figure
 
 
-def thin_line(number: int) -> dict[str, object]:
+def thin_line(number: int) -> dict[str, Any]:
     """The style of a case's curve."""
     return indexed_line(number) | {"linewidth": 1.2}
 

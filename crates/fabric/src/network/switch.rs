@@ -57,15 +57,6 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// An arriving packet ends here: counts it at the sending port, which may belong to another partition.
-    #[cold]
-    pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
-        let port = self.egress.port(ingress);
-        let from = port.id.reverse();
-        let row = port.remote().is_none().then(|| self.plan.layout.row(from));
-        self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
-    }
-
     /// A packet arrived at a switch by `ingress`; its next hop is `out`.
     #[inline(always)]
     fn receive(
