@@ -160,7 +160,7 @@ def storm_row(measures: Measures, case: str) -> Row:
     before = 100 * float(np.mean(pooled(measures, (STORM,), "mean")))
     holds = held > alone if case == STORM else held < before
     return Row(
-        f"hpcc-fig1-storm ({case})",
+        f"hpcc-fig1-pfc-impact (not in the paper: {case})",
         "share of all links suppressed on average, with the storm of one host from 6 to 14 ms; deepest tree",
         "a storm can silence a lot of senders",
         f"{held:.2f} % (without storm {alone:.2f} %); {deepest:.0f} hops; "
