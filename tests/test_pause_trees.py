@@ -1,4 +1,4 @@
-"""Trees of pauses: the capacity that they suppress, by numbers worked by hand, and a storm with and without watchdog."""
+"""Trees of pauses: the capacity that they suppress, by numbers worked by hand; a storm with and without watchdog."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_a_watchdog_keeps_a_storm_at_its_port() -> None:
 
 def test_pauses_that_were_not_recorded_are_an_error() -> None:
     plain = fanin.run(EXAMPLE, set=["measure.pauses=false"], progress=False)
-    with pytest.raises(RunError, match="measure.pauses = true"):
+    with pytest.raises(RunError, match=r"measure\.pauses = true"):
         plain.pause_trees()
 
 
