@@ -5,7 +5,8 @@
 //! elements of a network), and below it `switch.rs` (the pipeline: arrive, route, admit, egress) and `lazy.rs`
 //! (departures without events), `world.rs` (the interface to hosts), [`sim`] (the events), `query.rs` (queries).
 //! [`parallel`]: one run on many threads. [`tap`]: observation of a running network. `trace.rs`: messages traced packet
-//! by packet. Faults of PFC: [`pauses`], `network/pauses.rs`, `receive.rs`, `pause_log.rs`. Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
+//! by packet. Faults of PFC: [`pauses`], `network/pauses.rs`, `network/faults.rs`, `receive.rs`, `pause_log.rs`.
+//! Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
 mod buffers;

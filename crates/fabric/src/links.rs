@@ -80,8 +80,8 @@ impl LinkStates {
     }
 
     /// Why a packet that a port sent was lost on the link, if it was: the link has changed its state since, or its
-    /// error rate takes it. Pause frames are never lost: where pauses do not expire, one lost resume would stop a network
-    /// for ever.
+    /// error rate takes it. Pause frames are never lost: where pauses do not expire, one lost resume would stop a
+    /// network for ever.
     pub fn loses(&mut self, port: PortId, packet: &Packet) -> Option<DropCause> {
         let link = &mut self.links[port.ix() / 2];
         if packet.epoch != link.epoch {

@@ -6,15 +6,17 @@ mod credits;
 mod cycles;
 mod departure;
 pub(crate) mod failure;
+mod faults;
 mod hosts;
 mod lazy;
 mod parts;
+mod pause_state;
 mod pauses;
 mod programs;
 pub(crate) mod switch;
 
 use self::parts::{Switch, instance, on_links, ports_of};
-use self::pauses::PauseTimers;
+use self::pause_state::PauseTimers;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::config::{NetworkConfig, Release};

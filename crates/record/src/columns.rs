@@ -195,9 +195,9 @@ pub static TABLES: [Table; 10] = [
     },
     Table {
         name: "events",
-        meaning: "One row per recorded drop, pause, storm and warning: the first ones of each kind. The number of further \
-            ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.storm`, `left_out.warning`) and in \
-            summary.json (`events_left_out`).",
+        meaning: "One row per recorded drop, pause, storm and warning: the first ones of each kind. The number of \
+            further ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.storm`, \
+            `left_out.warning`) and in summary.json (`events_left_out`).",
         columns: &[
             column("time_ps", "ps", "When."),
             column("kind", "", "\"drop\", \"pause\", \"storm\" (a storm watchdog acts) or \"warning\"."),

@@ -4,14 +4,24 @@ use super::Network;
 use crate::clock::{kind, kind_of, number_of};
 use crate::packet::PacketIx;
 use crate::port::PortIx;
+use crate::results::DropCause;
 use fanin_engine::{Event, EventQueue};
-use fanin_units::Time;
+use fanin_units::{NodeId, Time};
 
 impl<Q: EventQueue> Network<Q> {
     /// The number of a host in the whole network, from its row.
     #[inline(always)]
     pub fn host_number(&self, row: u32) -> u32 {
         self.hosts[row as usize]
+    }
+
+    /// An arriving packet ends here: counts it at the sending port, which may belong to another partition.
+    #[cold]
+    pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
+        let port = self.egress.port(ingress);
+        let from = port.id.reverse();
+        let row = port.remote().is_none().then(|| self.plan.layout.row(from));
+        self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
     }
 
     /// Sets the port by which a packet leaves the next node, when it leaves this one by `out`.

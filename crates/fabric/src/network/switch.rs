@@ -57,15 +57,6 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// An arriving packet ends here: counts it at the sending port, which may belong to another partition.
-    #[cold]
-    pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
-        let port = self.egress.port(ingress);
-        let from = port.id.reverse();
-        let row = port.remote().is_none().then(|| self.plan.layout.row(from));
-        self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
-    }
-
     /// A packet arrived at a switch by `ingress`; its next hop is `out`.
     #[inline(always)]
     fn receive(
@@ -85,7 +76,7 @@ impl<Q: EventQueue> Network<Q> {
             self.free_credits(ingress, ingress_class as usize, wire as u64);
             return;
         }
-        if self.inspects {
+        if self.redirects {
             if self.links.blocks(&self.core.packets[ix]) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Blocked);

@@ -7,10 +7,11 @@ use fanin_units::{Rate, Time};
 /// A small network with this in its table of the network, and this policy.
 fn spec(policy: &str, lines: &str) -> String {
     format!(
-        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"10 Gbps\", delay \
-         = \"1 us\" }}\npacket = {{ payload = \"1460 B\", header = \"40 B\" }}\nbuffer = {{ policy = \"{policy}\", \
-         per_port = \"100 KB\" }}\n{lines}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = {{ kind = \
-         \"permutation\" }}\nsize = {{ fixed = \"1 MB\" }}\n[measure]\nwindow = \"1 ms\"\npauses = true\n"
+        "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"star\", hosts = 4, link = \"10 Gbps\", \
+         delay = \"1 us\" }}\npacket = {{ payload = \"1460 B\", header = \"40 B\" }}\nbuffer = {{ policy = \
+         \"{policy}\", per_port = \"100 KB\" }}\n{lines}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\n\
+         pattern = {{ kind = \"permutation\" }}\nsize = {{ fixed = \"1 MB\" }}\n[measure]\nwindow = \"1 ms\"\n\
+         pauses = true\n"
     )
 }
 
