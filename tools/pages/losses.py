@@ -5,8 +5,10 @@
 
 from pathlib import Path
 
-import fanin
 import matplotlib as mpl
+import numpy as np
+
+import fanin
 from fanin import measures
 from fanin.style import style_of
 
@@ -26,14 +28,18 @@ POLICIES = {
     "irn": "IRN",
 }
 
-INCAST = {
+INCAST: dict[str, object] = {
     "name": "answers",
     "scheme": "dcqcn",
     "pattern": {"kind": "incast", "degree": 16, "jitter": "5 us", "every": "1 ms"},
-    "size": "64 KB",
+    "size": {"fixed": "64 KB"},
     "rdma": {"timeout": "320 us", "nack_interval": "20 us"},
 }
-PAIRS = {**INCAST, "name": "pairs", "pattern": {"kind": "permutation", "every": "200 us", "jitter": "20 us"}}
+PAIRS: dict[str, object] = {
+    **INCAST,
+    "name": "pairs",
+    "pattern": {"kind": "permutation", "every": "200 us", "jitter": "20 us"},
+}
 """A NACK per 20 us, above the round-trip time, so that go-back-N asks again soon, and the timeout of IRN for all."""
 
 CASES = {
@@ -61,11 +67,11 @@ def spec(traffic: dict[str, object], error_rate: float) -> dict[str, object]:
 
 def numbers(result: fanin.Result) -> tuple[float, float, int, int, int]:
     """FCT at the median and the 99th percentile in us, packets sent again, those without need, timeouts."""
-    times = [float(time) for time in measures.completion_us(result)]
+    times = measures.completion_us(measures.messages(result).drop_nulls("completion_ps"))
     summary = result.summary()
     resent = sum(traffic["packets_resent"] for traffic in summary["traffics"])
     network = summary["network"]
-    middle, late = (measures.percentile(times, share) for share in (50, 99))
+    middle, late = (float(np.quantile(times, share)) for share in (0.5, 0.99))
     return middle, late, resent, network["duplicates"], network["timeouts"]
 
 

@@ -428,7 +428,8 @@ fn the_ns2_form_stops_early_and_asks_again_if_that_was_too_early() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let broken: [(&str, fn(&mut Params)); 8] = [
+    type Change = fn(&mut Params);
+    let broken: [(&str, Change); 8] = [
         ("target_loss", |p| p.target_loss = 0.0),
         ("initial_rate", |p| p.initial_rate = 1.1),
         ("w_min", |p| p.w_min = 0.6),

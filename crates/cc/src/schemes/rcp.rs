@@ -27,8 +27,8 @@
 //! A flow sends a request first, a packet without payload, and data once the ACK of the request has brought a rate;
 //! without an answer it asks again after two round-trip times of the idle path. It paces at the rate of the newest ACK,
 //! also a packet that already waits. While the time between two packets is longer than the round-trip time of the idle
-//! path, it sends a request every such time, but not more than four. After each request without an answer it waits twice
-//! as long.
+//! path, it sends a request every such time, but not more than four. After each request without an answer it waits
+//! twice as long.
 //!
 //! Presets: `rcp` with an initial round-trip time suited to a datacenter; `rcp-ns2` with that of its authors' ns-2
 //! code.
