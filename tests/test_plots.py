@@ -60,6 +60,9 @@ series = [
 trace = ["queries:3"]
 """
 
+# Trees of pauses have tests of their own (test_pause_trees.py): they need pauses that were recorded.
+KINDS = {kind: draw for kind, draw in plot.KINDS.items() if kind != "pause-trees"}
+
 
 def run(tail: str, *changes: str, scheme: str | None = None) -> fanin.Result:
     return fanin.run(write(tail), scheme=scheme, set=changes, progress=False)
@@ -305,7 +308,7 @@ def curves(figure: Figure) -> list[dict[str, tuple[np.ndarray, np.ndarray]]]:
 
 def test_every_kind_draws_one_run_and_a_comparison(seen: fanin.Result) -> None:
     other = run(ALL, scheme="dcqcn")
-    for kind, draw in plot.KINDS.items():
+    for kind, draw in KINDS.items():
         single, several = draw(seen), draw(fanin.Comparison([seen, other], cancelled=False))
         assert [len(axes.lines) for axes in draw([seen, other]).axes] == [len(axes.lines) for axes in several.axes]
         assert sum(len(axes.lines) for axes in several.axes) > sum(len(axes.lines) for axes in single.axes)
@@ -383,10 +386,10 @@ def seeds(folder: None) -> list[fanin.Result]:  # noqa: ARG001
     return fanin.compare(write(ALL), ["dcqcn"], 3, set=changes, progress=False).results
 
 
-@pytest.mark.parametrize("kind", list(plot.KINDS))
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_every_picture_is_of_all_seeds(seeds: list[fanin.Result], kind: str) -> None:
     """The last of the seeds changes the curves."""
-    two, three = plot.KINDS[kind](seeds[:2]), plot.KINDS[kind](seeds)
+    two, three = KINDS[kind](seeds[:2]), KINDS[kind](seeds)
     assert "3 seeds" in three.get_suptitle()
 
     def drawn(figure: Figure) -> list[tuple[float, ...]]:
@@ -394,7 +397,7 @@ def test_every_picture_is_of_all_seeds(seeds: list[fanin.Result], kind: str) -> 
         return [tuple(np.nan_to_num(np.asarray(line.get_ydata(), float))) for line in lines]
 
     assert drawn(two) != drawn(three)
-    again = plot.KINDS[kind](seeds[::-1])
+    again = KINDS[kind](seeds[::-1])
     assert len(drawn(again)) == len(drawn(three))
     for one, other in zip(drawn(again), drawn(three), strict=True):
         assert one == pytest.approx(other), "in whatever order they come"
@@ -501,10 +504,10 @@ def many(folder: None, seeds: list[fanin.Result]) -> dict[str, list[fanin.Result
     }
 
 
-@pytest.mark.parametrize("kind", list(plot.KINDS))
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_nothing_is_printed_over_anything(many: dict[str, list[fanin.Result]], kind: str) -> None:
     for what, runs in many.items():
-        assert overprinted(plot.KINDS[kind](runs)) == [], what
+        assert overprinted(KINDS[kind](runs)) == [], what
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 3), (0.9, 40), (3, 7e4), (10, 2e8), (1e-3, 1e12)])
@@ -539,11 +542,11 @@ LINE = re.compile(r"add to measure\.series: (\{.*\})$")
 @pytest.mark.parametrize("kind", ["queues", "queue-over-time", "goodput", "rates"])
 def test_what_was_not_measured_is_said_with_the_line_that_measures_it(blind: fanin.Result, kind: str) -> None:
     with pytest.raises(fanin.RunError) as refused:
-        plot.KINDS[kind](blind)
+        KINDS[kind](blind)
     told = LINE.search(str(refused.value))
     assert told is not None, str(refused.value)
     assert "\n" not in str(refused.value)
-    plot.KINDS[kind](run(f"series = [{told[1]}]"))
+    KINDS[kind](run(f"series = [{told[1]}]"))
 
 
 def test_pauses_are_counted_where_ports_were_not_watched(blind: fanin.Result, seen: fanin.Result) -> None:
@@ -574,7 +577,7 @@ def texts(axes: Axes) -> str:
 def test_a_run_without_a_finished_message_is_drawn() -> None:
     cut = run(ALL, "measure.window='52 us'", "measure.drain=false", "measure.trace=['queries:0']")
     assert cut.flows().filter("measured")["completion_ps"].count() == 0
-    for kind, draw in plot.KINDS.items():
+    for kind, draw in KINDS.items():
         assert draw(cut).axes, kind
     (legend,) = plot.slowdown_by_size(cut).legends
     assert "unfinished" in legend.get_texts()[0].get_text()
@@ -585,13 +588,14 @@ def test_a_run_without_a_finished_message_is_drawn() -> None:
 def test_a_cancelled_run_says_so() -> None:
     stopped = fanin.run(write(ALL), set=["measure.window='2 s'"], progress=lambda state: state.simulated_s < 1e-4)
     assert stopped.cancelled
-    for draw in plot.KINDS.values():
+    for draw in KINDS.values():
         assert "cancelled at" in draw(stopped).get_suptitle()
 
 
 def test_the_methods_of_a_run_draw_the_same(seen: fanin.Result, tmp_path: Path) -> None:
     draws = {name: getattr(seen, name) for name in dir(seen) if name.startswith("plot_")}
     assert len(draws) == len(plot.KINDS) - 1 + 1, "all but the comparison, and the timeline"
+    del draws["plot_pause_trees"]
     for name, draw in draws.items():
         draw(path=tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000, name

@@ -10,7 +10,8 @@ import numpy as np
 
 import fanin
 from fanin import measures
-from fanin.style import style_of
+from fanin.papers.common import log_ticks
+from fanin.plot.base import label_axes, scheme_line
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -76,22 +77,22 @@ def numbers(result: fanin.Result) -> tuple[float, float, int, int, int]:
 
 
 def draw(found: dict[tuple[str, str, str], tuple[float, float, int, int, int]]) -> None:
-    """Bars: FCTs above, packets sent again below."""
-    figure, rows = plt.subplots(2, len(CASES), figsize=(9, 5.5), sharex=True, squeeze=False, layout="constrained")
+    """FCTs above, packets sent again below: logarithmic, so points and no bars."""
+    figure, rows = plt.subplots(2, len(CASES), figsize=(9, 6), sharex=True, squeeze=False, layout="constrained")
+    places = range(len(POLICIES))
     for column, case in enumerate(CASES):
-        for number, scheme in enumerate(SCHEMES):
-            places = [place + 0.4 * number - 0.2 for place in range(len(POLICIES))]
-            colour = style_of(scheme).colour
+        for scheme in SCHEMES:
+            line = {**scheme_line(scheme), "linestyle": ":", "markersize": 8}
             for row, which in ((0, 1), (1, 2)):
                 values = [found[case, scheme, policy][which] for policy in POLICIES]
-                rows[row][column].bar(places, values, 0.38, color=colour, label=scheme)
-        rows[0][column].set_title(case)
+                rows[row][column].plot(places, values, label=scheme, **{"marker": "o", **line})
+        label_axes(rows[0][column], case, "", "FCT, 99th percentile (us)", legend=column == 0)
         rows[0][column].set_yscale("log")
+        log_ticks(rows[0][column])
+        label_axes(rows[1][column], "", "", "packets sent again", legend=False)
         rows[1][column].set_yscale("symlog", linthresh=10)
-        rows[1][column].set_xticks(range(len(POLICIES)), list(POLICIES.values()), rotation=25, ha="right")
-    rows[0][0].set_ylabel("FCT, 99th percentile (us)")
-    rows[1][0].set_ylabel("packets sent again")
-    rows[0][0].legend()
+        rows[1][column].set_ylim(bottom=-2)
+        rows[1][column].set_xticks(places, list(POLICIES.values()), rotation=25, ha="right")
     figure.savefig(PICTURE, dpi=120)
 
 

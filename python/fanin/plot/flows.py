@@ -85,8 +85,10 @@ class Column:
         self.limit = window if window.height else measured.rates_curve(group.runs, "rate_bps")
         self.names = watched([self.goodput, self.limit])
         self.panels = ["goodput (Gb/s)"]
-        # A sender that waits for credits has a window of 0 between them, which says nothing.
-        if 2 * self.limit.filter(pl.col("mean") > 0).height > self.limit.height:
+        # A sender that waits for credits has a window of 0 between them, and one that leaves gaps has the rate of the
+        # line: neither says anything.
+        often = 2 * self.limit.filter(pl.col("mean") > 0).height > self.limit.height
+        if often and self.limit["mean"].n_unique() > 1:
             self.panels.append("window (KB)" if window.height else "rate (Gb/s)")
         self.others: list[tuple[pl.DataFrame, float]] = []
         try:

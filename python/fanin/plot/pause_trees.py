@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,10 +24,10 @@ ROWS = 60
 
 
 def pause_trees(runs: Runs, path: Path | None = None) -> Figure:
-    """Trees of pauses by PFC: their depth, the capacity that they suppress, and the largest tree of the first run.
+    """Trees of pauses by PFC: their depth, the capacity that they suppress, and the largest tree of all runs.
 
-    Needs `measure.pauses = true`. The trees of all seeds of a scheme count together; the capacity over time is that of
-    its first seed.
+    Needs `measure.pauses = true`. The trees of all seeds of a scheme count together; the capacity over time is the mean
+    over its seeds.
     """
     results = as_results(runs)
     groups = groups_of(results)
@@ -44,11 +44,11 @@ def pause_trees(runs: Runs, path: Path | None = None) -> Figure:
     label_axes(over_time, "Capacity suppressed", "time (ms)", "share of all links", legend=False)
     legend_below(figure, over_time)
     largest = figure.add_subplot(grid[2, :])
-    first = next((run for run in results if not measured.trees(run).is_empty()), None)
-    if first is None:
-        write_note(largest, "PFC paused nothing")
+    with_trees = [run for run in results if not measured.trees(run).is_empty()]
+    if with_trees:
+        draw_largest(largest, max(with_trees, key=_size_of_largest))
     else:
-        draw_largest(largest, first)
+        write_note(largest, "PFC paused nothing")
     return finish(figure, results, path, "a tree: the pauses that follow from one congested queue or faulty host")
 
 
@@ -87,19 +87,34 @@ def draw_peaks(axes: Axes, groups: list[Group], found: dict[str, pl.DataFrame]) 
 
 
 def draw_over_time(axes: Axes, group: Group) -> None:
-    """The share of capacity suppressed over time in the first run of a group."""
-    run = group.runs[0]
-    table = measured.suppressed(run)
-    time_ms = table["time_us"].to_numpy() / 1e3
-    ends = np.append(time_ms[1:], run.simulated_ms) if time_ms.size else time_ms
-    across, up = steps(time_ms, ends, table["capacity"].to_numpy())
+    """The share of capacity suppressed over time, the mean over the runs of a group."""
+    tables = [measured.suppressed(run) for run in group.runs]
+    time_ms = np.unique(np.concatenate([table["time_us"].to_numpy() for table in tables])) / 1e3
+    mean = np.zeros(time_ms.size)
+    for table in tables:
+        # Each value holds until the next one of its run.
+        last = np.searchsorted(table["time_us"].to_numpy() / 1e3, time_ms, side="right") - 1
+        values = np.append(table["capacity"].to_numpy(), 0.0)
+        mean += values[last] / len(tables)
+    ends = np.append(time_ms[1:], max(run.simulated_ms for run in group.runs)) if time_ms.size else time_ms
+    across, up = steps(time_ms, ends, mean)
     axes.plot([0.0, *across[:1], *across], [0.0, *([0.0] if across else []), *up], label=group.name, **group.line)
+
+
+def _size_of_largest(run: Result) -> tuple[int, int, str]:
+    """Ports and pauses of a run's largest tree; its name decides between equals."""
+    tree = _largest(run)
+    return int(tree["ports"]), int(tree["pauses"]), run.label
+
+
+def _largest(run: Result) -> dict[str, Any]:
+    """The tree with the most ports, of those the one with the most pauses."""
+    return measured.trees(run).sort("ports", "pauses", descending=True, maintain_order=True).row(0, named=True)
 
 
 def draw_largest(axes: Axes, run: Result) -> None:
     """The tree with the most ports: a row per port, by depth, a bar per pause, and a line from each cause."""
-    trees = measured.trees(run)
-    tree = trees.sort("ports", "pauses", descending=True, maintain_order=True).row(0, named=True)
+    tree = _largest(run)
     pauses = measured.pauses_of(run).filter(pl.col("tree") == tree["tree"])
     order = pauses.group_by("port", maintain_order=True).agg(pl.col("depth").min(), pl.col("begin_ps").min())
     ports = order.sort("depth", "begin_ps")["port"].to_list()

@@ -37,26 +37,24 @@
 //! its classes. Their script for large networks has `w_init = 0.0625`, `credit_least = 76` and `credit_most = 92`.
 //!
 //! ## Parameters
-//! The second default, where there is one, is that of `expresspass-ns2`.
-//!
 //! | name | unit | default | source |
 //! |---|---|---|---|
-//! | `form` | `"paper"` or `"ns2"` | paper; ns2 | Alg. 1 of the paper; the ns-2 code |
-//! | `target_loss` | share of credits | 0.1; 0.125 | paper; ns-2 code |
+//! | `form` | `"paper"` or `"ns2"` | paper | Alg. 1 of the paper; the ns-2 code; `expresspass-ns2` ns2 |
+//! | `target_loss` | share of credits | 0.1 | paper; ns-2 code; `expresspass-ns2` 0.125 |
 //! | `initial_rate` | share of C | 0.5 | paper: alpha; ns-2 code |
-//! | `full_rate_packets` | packets, 0 is off | 0; 40 | ns-2 code |
+//! | `full_rate_packets` | packets, 0 is off | 0 | ns-2 code; `expresspass-ns2` 40 |
 //! | `w_init` | 0 to 1 | 0.5 | paper; ns-2 code |
 //! | `w_min` | 0 to 1 | 0.01 | paper; ns-2 code |
 //! | `w_max` | 0 to 1 | 0.5 | paper; ns-2 code |
 //! | `jitter` | share of the gap | 0.1 | ns-2 code |
 //! | `credit_least` | bytes | 84 | paper; ns-2 code |
 //! | `credit_most` | bytes | 84 | paper; ns-2 code |
-//! | `credit_queue` | bytes | 672; 840 | paper: 8 credits; ns-2 code: 10 credits |
-//! | `credit_burst` | bytes | 168; 840 | ns-2 scripts: 2 credits; ns-2 code: 10 credits |
-//! | `request_timeout` | time | 1 ms; 100 ms | ours; ns-2 code |
+//! | `credit_queue` | bytes | 672 | paper: 8 credits; ns-2 code: 10 credits; `expresspass-ns2` 840 |
+//! | `credit_burst` | bytes | 168 | ns-2 scripts: 2 credits; ns-2 code: 10 credits; `expresspass-ns2` 840 |
+//! | `request_timeout` | time | 1 ms | ours; ns-2 code; `expresspass-ns2` 100 ms |
 //! | `stop_timeout` | time | 2 ms | ns-2 code |
-//! | `early_stop` | true or false | false; true | ns-2 code: stops when a round trip brought twice the credits needed |
-//! | `longest_gap` | time, 0 is the round-trip time | 100 us; 0 ps | ours; ns-2 code |
+//! | `early_stop` | true or false | false | ns-2 code: a round trip brought twice the credits needed; `expresspass-ns2` true |
+//! | `longest_gap` | time, 0 is the round-trip time | 100 us | ours; ns-2 code; `expresspass-ns2` 0 ps |
 //!
 //! ## Where we differ from the paper and why
 //! * C follows from the largest packet of the network: 84/(84 + 1538) of the link where that is a full Ethernet frame.
@@ -67,6 +65,8 @@
 //!   once more after a cut, and its target is the same at every rate, so a flow that loses credits at two links falls
 //!   to next to nothing. Of 2 to 30 flows on a link it is only sure that they use 75 % of what credits leave of it. The
 //!   ns-2 form has neither fault: 95 %, and near max-min shares on a parking lot (tests of the `fabric` crate).
+//! * The short timeout of IRN (`rdma.timeout_low`) may run out before an ACK comes, since these come once per round
+//!   trip and a retransmission waits for a credit: with `recovery = "irn"` give it a millisecond or more.
 //! * Nothing is said of ACKs. Here an ACK per packet would overload links with data in both directions, so a receiver
 //!   sends one per flow and round-trip time, and for the end of a message.
 //! * Lost data is found and sent again by the endpoint, with new credits.

@@ -340,7 +340,7 @@ pub enum RdmaRestart {
     /// discard what its paper says (Dart its share).
     Never,
     /// With each message that begins when everything sent before on its queue pair is acknowledged: it starts as on a
-    /// queue pair of its own.
+    /// queue pair of its own. What its receiver knows of the flow stays.
     Request,
 }
 
