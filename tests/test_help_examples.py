@@ -15,6 +15,7 @@ import typer
 
 from conftest import ROOT
 from fanin import _core, cli, papers
+from fanin.cli import studies
 
 SPEC = """
 spec_version = 1
@@ -64,6 +65,7 @@ NOT_RUN = {
     "fanin bench --case a --repeat 5": "takes minutes",
     "fanin bench --scale 0.1 --json": "takes minutes",
     "fanin paper dctcp-fig14 --out runs/papers": "takes minutes",
+    "fanin paper overview": "takes minutes",
     "fanin paper all": "takes hours",
 }
 """Examples of which only the command line is looked at, and why."""
@@ -161,7 +163,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
 def test_what_is_only_parsed_names_what_there_is() -> None:
     ids = [line.split()[2] for line in NOT_RUN if line.startswith("fanin paper") and "all" not in line]
     assert ids
-    assert set(ids) <= set(papers.EXPERIMENTS)
+    assert set(ids) <= {*papers.EXPERIMENTS, studies.OVERVIEW}
     cases = [case for line in NOT_RUN for case in re.findall(r"--case (\S+)", line)]
     assert set(cases) <= {name for name, _ in _core.bench_cases()}
 

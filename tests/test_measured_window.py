@@ -17,7 +17,7 @@ topology = { kind = "star", hosts = 4, link = "10 Gbps", delay = "1 us" }
 buffer = { per_port = "225 KB", policy = "lossless" }
 [[traffic]]
 name = "shuffle"
-scheme = "dcqcn"
+scheme = "hpcc"
 pattern = { kind = "permutation" }
 size = { fixed = "30 KB" }
 [measure]
@@ -31,7 +31,7 @@ BEFORE = (
 LONG = """
 [[traffic]]
 name = "backup"
-scheme = "dcqcn"
+scheme = "hpcc"
 pattern = { kind = "long", count = 1 }
 """
 
@@ -48,7 +48,7 @@ def test_messages_before_the_window_are_told_by_all_commands(spec: Path, command
     done = command("run", spec)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"warning: {BEFORE}\n") == 1
-    done = command("compare", spec, "--schemes", "dcqcn,none")
+    done = command("compare", spec, "--schemes", "hpcc,none")
     assert done.stderr.count(f"warning: {BEFORE}\n") == 1, "once, not once per scheme"
 
 

@@ -45,6 +45,7 @@ IDS = (
     "dart-table1-calibration",
     "dart-fig11a",
     "dart-fig11a-causes",
+    "dart-fig15",
     "dart-sec6d-expresspass",
     "dctcp-eq",
     "dctcp-eq6",

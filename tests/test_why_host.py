@@ -330,7 +330,7 @@ def test_rows_of_the_answer_name_each_cause(tmp_path: Path) -> None:
 
 
 def test_every_cause_has_a_name_and_a_colour_of_its_own() -> None:
-    of_core = {"overhead", "handshake", "earlier", "acks", "link", "pfc", "window", "pacing", "nic"}
+    of_core = {"overhead", "handshake", "earlier", "acks", "link", "pfc", "credits", "window", "pacing", "nic"}
     assert set(HOST_CAUSES) == of_core | {"host", "retransmission"}
     assert set(PAINT) == set(LABELS) - {"wait"}
     colours = [PAINT[what] for what in HOST_CAUSES if what != "host"]

@@ -51,10 +51,9 @@ def _lossy_links() -> str:
 
 IRN = (
     'network.buffer={ policy = "lossy", pool = "900 KB", alpha = 1.0 }',
-    "traffic.web.transport=rdma",
     "traffic.web.rdma.recovery=irn",
 )
-"""Without PFC: a scheme's data is dropped above a dynamic threshold, and IRN repairs what is lost."""
+"""Without PFC: a scheme's data is dropped above a dynamic threshold, and under RDMA IRN repairs what is lost."""
 
 SCENARIOS = (
     Scenario("incast", "Incast: 16 answers of 64 KB to one host, at half of its link", "overview/incast.toml"),
@@ -67,7 +66,7 @@ SCENARIOS = (
         window="100 us",
     ),
     Scenario("websearch", "WebSearch at 50 % on a leaf-spine of 128 hosts", "overview/websearch.toml"),
-    Scenario("irn", "The same without PFC, with IRN (schemes over RDMA)", "overview/websearch.toml", IRN),
+    Scenario("irn", "The same without PFC; RDMA repairs losses by IRN", "overview/websearch.toml", IRN),
     Scenario(
         "loss",
         f"The same where links between leaf and spine lose {LOSS:.2%} of the packets",

@@ -33,6 +33,7 @@ PAINT = {
     "earlier": "#bba7d9",
     "link": "#8f8f8f",
     "pfc": "#a50f15",
+    "credits": "#67000d",
     "window": "#ecc94b",
     "pacing": "#86b9e0",
     "nic": "#b9b2a3",

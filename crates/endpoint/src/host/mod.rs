@@ -15,7 +15,6 @@ mod connection;
 mod events;
 mod inspect;
 mod io;
-mod keep;
 mod nic;
 mod post;
 mod qp;

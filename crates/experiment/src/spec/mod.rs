@@ -13,6 +13,7 @@ mod faults;
 mod host_names;
 mod lanes;
 mod network;
+mod one;
 mod rdma;
 mod read;
 mod scheme;

@@ -1,7 +1,7 @@
 //! How a traffic's queue pairs work: validates the keys of `rdma`, and fills in those that its recovery has.
 
 use super::document::{Bdp, Buffer, Cap, Document, PerPort, Policy, Pool, Rdma, RdmaRestart, Recovery, Timeout};
-use super::traffic::One;
+use super::one::One;
 use fanin_fabric as fabric;
 use fanin_fabric::{EndpointConfig, Rules};
 use fanin_units::Time;

@@ -7,6 +7,7 @@ use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
 use super::host_names::HostNames;
+use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId, ids};
 use super::shape::advice;
 use crate::error::Problem;
@@ -160,18 +161,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// One traffic, with its path.
-pub struct One<'a, 'b> {
-    path: String,
-    pub checker: &'a mut Checker<'b>,
-}
-
 impl One<'_, '_> {
-    pub fn fail(&mut self, key: &str, problem: impl Into<String>, right: impl Into<String>) {
-        let path = format!("{}.{key}", self.path);
-        self.checker.fail(&path, problem, right);
-    }
-
     fn config(
         &mut self,
         traffic: &mut Traffic,
