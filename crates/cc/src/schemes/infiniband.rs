@@ -53,7 +53,7 @@
 //! | `ccti_min` | index | 0 | all |
 //! | `ccti_timer` | 1.024 us | 150 | Gran et al.; the study 2 to 8192; that model 10 to 30 us; Mellanox's manager 0, for one that it computes |
 //! | `cct` | `quadratic` or `linear` | quadratic | the study's four tables; linear: Intel's manager |
-//! | `cct_base` | number | 95 | the study: "mellanox default"; 106 in "simula optimal" |
+//! | `cct_base` | number | 95.0 | the study: "mellanox default"; 106 in "simula optimal" |
 //! | `cct_divisor` | number | 0.218 | the study; 0.408 in its other two tables |
 //! | `cct_max` | multiplier | 127 | of the linear table: index i sends at C/(1 + i) |
 //! | `cct_shift` | 0 to 3 | 0 | the study: "mellanox default"; 3 in "simula optimal" |
