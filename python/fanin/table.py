@@ -292,7 +292,10 @@ def cancelled_note(compared: Comparison) -> str:
 
 def claims(studied: Study) -> RenderableType:
     """A line per claim: the paper's number beside ours."""
-    rows = [[row.claim, row.what, row.paper, row.ours, row.accept, row.verdict] for row in studied.rows()]
+    rows = [
+        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
+        for row in studied.rows()
+    ]
     title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
     return Group(title, plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 from fanin.plot import indexed_line, label_axes
 
 if TYPE_CHECKING:
@@ -106,14 +106,14 @@ def rows(measures: Measures) -> list[Row]:
             claim, what = f"dart-sec6d-expresspass ({name}, {reading})", f"round trips until {until}"
             small, large = (typical(measures, name, network, reading) for network in NETWORKS)
             if name == "dart-dasr":
-                verdict = ratio_band(large, 0, 2)
+                verdict = band(large, 0, 2)
                 found.append(Row(claim, f"{what}, fat tree", "1", told(large), "at most 2", verdict))
                 continue
             most = strict(large > 2 * small)
             over = f"{told(large)} to {told(small)}"
             found += [
-                Row(claim, f"{what}, dumbbell", "4", told(small), "at most 8", ratio_band(small, 0, 8)),
-                Row(claim, f"{what}, fat tree", "20", told(large), "8 to 40", ratio_band(large, 8, 40)),
+                Row(claim, f"{what}, dumbbell", "4", told(small), "at most 8", band(small, 0, 8)),
+                Row(claim, f"{what}, fat tree", "20", told(large), "8 to 40", band(large, 8, 40)),
                 Row(claim, f"{what}: fat tree to dumbbell", "20 to 4", over, "more than twice", most),
             ]
     return found

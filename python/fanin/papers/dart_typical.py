@@ -29,6 +29,7 @@ from fanin.papers.experiment import (
     Row,
     Verdict,
     band,
+    gain_band,
     order,
     strict,
 )
@@ -233,7 +234,7 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
             "+48 %",
             f"{100 * mean(gains):+.0f} % ({', '.join(f'{100 * gain:+.0f}' for gain in gains)})",
             "+15 to +90 %",
-            band(mean(gains), 0.15, 0.9),
+            gain_band(mean(gains), 0.15, 0.9),
         ),
         row(
             "dart-fig13a-throughput",

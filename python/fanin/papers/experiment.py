@@ -36,6 +36,8 @@ class Row:
     accept: str
     """The criterion by which the claim holds."""
     verdict: Verdict
+    judged: bool = True
+    """False for a row that is shown beside the claim, which does not state it, and that decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,6 @@ def strict(holds: bool) -> Verdict:
 
 
 def band(value: float, low: float, high: float) -> Verdict:
-    """Holds inside the band; close outside it by at most half its width."""
-    if low <= value <= high:
-        return "holds"
-    return "close" if low - (high - low) / 2 <= value <= high + (high - low) / 2 else "differs"
-
-
-def ratio_band(value: float, low: float, high: float) -> Verdict:
     """For ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
     if low <= value <= high:
         return "holds"

@@ -19,11 +19,11 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
+    band,
     gain_band,
     order,
     points,
     pooled,
-    ratio_band,
     strict,
 )
 from fanin.papers.rcc_incast import (
@@ -257,7 +257,7 @@ def rows_modes(measures: Measures) -> list[Row]:
                 "40 of 90, 44 %",
                 f"{100 * share:.0f} %",
                 "35 to 60 %",
-                ratio_band(100 * share, 35, 60),
+                band(100 * share, 35, 60),
             ),
             Row(
                 claim,
@@ -265,7 +265,7 @@ def rows_modes(measures: Measures) -> list[Row]:
                 "33",
                 f"{max(times):.1f}",
                 "23 to 36",
-                ratio_band(max(times), 23, 36),
+                band(max(times), 23, 36),
             ),
         ]
     paper = {"rcc": 2, "ictcp": 3, "dctcp": 4, "newreno": 5}
@@ -312,7 +312,7 @@ def rows_n30(measures: Measures) -> list[Row]:
                 "comparable",
                 f"{median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f}",
                 "0.7 to 1.3",
-                ratio_band(median[scheme] / median["rcc"], 0.7, 1.3),
+                band(median[scheme] / median["rcc"], 0.7, 1.3),
             )
             for scheme in ("dctcp", "ictcp")
         ),
@@ -322,7 +322,7 @@ def rows_n30(measures: Measures) -> list[Row]:
             f"{line_ms:.1f} on the wire",
             f"{last:.1f}",
             "within 10 %",
-            ratio_band(last / line_ms, 0.9, 1.1),
+            band(last / line_ms, 0.9, 1.1),
         ),
         Row(
             claim,

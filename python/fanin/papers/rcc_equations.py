@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin.papers.sawtooth import PACKET_BYTES, Path, sawtooth
 from fanin.plot import indexed_line, label_axes, scheme_line
 
@@ -204,7 +204,7 @@ def rows_alpha(measures: Measures) -> list[Row]:
         for n in FLOWS:
             found, said = measures[(name, n, 1)]["alpha"][0], alpha(PAPER, n)
             # Eq. (11) is for a small alpha; with 10 flows the claim has no band.
-            verdict = ratio_band(found, 0.75 * said, 1.25 * said)
+            verdict = band(found, 0.75 * said, 1.25 * said)
             rows.append(Row(f"{claim} ({name})", f"N = {n}", f"{said:.3f}", f"{found:.3f}", "within 25 %", verdict))
     return rows
 
@@ -222,7 +222,7 @@ def rows_sawtooth(measures: Measures) -> list[Row]:
                 ("period, RTTs", rtts(run), period_rtts(PAPER, n), 0.65, 1.35, "within 35 %"),
             ):
                 scale = 1.0 if what == "highest queue" else said
-                verdict = ratio_band(found, low * scale, high * scale)
+                verdict = band(found, low * scale, high * scale)
                 rows.append(Row(claim, f"N = {n}: {what}", f"{said:.1f}", f"{found:.1f}", accept, verdict))
     for name, other in ((AS_PRINTED, DCTCP), (MEAN, DCTCP), (BOTH, DCTCP_LEAVING)):
         claim = f"rcc-eq14-sawtooth ({name})"

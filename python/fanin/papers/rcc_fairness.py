@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fanin import measures as of
 from fanin.papers.common import mean
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 from fanin.papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 from fanin.plot import indexed_line, label_axes
 from fanin.plot.base import shades
@@ -131,7 +131,7 @@ def rows_12a(measures: Measures) -> list[Row]:
             "equal",
             ours,
             "at least 0.85",
-            ratio_band(least_jain, 0.85, 1),
+            band(least_jain, 0.85, 1),
         )
     )
     return rows
@@ -228,14 +228,14 @@ def rows_12d(measures: Measures) -> list[Row]:
         queue = mean(pooled(measures, (name, 4), "queue_kb"))
         if name != "no ECN":
             rows += [
-                Row(claim, "mean queue, KB", "about 70", f"{queue:.1f}", "45 to 85", ratio_band(queue, 45, 85)),
+                Row(claim, "mean queue, KB", "about 70", f"{queue:.1f}", "45 to 85", band(queue, 45, 85)),
                 Row(
                     claim,
                     "mean window of rcc / newreno-ecn",
                     "comparable",
                     f"{ratio:.2f}",
                     "0.4 to 2.5",
-                    ratio_band(ratio, 0.4, 2.5),
+                    band(ratio, 0.4, 2.5),
                 ),
             ]
             continue

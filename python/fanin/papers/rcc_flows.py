@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fanin.papers.common import mean
 from fanin.papers.dctcp import quantile
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, pooled, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, PURPLE
 
@@ -213,8 +213,8 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
 
     return [
         Row(claim, "drops of rcc, all seeds", "0", f"{drops[name]:.0f}", "0", strict(drops[name] == 0)),
-        Row(claim, "p50, ms", "19", f"{middle[name]:.1f}", "12 to 24", ratio_band(middle[name], 12, 24)),
-        Row(claim, "p99, ms", "27", f"{high[name]:.1f}", "24 to 30", ratio_band(high[name], 24, 30)),
+        Row(claim, "p50, ms", "19", f"{middle[name]:.1f}", "12 to 24", band(middle[name], 12, 24)),
+        Row(claim, "p99, ms", "27", f"{high[name]:.1f}", "24 to 30", band(high[name], 24, 30)),
         ordered("p50, ms", "rcc lowest", middle, [middle[name] < middle[other] for other in OTHERS]),
         ordered("p99, ms", "rcc lowest", high, [high[name] < high[other] for other in OTHERS]),
         ordered("p1, ms", "rcc highest", low, [low[name] > low[other] for other in OTHERS]),
@@ -234,7 +234,7 @@ def rows_10d(measures: Measures) -> list[Row]:
             "737",
             f"{burst['rcc']:.0f}",
             "700 to 755",
-            ratio_band(burst["rcc"], 700, 755),
+            band(burst["rcc"], 700, 755),
         ),
         Row(
             claim,

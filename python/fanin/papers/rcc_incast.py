@@ -19,11 +19,11 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
+    band,
     gain_band,
     order,
     points,
     pooled,
-    ratio_band,
     strict,
 )
 from fanin.plot import label_axes, scheme_line
@@ -226,7 +226,7 @@ def rows_stable(measures: Measures) -> list[Row]:
             "stable",
             f"{min(means):.1f} to {max(means):.1f}: {varies:.1f} %",
             "below 15 %",
-            ratio_band(varies, 0, 15),
+            band(varies, 0, 15),
         ),
         Row(
             claim,
@@ -234,7 +234,7 @@ def rows_stable(measures: Measures) -> list[Row]:
             "low and stable",
             f"{min(tails):.1f} to {max(tails):.1f}",
             "at most 45",
-            ratio_band(max(tails), 0, 45),
+            band(max(tails), 0, 45),
         ),
         lowest_row(claim, "standard deviation of rcc lowest, N >= 20", kept),
         Row(
@@ -263,7 +263,7 @@ def rows_n100(measures: Measures) -> list[Row]:
             "40 KB, 26.7 packets (section 5.1: 40 packets)",
             f"{steady:.1f} ({steady * PACKET_BYTES / 1e3:.1f} KB)",
             "24 to 30",
-            ratio_band(steady, 24, 30),
+            band(steady, 24, 30),
         ),
         Row(
             claim,
@@ -432,7 +432,7 @@ def rows_goodput(measures: Measures, setting: str) -> list[Row]:
             "rises or holds",
             f"{last:.0f} Mb/s, {last / max(rcc.values()):.2f}",
             "at least 0.9",
-            ratio_band(last / max(rcc.values()), 0.9, 1),
+            band(last / max(rcc.values()), 0.9, 1),
         ),
         lowest_row(claim, "rcc above each other, N >= 60", kept),
         *(
@@ -443,7 +443,7 @@ def rows_goodput(measures: Measures, setting: str) -> list[Row]:
                 f"{min(found.values()):.0f} / {max(found.values()):.0f} Mb/s, "
                 f"{min(found.values()) / max(found.values()):.2f}",
                 "below 0.6",
-                ratio_band(min(found.values()) / max(found.values()), 0, 0.6),
+                band(min(found.values()) / max(found.values()), 0, 0.6),
             )
             for s, found in goodput.items()
             if s != "rcc"
@@ -497,7 +497,7 @@ def rows_marks(measures: Measures) -> list[Row]:
                 "hundreds",
                 f"{packets:.0f}",
                 "above 100",
-                ratio_band(packets, 100, np.inf),
+                band(packets, 100, np.inf),
             )
             for scheme, packets in least.items()
         ),
@@ -522,7 +522,7 @@ def rows_ictcp(measures: Measures, setting: str) -> list[Row]:
         "collapses",
         f"{low:.0f} / {high:.0f} Mb/s, {low / high:.2f}",
         "below 0.7",
-        ratio_band(low / high, 0, 0.7),
+        band(low / high, 0, 0.7),
     )
     if setting:
         return [row]

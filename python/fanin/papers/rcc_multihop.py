@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fanin.papers.common import mean
 from fanin.papers.dctcp import quantile
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, pooled, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 from fanin.papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
@@ -127,8 +127,8 @@ def rows_11b(measures: Measures) -> list[Row]:
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
         ours = "; ".join(", ".join(f"{value:.0f}" for value in found.values()) for found in (high, middle))
         rows += [
-            Row(claim, "newreno, S2, p50, Mb/s", "426", f"{tcp:.0f}", "300 to 560", ratio_band(tcp, 300, 560)),
-            Row(claim, "rcc, S2, p99, Mb/s", "494", f"{rcc:.0f}", "400 to 650", ratio_band(rcc, 400, 650)),
+            Row(claim, "newreno, S2, p50, Mb/s", "426", f"{tcp:.0f}", "300 to 560", band(tcp, 300, 560)),
+            Row(claim, "rcc, S2, p99, Mb/s", "494", f"{rcc:.0f}", "400 to 650", band(rcc, 400, 650)),
             Row(
                 claim,
                 "S2, p99, Mb/s: newreno, rcc",
@@ -174,7 +174,7 @@ def rows_11cd(measures: Measures) -> list[Row]:
                 "20",
                 f"{first[name]:.1f}",
                 "0 to 100",
-                ratio_band(first[name], 0, 100),
+                band(first[name], 0, 100),
             ),
             Row(
                 claim,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fanin import oitcp
 from fanin.papers.common import mean, seeds
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, ratio_band, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 from fanin.papers.sawtooth import PACKET_BYTES
 from fanin.plot import indexed_line, label_axes
 
@@ -310,7 +310,7 @@ def rows_23(measures: Measures) -> list[Row]:
                     f"{told_ms(n):.1f} ms",
                     f"{found:.2f} ms, {ratio:.3f}",
                     "within 5 %",
-                    ratio_band(ratio, 0.95, 1.05),
+                    band(ratio, 0.95, 1.05),
                 ),
                 Row(
                     claim,
@@ -318,7 +318,7 @@ def rows_23(measures: Measures) -> list[Row]:
                     "1",
                     f"{ideal:.3f}",
                     "within 5 %",
-                    ratio_band(ideal, 0.95, 1.05),
+                    band(ideal, 0.95, 1.05),
                 ),
             ]
     return rows
