@@ -89,7 +89,7 @@ losses: setup ## the picture and the table of docs/loss.md
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare examples/incast.toml
 
-test: setup-dev lint test-rust test-python ## the whole test suite
+test: setup-dev lint test-rust test-python test-claims ## the whole test suite
 
 lint: setup-dev
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
@@ -105,6 +105,9 @@ test-rust: setup
 
 test-python: setup-dev wheel
 	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest --hypothesis-seed=$(SEED_TEST)
+
+test-claims: setup
+	$(BIN)/fanin claims --check quick
 
 soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
@@ -147,6 +150,9 @@ validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR
 
 papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers
+
+claims: setup ## all experiments again in full, and every verdict compared with the recorded one
+	$(BIN)/fanin claims --check all
 
 clean: ## remove everything that can be rebuilt
 	rm -rf target dist bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,8 +14,8 @@ import pytest
 import typer
 
 from conftest import ROOT
-from fanin import _core, cli, papers
-from fanin.cli import studies
+from fanin import _core, claims, cli, papers
+from fanin.cli.papers import OVERVIEW
 
 SPEC = """
 spec_version = 1
@@ -163,7 +163,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
 def test_what_is_only_parsed_names_what_there_is() -> None:
     ids = [line.split()[2] for line in NOT_RUN if line.startswith("fanin paper") and "all" not in line]
     assert ids
-    assert set(ids) <= {*papers.EXPERIMENTS, studies.OVERVIEW}
+    assert set(ids) <= {*papers.EXPERIMENTS, OVERVIEW, *claims.PAPERS}
     cases = [case for line in NOT_RUN for case in re.findall(r"--case (\S+)", line)]
     assert set(cases) <= {name for name, _ in _core.bench_cases()}
 

@@ -1,21 +1,22 @@
 """The papers' experiments: the command, verdicts, and the analysis of sawteeth."""
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from conftest import Command
-from fanin import papers
-from fanin.cli import studies
+from fanin import _core, claims, papers, runs
+from fanin.cli import papers as commands
 from fanin.cli.common import CommandError
-from fanin.papers import experiment
+from fanin.papers import campaign, experiment
 from fanin.papers.experiment import (
     Change,
     Experiment,
@@ -102,31 +103,33 @@ def test_without_an_id_the_command_lists_all(command: Command) -> None:
 def test_an_unknown_id_is_an_error_before_anything_runs(command: Command, root: Path, tmp_path: Path) -> None:
     failed = command("paper", "dctcp-fig14", "dctcp-fig99", "--quick", "--specs", root / "papers")
     assert failed.returncode == 2
-    assert failed.stderr == 'error: dctcp-fig99: there is no such experiment; did you mean "dctcp-fig19"?\n'
+    assert failed.stderr == 'error: dctcp-fig99: there is no such experiment or paper; did you mean "dctcp-fig19"?\n'
     assert list(tmp_path.iterdir()) == []
 
 
 def test_specs_that_are_not_there_are_named(command: Command) -> None:
-    failed = command("paper", "dctcp-fig14")
+    failed = command("paper", "dctcp-fig14", "--specs", "elsewhere")
     assert failed.returncode == 2
-    assert failed.stderr == "error: --specs papers: there is no such folder; it is papers of Fanin's source tree\n"
+    assert failed.stderr == "error: --specs elsewhere: there is no such folder\n"
 
 
-def test_a_quick_version_leaves_a_picture_and_rows(command: Command, root: Path, tmp_path: Path) -> None:
-    done = command("paper", "dctcp-fig20", "dctcp-fig22", "--quick", "--specs", root / "papers", "--out", "out")
+def test_a_quick_version_leaves_a_picture_and_rows(command: Command, tmp_path: Path) -> None:
+    done = command("paper", "dctcp-fig20", "dctcp-fig22", "--quick", "--out", "out")
     assert done.returncode == 0, done.stderr
     for name in ("dctcp-fig20", "dctcp-fig22"):
         assert f"written: out/{name}.png\n" in done.stdout
         assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         record = json.loads((tmp_path / "out" / f"{name}.json").read_text())
         assert record["experiment"] == name
+        assert record["quick"] is True
+        assert record["packet_hops"] > 0
         assert record["rows"]
         for row in record["rows"]:
             assert row.keys() == {"claim", "what", "paper", "ours", "accept", "verdict", "judged"}
             assert row["claim"].startswith(name)
             assert row["verdict"] in ("holds", "close", "differs")
             assert row["ours"] not in ("", "nan")
-    assert len(list((tmp_path / "out").iterdir())) == 4
+    assert len(list((tmp_path / "out").glob("*"))) == 5  # with the folder of finished runs
 
 
 def test_each_run_of_each_experiment_has_a_spec_that_can_run(root: Path) -> None:
@@ -159,7 +162,10 @@ def test_after_ctrl_c_a_study_is_not_complete(
 ) -> None:
     def some(jobs: Sequence[Job], take: Callable[[Result], Measured | None], **_: object) -> list[Measured | None]:
         """As `map_jobs` does after Ctrl-C: of the jobs that had begun, the later ones were stopped."""
-        made = [SimpleNamespace(cancelled=at >= stopped, manifest={"seed": job.seed}) for at, job in enumerate(jobs)]
+        made = [
+            SimpleNamespace(cancelled=at >= stopped, manifest={"seed": job.seed, "packet_hops": 10}, label=job.label)
+            for at, job in enumerate(jobs)
+        ]
         return [take(cast("Result", result)) for result in made[:begun]]
 
     monkeypatch.setattr(experiment, "map_jobs", some)
@@ -175,10 +181,94 @@ def test_of_a_study_that_was_stopped_nothing_is_written(
         return Study(experiment, {}, complete=False)
 
     monkeypatch.setattr(experiment, "run_experiment", part)
-    with pytest.raises(CommandError, match="dctcp-eq: stopped; nothing was written") as left:
-        studies.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
+    with pytest.raises(
+        CommandError, match="dctcp-eq: stopped after 0 of 35 runs; the same command goes on from there"
+    ) as left:
+        commands.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
     assert left.value.code == 130
     assert not (tmp_path / "out").exists()
+
+
+def test_finished_runs_are_kept_and_not_run_again(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    before = runs.map_jobs
+
+    def counted(jobs: Sequence[Job], *rest: Any, **more: Any) -> Any:
+        ran.extend(job.label for job in jobs)
+        return before(jobs, *rest, **more)
+
+    monkeypatch.setattr(experiment, "map_jobs", counted)
+
+    def study(one: Experiment, *, quick: bool = False) -> Study:
+        ran.clear()
+        return run_experiment(one, root / "tests" / "data", quick=quick, progress=False, keep=tmp_path)
+
+    short = study(SMALL, quick=True)
+    assert ran == ["point/0/1"]
+    whole = study(SMALL)
+    assert ran == ["point/0/2", "point/0/3"]
+    assert study(SMALL) == whole
+    assert ran == []
+    assert whole.packet_hops > short.packet_hops > 0
+    # Another spec is another run, and so is a damaged file.
+    changed = replace(SMALL, sweep=lambda _: {("point", 0, 1): Change("none", ("measure.window=1 ms",))})
+    assert study(changed).complete
+    assert ran == ["point/0/1"]
+    for file in tmp_path.rglob("*.json"):
+        file.write_text("{", encoding="utf-8")
+    assert study(SMALL) == whole
+    assert len(ran) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "figures", "found"),
+    [
+        (["rcc-fig5"], [], ["rcc-fig5"]),
+        (["rcc"], ["12"], ["rcc-fig12ab", "rcc-fig12cd"]),
+        (["rcc"], ["12b"], ["rcc-fig12ab"]),
+        (["dctcp"], ["1"], []),
+        ([], ["20"], ["dctcp-fig20"]),
+        (["dart"], ["13"], ["dart-fig11a"]),
+    ],
+)
+def test_experiments_are_chosen_by_id_paper_and_figure(names: list[str], figures: list[str], found: list[str]) -> None:
+    if found:
+        assert [one.id for one in commands.chosen(names, figures)] == found
+    else:
+        with pytest.raises(CommandError, match="--figure 1: no experiment draws it"):
+            commands.chosen(names, figures)
+
+
+def test_a_figure_of_several_papers_asks_for_one() -> None:
+    with pytest.raises(CommandError, match="--figure 3: more than one paper has it; name one: fanin paper dart"):
+        commands.chosen([], ["3"])
+
+
+def test_a_short_version_says_so_on_its_picture() -> None:
+    drawn: list[Figure] = []
+
+    def draw(_: Measures) -> Figure:
+        drawn.append(Figure())
+        return drawn[-1]
+
+    for quick in (True, False):
+        Study(replace(SMALL, draw=draw), {}, complete=True, quick=quick).picture()
+    assert [[text.get_text() for text in figure.texts] for figure in drawn] == [["short version"], []]
+
+
+def test_the_time_left_follows_from_what_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    recorded = {"a": {"packet_hops": 100}, "b": {"packet_hops": 300}, "c": {"packet_hops": 200}}
+    monkeypatch.setattr(claims, "measured", lambda: recorded)
+    plan = campaign.Campaign(["a", "b", "c"], quick=False)
+    assert plan.line("a", "first") == "1 of 3: a, first"
+    now[0] += 20
+    plan.done("a")
+    assert plan.line("b", "second") == "2 of 3: b, second; about 1:40 left of all"
+    now[0] += 0.1  # kept from earlier: no pace
+    plan.done("b")
+    assert plan.line("c", "third") == "3 of 3: c, third; about 0:40 left of all"
 
 
 def test_a_study_is_saved_with_its_rows(tmp_path: Path) -> None:
@@ -187,6 +277,11 @@ def test_a_study_is_saved_with_its_rows(tmp_path: Path) -> None:
     assert picture.name == "half.png"
     assert json.loads(table.read_text()) == {
         "experiment": "half",
+        "title": "a sweep over seeds",
+        "version": _core.__version__,
+        "quick": False,
+        "runs": 2,
+        "packet_hops": 0,
         "rows": [
             {"claim": "claim", "what": "runs", "paper": "3", "ours": "2", "accept": "3"}
             | {"verdict": "differs", "judged": True},

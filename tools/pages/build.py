@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import api, commands, manuals, results, spec
+from pages import api, claims, commands, manuals, results, spec
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -16,6 +16,8 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "manifest": ("docs/results.md", results.manifest),
     "summary": ("docs/results.md", results.summary),
     "comparison": ("docs/results.md", results.comparison),
+    "totals": ("docs/claims.md", claims.totals),
+    "claims": ("docs/claims.md", claims.tables),
 }
 """The generated parts of pages: the name of the marks, the page, the function."""
 
@@ -23,6 +25,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
 def made() -> dict[str, str]:
     """The present text of every page with generated parts, by its path in the repository."""
     pages = manuals.pages()
+    pages[claims.MEASURED] = claims.measured()
     for name, (page, make) in PARTS.items():
         text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
         pages[page] = filled(text, name, make())

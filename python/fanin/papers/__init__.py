@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fanin.papers import (
     dart_calibration,
     dart_causes,
@@ -24,6 +26,9 @@ from fanin.papers import (
     sawtooth,
 )
 from fanin.papers.experiment import Experiment
+
+SPECS = Path(__file__).parent / "specs"
+"""The folder of the experiments' specs, one below it for each paper."""
 
 _PARTS = (
     dart_fig3,

@@ -221,5 +221,6 @@ EXPERIMENTS = [
         measure,
         draw,
         rows,
+        figures=("15", "1"),
     )
 ]

@@ -318,5 +318,14 @@ def edge(measures: Measures) -> Row:
 
 
 EXPERIMENTS = (
-    Experiment("dart-fig11a", "the typical mix", "dart/fig11-typical.toml", sweep_11, measure_11, draw_11, rows_11),
+    Experiment(
+        "dart-fig11a",
+        "the typical mix",
+        "dart/fig11-typical.toml",
+        sweep_11,
+        measure_11,
+        draw_11,
+        rows_11,
+        figures=("11a", "12a", "13a"),
+    ),
 )

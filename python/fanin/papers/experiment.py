@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fanin import _core
+from fanin.papers.kept import Kept, Taken
+from fanin.papers.kept import Measured as Measured
 from fanin.result import Result
 from fanin.runs import Job, map_jobs
 
@@ -18,9 +21,6 @@ Verdict = Literal["holds", "close", "differs", "calibrated"]
 
 Key = tuple[str | int, ...]
 """Names one run of a sweep; the last part is the seed."""
-
-Measured = dict[str, list[float]]
-"""The measurements of a run, by name: a list of one for a number."""
 
 Measures = Mapping[Key, Measured]
 
@@ -62,6 +62,28 @@ class Experiment:
     measure: Callable[[Result], Measured]
     draw: Callable[[Measures], Figure]
     rows: Callable[[Measures], list[Row]]
+    figures: tuple[str, ...] = ()
+    """The paper's figures that it draws, such as `11a`; without any, the one that its id names."""
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name."""
+        return self.id.partition("-")[0]
+
+    def draws(self, figure: str) -> bool:
+        """Whether it draws this figure of its paper: `12` is all panels of Fig. 12, `12b` one of them."""
+        number, panels = _split(figure)
+        shown = self.figures or (self.id.partition("-fig")[2],)
+        return any(
+            number == its and (not panels or not parts or set(panels) <= set(parts))
+            for its, parts in map(_split, shown)
+        )
+
+
+def _split(figure: str) -> tuple[str, str]:
+    """`12ab` is figure 12, panels a and b."""
+    number = figure.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return number, figure[len(number) :]
 
 
 @dataclass(frozen=True)
@@ -72,6 +94,10 @@ class Study:
     measures: dict[Key, Measured]
     complete: bool
     """Every run of the sweep was completed."""
+    quick: bool = False
+    """Its runs are those of the short version."""
+    packet_hops: int = 0
+    """Of all its runs."""
 
     def rows(self) -> list[Row]:
         """Our numbers beside the paper's."""
@@ -81,26 +107,67 @@ class Study:
         """Writes the picture and the rows and returns their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         picture, table = folder / f"{self.experiment.id}.png", folder / f"{self.experiment.id}.json"
-        self.experiment.draw(self.measures).savefig(picture, dpi=150)
-        record = {"experiment": self.experiment.id, "rows": [asdict(row) for row in self.rows()]}
-        table.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        self.picture().savefig(picture, dpi=150)
+        table.write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
         return [picture, table]
+
+    def picture(self) -> Figure:
+        """Its figure; that of a short version says so."""
+        figure = self.experiment.draw(self.measures)
+        if self.quick:
+            figure.text(0.5, 0.5, "short version", fontsize=54, color="0.5", alpha=0.35, rotation=25, ha="center")
+        return figure
+
+    def record(self) -> dict[str, object]:
+        """Its rows, and what they were measured with."""
+        return {
+            "experiment": self.experiment.id,
+            "title": self.experiment.title,
+            "version": _core.__version__,
+            "quick": self.quick,
+            "runs": len(self.measures),
+            "packet_hops": self.packet_hops,
+            "rows": [asdict(row) for row in self.rows()],
+        }
 
 
 def run_experiment(
-    experiment: Experiment, specs: Path, *, quick: bool = False, workers: int = 1, progress: bool = True
+    experiment: Experiment,
+    specs: Path,
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    progress: bool = True,
+    keep: Path | None = None,
 ) -> Study:
-    """Runs a whole sweep. After Ctrl-C the study has the runs that were done and is not complete."""
+    """Runs a whole sweep, less the runs that were kept in the folder `keep`, where finished ones are kept. After Ctrl-C
+    the study has the runs that were done and is not complete."""
     base = Job.of(specs / experiment.spec)
-    sweep = experiment.sweep(quick)
-    jobs = [job(base, key, change) for key, change in sweep.items()]
+    sweep = {key: job(base, key, change) for key, change in experiment.sweep(quick).items()}
+    kept = None if keep is None else Kept(keep / experiment.id, experiment.measure)
+    done: dict[Key, Taken] = {}
+    if kept is not None:
+        done = {key: found for key, one in sweep.items() if (found := kept.find(one)) is not None}
+    todo = {one.label: key for key, one in sweep.items() if key not in done}
 
-    def take(result: Result) -> Measured | None:
-        return None if result.cancelled else experiment.measure(result)
+    def take(result: Result) -> None:
+        if result.cancelled:
+            return
+        taken = Taken(experiment.measure(result), int(result.manifest["packet_hops"]))
+        key = todo[result.label]
+        if kept is not None:
+            kept.keep(sweep[key], taken)
+        done[key] = taken
 
-    taken = map_jobs(jobs, take, workers=workers, progress=progress)
-    done = {key: measured for key, measured in zip(sweep, taken, strict=False) if measured is not None}
-    return Study(experiment, done, complete=len(done) == len(sweep))
+    if todo:
+        map_jobs([sweep[key] for key in todo.values()], take, workers=workers, progress=progress)
+    return Study(
+        experiment,
+        {key: done[key].measured for key in sweep if key in done},
+        complete=len(done) == len(sweep),
+        quick=quick,
+        packet_hops=sum(taken.packet_hops for taken in done.values()),
+    )
 
 
 def job(base: Job, key: Key, change: Change) -> Job:

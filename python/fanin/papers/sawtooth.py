@@ -407,6 +407,7 @@ EXPERIMENTS = (
         measure_eq,
         draw_eq,
         rows_eq,
+        figures=("12",),
     ),
     Experiment(
         "dctcp-eq6", "the threshold that eq. (6) asks for", "dctcp/eq-sawtooth.toml", sweep_k, measure_k, draw_k, rows_k

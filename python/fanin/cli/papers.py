@@ -1,0 +1,274 @@
+"""Commands about the papers: `paper`, `claims`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanin import stopping
+from fanin.claims import PAPERS, VERDICTS
+from fanin.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_SPEC,
+    AsJson,
+    CommandError,
+    Workers,
+    emit,
+    meant,
+    need,
+    show,
+    stderr,
+    stdout,
+)
+
+if TYPE_CHECKING:
+    from fanin.papers.experiment import Experiment, Study
+
+OVERVIEW = "overview"
+"""The experiment that is no paper's: see `fanin.papers.overview`."""
+
+KEPT = ".finished"
+"""Below the folder of results: the measurements of finished runs."""
+
+QUICK_HOPS = 100_000_000
+"""Packet-hops of an experiment that `claims --check quick` runs: below 10 s on one core."""
+
+Papers = Annotated[
+    list[str] | None,
+    typer.Option("--paper", metavar="NAME", help="Only this paper: dart, dctcp, hpcc or rcc; repeatable."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds these commands."""
+    app.command("paper")(paper)
+    app.command("claims")(claims_command)
+
+
+def paper(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    figure: Annotated[
+        list[str] | None, typer.Option("--figure", metavar="N", help="What draws this figure, as 11a; repeatable.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and numbers go.")] = Path("runs/papers"),
+    specs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of the papers' specs, instead of Fanin's own.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
+    ] = False,
+    again: Annotated[bool, typer.Option(help="Run also what has been run before and is unchanged.")] = False,
+    as_json: AsJson = False,
+    workers: Workers = None,
+) -> None:
+    """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
+
+    An ID is that of an experiment, the name of a paper (dart, dctcp, hpcc, rcc) for all of its experiments, or all.
+    Finished runs are kept: after Ctrl-C the same command goes on, and an unchanged experiment is not run again.
+    overview runs every scheme in the same few scenarios and writes a page of tables.
+
+    \b
+    Examples:
+      fanin paper
+      fanin paper dctcp-fig14 --out runs/papers
+      fanin paper rcc
+      fanin paper dart --figure 11a
+      fanin paper overview
+      fanin paper all
+    """
+    from fanin import papers, table
+
+    if not names and not figure:
+        _list(as_json=as_json)
+        return
+    experiments = chosen(names or [], figure or [])
+    folder = papers.SPECS if specs is None else specs
+    need(folder.is_dir(), f"--specs {folder}: there is no such folder")
+    count = workers or os.cpu_count() or 1
+    studies = []
+    for study in _studies(experiments, folder, out, quick=quick, again=again, workers=count):
+        saved = study.save(out)
+        studies.append(study.record())
+        if as_json:
+            continue
+        show(table.claims(study))
+        for path in saved:
+            stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+    if OVERVIEW in (names or []) or names == ["all"]:
+        _overview(folder, out, quick=quick, workers=count)
+    if as_json:
+        emit(studies)
+
+
+def _list(*, as_json: bool) -> None:
+    """Prints the experiments that there are."""
+    from fanin import papers, table
+
+    if as_json:
+        emit([{"id": one.id, "title": one.title, "spec": one.spec} for one in papers.EXPERIMENTS.values()])
+        return
+    listed = [[one.id, one.title] for one in papers.EXPERIMENTS.values()]
+    show(table.plain(["experiment", "what it shows"], [*listed, [OVERVIEW, "every scheme in the same scenarios"]]))
+
+
+def chosen(names: Sequence[str], figures: Sequence[str]) -> list[Experiment]:
+    """The experiments of these ids, papers and figures; raises for one that is not there."""
+    from fanin import papers
+
+    known = papers.EXPERIMENTS
+    words = [*known, *PAPERS, OVERVIEW, "all"]
+    for name in names:
+        if name not in words:
+            raise CommandError(f"{name}: there is no such experiment or paper{meant(name, words)}", WRONG_SPEC)
+    found = {
+        id_: one
+        for id_, one in known.items()
+        if "all" in names or id_ in names or one.paper in names or (figures and not names)
+    }
+    for figure in figures:
+        its = [one.paper for one in found.values() if one.draws(figure)]
+        if not its:
+            there = ", ".join(found) or "none"
+            raise CommandError(f"--figure {figure}: no experiment draws it; those there are: {there}", WRONG_SPEC)
+        if len(set(its)) > 1:
+            text = f"--figure {figure}: more than one paper has it; name one: fanin paper {its[0]} --figure {figure}"
+            raise CommandError(text, WRONG_SPEC)
+    return [one for one in found.values() if not figures or any(one.draws(figure) for figure in figures)]
+
+
+def _studies(
+    experiments: Sequence[Experiment], specs: Path, out: Path, *, quick: bool, again: bool, workers: int
+) -> Iterator[Study]:
+    """Runs experiments one after another; raises after Ctrl-C."""
+    from fanin.papers.campaign import Campaign
+    from fanin.papers.experiment import run_experiment
+
+    plan = Campaign([one.id for one in experiments], quick=quick)
+    for one in experiments:
+        if len(experiments) > 1:
+            stderr().print(plan.line(one.id, one.title), highlight=False, markup=False, soft_wrap=True)
+        with stopping.stoppable():
+            study = run_experiment(one, specs, quick=quick, workers=workers, keep=None if again else out / KEPT)
+        if not study.complete:
+            text = f"{one.id}: stopped after {len(study.measures)} of {len(one.sweep(quick))} runs"
+            raise CommandError(text + "; the same command goes on from there", INTERRUPTED)
+        plan.done(one.id)
+        yield study
+
+
+def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
+    """Runs every scheme in the overview's scenarios and writes its page."""
+    from fanin.papers import overview
+
+    parts = []
+    for scenario in overview.SCENARIOS:
+        with stopping.stoppable():
+            part = overview.run_part(scenario, specs, quick=quick, workers=workers)
+        if part is None:
+            raise CommandError(f"{OVERVIEW}: stopped; nothing was written", INTERRUPTED)
+        show(part.table())
+        parts.append(part)
+    out.mkdir(parents=True, exist_ok=True)
+    page = out / "overview.md"
+    page.write_text(overview.page(parts), encoding="utf-8")
+    stdout().print(f"written: {page}", highlight=False, markup=False, soft_wrap=True)
+
+
+def claims_command(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    papers: Papers = None,
+    verdicts: Annotated[
+        list[str] | None,
+        typer.Option("--verdict", metavar="VERDICT", help=f"Only these: {', '.join(VERDICTS)}; repeatable."),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="quick|all", help="Run the experiments again, quick: the short ones, and compare every verdict."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    workers: Workers = None,
+) -> None:
+    """Show what the papers claim beside what was measured here, claim by claim; with an ID, all about it.
+
+    holds: by the claim's own criterion; close: by the rule of margins; calibrated: a free parameter was fitted to it.
+    --check runs experiments again and exits with 1 if a verdict is not the one that is recorded.
+
+    \b
+    Examples:
+      fanin claims
+      fanin claims --paper dart --verdict differs
+      fanin claims dctcp-fig14-queue
+      fanin claims --check quick
+    """
+    from fanin import claims as of
+    from fanin import table
+
+    if check is not None:
+        _check(check, papers or [], workers or os.cpu_count() or 1, as_json=as_json)
+        return
+    known = {claim.id: claim for claim in of.claims()}
+    for name in ids or []:
+        need(name in known, f"{name}: there is no such claim{meant(name, list(known))}")
+    for name in papers or []:
+        names = {claim.paper for claim in known.values()}
+        need(name in names, f"--paper {name}: there is no such paper; there are {', '.join(sorted(names))}")
+    for name in verdicts or []:
+        need(name in VERDICTS, f"--verdict {name}: there is no such verdict; there are {', '.join(VERDICTS)}")
+    chosen = [
+        claim
+        for claim in known.values()
+        if (not ids or claim.id in ids)
+        and (not papers or claim.paper in papers)
+        and (not verdicts or claim.verdict in verdicts)
+    ]
+    if as_json:
+        emit([asdict(claim) | {"commands": claim.commands} for claim in chosen])
+        return
+    if ids:
+        for claim in chosen:
+            show(table.claim(claim))
+        return
+    show(table.all_claims(chosen))
+
+
+def _check(which: str, papers: Sequence[str], workers: int, *, as_json: bool) -> None:
+    """Runs experiments again in full and compares the verdicts of their rows with the recorded ones."""
+    from fanin import claims as of
+    from fanin.papers import EXPERIMENTS, SPECS
+    from fanin.papers.experiment import run_experiment
+
+    need(which in ("quick", "all"), f"--check {which}: quick or all")
+    recorded = of.measured()
+    chosen = [
+        one
+        for one in EXPERIMENTS.values()
+        if (not papers or one.paper in papers)
+        and one.id in recorded
+        and (which == "all" or 0 < recorded[one.id].get("packet_hops", 0) <= QUICK_HOPS)
+    ]
+    changed: list[dict[str, str]] = []
+    for one in chosen:
+        with stopping.stoppable():
+            study = run_experiment(one, SPECS, workers=workers)
+        if not study.complete:
+            raise CommandError(f"{one.id}: stopped; its verdicts were not compared", INTERRUPTED)
+        changed += of.changes(recorded[one.id], study.record())
+    rows = sum(len(recorded[one.id]["rows"]) for one in chosen)
+    if as_json:
+        emit({"experiments": [one.id for one in chosen], "rows": rows, "changed": changed})
+    else:
+        for row in changed:
+            text = f"{row['claim']}, {row['what']}: {row['before']} ({row['ours_before']}), "
+            text += f"now {row['now']} ({row['ours']})"
+            stdout().print(text, highlight=False, markup=False, soft_wrap=True)
+        stdout().print(f"{len(chosen)} experiments, {rows} verdicts, {len(changed)} changed", highlight=False)
+    if changed:
+        raise typer.Exit(FAILED)
