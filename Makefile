@@ -24,8 +24,9 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean validate wheel \
-	docs pictures losses speed scale scale-threads budget profile
+.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
+	validate wheel \
+	docs pictures losses claims test-claims speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does

@@ -114,6 +114,9 @@ def test_it_runs_where_no_source_tree_is(bare: Path, tiny: Path, tmp_path: Path)
     assert "messages finished" in run(bare / "fanin", "run", spec, cwd=tmp_path, env=env)
     loaded = "import fanin; print(fanin.load('runs/tiny-incast/as-written').flows().height)"
     assert int(run(bare / "python", "-c", loaded, cwd=tmp_path, env=env)) > 100
+    written = run(bare / "fanin", "paper", "rcc", "--figure", "12b", "--quick", cwd=tmp_path, env=env)
+    assert "written: runs/papers/rcc-fig12ab.png" in written
+    assert "dctcp-fig13-pi" in run(bare / "fanin", "claims", "--paper", "dctcp", cwd=tmp_path, env=env)
 
 
 VERSION = "from importlib.metadata import version; print(version('fanin'))"

@@ -108,7 +108,7 @@ class ProgressDisplay:
         spent_s = time.monotonic() - self._began_s
         done = sum(self._done)
         parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
-        if spent_s > 0:
+        if spent_s > 0 and any(self._hops):  # runs of a tenth of a second do not report theirs
             parts.append(f"{sum(self._hops) / spent_s / 1e6:.1f} M packet-hops/s")
         left_s = time_left_s(done, len(self._done), spent_s)
         if left_s is not None:
