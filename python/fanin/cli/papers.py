@@ -243,6 +243,7 @@ def _check(which: str, papers: Sequence[str], workers: int, *, as_json: bool) ->
     """Runs experiments again in full and compares the verdicts of their rows with the recorded ones."""
     from fanin import claims as of
     from fanin.papers import EXPERIMENTS, SPECS
+    from fanin.papers.campaign import Campaign
     from fanin.papers.experiment import run_experiment
 
     need(which in ("quick", "all"), f"--check {which}: quick or all")
@@ -255,11 +256,14 @@ def _check(which: str, papers: Sequence[str], workers: int, *, as_json: bool) ->
         and (which == "all" or 0 < recorded[one.id].get("packet_hops", 0) <= QUICK_HOPS)
     ]
     changed: list[dict[str, str]] = []
+    plan = Campaign([one.id for one in chosen], quick=False)
     for one in chosen:
+        stderr().print(plan.line(one.id, one.title), highlight=False, markup=False, soft_wrap=True)
         with stopping.stoppable():
             study = run_experiment(one, SPECS, workers=workers)
         if not study.complete:
             raise CommandError(f"{one.id}: stopped; its verdicts were not compared", INTERRUPTED)
+        plan.done(one.id)
         changed += of.changes(recorded[one.id], study.record())
     rows = sum(len(recorded[one.id]["rows"]) for one in chosen)
     if as_json:
