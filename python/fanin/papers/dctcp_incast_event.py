@@ -81,14 +81,14 @@ def draw_7(measures: Measures) -> Figure:
             axes.plot([begin], [place], marker="|", color="black", markersize=6)
             axes.plot([end], [place], marker="o", color=colour, markersize=4)
     in_time = [end for end in run["arrived_ms"] if end < RTO_MS]
-    left.set_xlim(0, max(in_time, default=1) * 1.05)
+    left.set_xlim(-0.3, max(in_time, default=1) * 1.05)
     left.plot([], [], marker="|", color="black", linestyle="none", label="request sent")
     left.plot([], [], marker="o", label="response", **(indexed_line(0) | {"linestyle": "-"}))
     left.plot([], [], marker="o", label="response after a loss", **(indexed_line(1) | {"linestyle": "-"}))
     late = max(run["arrived_ms"], default=RTO_MS)
     right.set_xlim(late - 12, late + 3)
     label_axes(left, "", "time after the first request (ms)", "worker, by the time of its request", legend=False)
-    label_axes(right, "", "(ms)", "")
+    label_axes(right, "", "time (ms)", "")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=10)
     figure.suptitle("DCTCP Fig. 7: a query of 43 workers beside two long flows, smallest timeout 300 ms", fontsize=12)
     return figure
@@ -164,7 +164,7 @@ BACKGROUNDS = {
         'traffic.long.size={ fixed = "10 MB" }',
         'traffic.long.load={ of = "receiver-link", share = 0.2 }',
         "traffic.queries.pattern.think_time=2 ms",
-        "traffic.queries.pattern.rounds=1000000",
+        "traffic.queries.pattern.rounds=20000",
         "measure.window=30 s",
     ),
     WITHOUT: (AT_ONCE, NEVER),
