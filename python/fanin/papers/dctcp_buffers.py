@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +28,7 @@ from fanin.papers.experiment import (
     strict,
 )
 from fanin.plot import label_axes, scheme_line
+from fanin.plot.base import legend_below
 from fanin.style import style_of
 
 if TYPE_CHECKING:
@@ -34,6 +37,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.result import Result
+
+ANEW = "newreno, window anew per query"
+WINDOWS = {
+    **{scheme: (scheme, ()) for scheme in SCHEMES},
+    ANEW: ("newreno", ("traffic.queries.tcp.restart='request'",)),
+}
+"""Scheme and changes by the names of curves: a window that is kept between queries, or starts from two segments."""
 
 # Table 2 and section 2.3.4: long flows on other ports
 
@@ -68,10 +78,10 @@ def crossing(ports: int) -> tuple[str, ...]:
 
 def sweep_table2(quick: bool) -> dict[Key, Change]:
     """Each scheme beside long flows on ever more ports."""
-    rounds = ("traffic.queries.pattern.rounds=20",) if quick else ()
+    rounds = ("traffic.queries.pattern.rounds=10",) if quick else ()
     return {
-        (scheme, ports, seed): Change(None, (*under(scheme, "queries", *LONG), *crossing(ports), *rounds))
-        for scheme in SCHEMES
+        (name, ports, seed): Change(None, (*under(scheme, "queries", *LONG), *restart, *crossing(ports), *rounds))
+        for name, (scheme, restart) in WINDOWS.items()
         for ports in PORTS
         for seed in seeds(quick)
     }
@@ -96,20 +106,22 @@ def draw_table2(measures: Measures) -> Figure:
     """The 95th percentile, timeouts and losses over the number of ports with long flows."""
     figure = Figure(figsize=(13, 4.6), layout="constrained")
     tail, late, lost = figure.subplots(1, 3)
-    for scheme in SCHEMES:
+    for name, (scheme, _) in WINDOWS.items():
         shown = scheme_line(scheme) | {"marker": style_of(scheme).marker_for_matplotlib(), "markersize": 6}
-        found = points(measures, scheme)
-        at = [(scheme, ports) for ports in found]
-        tail.plot(found, [quantile(pooled(measures, k, "completion_ms"), 0.95) for k in at], label=scheme, **shown)
-        late.plot(found, [mean(pooled(measures, k, "timed_out")) for k in at], label=scheme, **shown)
-        lost.plot(found, [mean(pooled(measures, k, "lost")) for k in at], label=scheme, **shown)
+        if name == ANEW:
+            shown |= {"linestyle": ":", "markerfacecolor": "white"}
+        found = points(measures, name)
+        at = [(name, ports) for ports in found]
+        tail.plot(found, [quantile(pooled(measures, k, "completion_ms"), 0.95) for k in at], label=name, **shown)
+        late.plot(found, [mean(pooled(measures, k, "timed_out")) for k in at], label=name, **shown)
+        lost.plot(found, [mean(pooled(measures, k, "lost")) for k in at], label=name, **shown)
     tail.set_ylim(0, 16)
     late.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     across = "other ports with two long flows"
     label_axes(tail, "95th percentile", across, "query completion (ms)", legend=False)
-    tail.legend(frameon=False, fontsize=10, loc="lower right")
-    label_axes(late, "timeouts", across, "queries with a timeout")
-    label_axes(lost, "losses", across, "packets of answers lost per query")
+    legend_below(figure, tail)
+    label_axes(late, "timeouts", across, "queries with a timeout", legend=False)
+    label_axes(lost, "losses", across, "packets of answers lost per query", legend=False)
     figure.suptitle(
         "DCTCP Table 2 and section 2.3.4: 1 MB from 10 servers beside long flows on other ports", fontsize=12
     )
@@ -129,7 +141,7 @@ def rows_pressure(measures: Measures) -> list[Row]:
     }
     late = {s: 100 * mean(pooled(measures, (s, all_ports), "timed_out")) for s in SCHEMES}
     rate = {s: mean(pooled(measures, (s, all_ports), "long_gbps")) for s in SCHEMES}
-    grown = {s: p95[s, all_ports] / p95[s, none] for s in SCHEMES}
+    grown = {s: p95[s, all_ports] / p95[s, none] for s in WINDOWS}
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
         *(
@@ -151,21 +163,29 @@ def rows_pressure(measures: Measures) -> list[Row]:
             "at most 1.1",
             band(grown["dctcp"], 0, 1.1),
         ),
-        Row(
-            claim,
-            "newreno: p95 with long flows / without",
-            "4.8 (46.94 ms)",
-            f"{grown['newreno']:.2f} ({p95['newreno', all_ports]:.2f} ms)",
-            "at least 2",
-            band(grown["newreno"], 2, float("inf")),
+        *(
+            Row(
+                claim,
+                f"{s}: p95 with long flows / without",
+                "4.8 (46.94 ms)",
+                f"{grown[s]:.2f} ({p95[s, all_ports]:.2f} ms)",
+                "at least 2",
+                band(grown[s], 2, inf),
+                judged=s != ANEW,
+            )
+            for s in ("newreno", ANEW)
         ),
-        Row(
-            claim,
-            "newreno: queries with a timeout, with long flows, %",
-            "7",
-            f"{late['newreno']:.1f}",
-            "2 to 20",
-            band(late["newreno"], 2, 20),
+        *(
+            Row(
+                claim,
+                f"{s}: queries with a timeout, with long flows, %",
+                "7",
+                f"{late[s]:.1f}",
+                "2 to 20",
+                band(late[s], 2, 20),
+                judged=s != ANEW,
+            )
+            for s in ("newreno", ANEW)
         ),
         Row(
             claim,
@@ -189,42 +209,51 @@ def rows_pressure(measures: Measures) -> list[Row]:
 def rows_losses(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec234-bufferpressure`."""
     claim = "dctcp-sec234-bufferpressure"
-    lost = {s: [mean(pooled(measures, (s, ports), "lost")) for ports in PORTS] for s in SCHEMES}
-    said = {s: ", ".join(f"{value:.2f}" for value in lost[s]) for s in SCHEMES}
-    rising = [before <= after for before, after in zip(lost["newreno"], lost["newreno"][1:], strict=False)]
+    lost = {name: [mean(pooled(measures, (name, ports), "lost")) for ports in PORTS] for name in WINDOWS}
     ports = ", ".join(map(str, PORTS))
+    rows = []
+    for name in ("newreno", ANEW):
+        judged, found = name != ANEW, lost[name]
+        rising = [before <= after for before, after in pairwise(found)]
+        rows += [
+            Row(
+                claim,
+                f"{name}: packets of answers lost per query, long flows on {ports} other ports",
+                "more with more ports",
+                ", ".join(f"{value:.2f}" for value in found),
+                "never fewer",
+                order(rising),
+                judged,
+            ),
+            Row(
+                claim,
+                f"{name}: the same without long flows",
+                "none",
+                f"{found[0]:.2f}",
+                "0",
+                strict(found[0] == 0),
+                judged,
+            ),
+            Row(
+                claim,
+                f"{name}: the same with 33 other ports",
+                "some",
+                f"{found[-1]:.2f}",
+                "above 0",
+                strict(found[-1] > 0),
+                judged,
+            ),
+        ]
+    most = max(lost["dctcp"])
     return [
-        Row(
-            claim,
-            f"newreno: packets of answers lost per query, long flows on {ports} other ports",
-            "more with more ports",
-            said["newreno"],
-            "never fewer",
-            order(rising),
-        ),
-        Row(
-            claim,
-            "newreno: the same without long flows",
-            "none",
-            f"{lost['newreno'][0]:.2f}",
-            "0",
-            strict(lost["newreno"][0] == 0),
-        ),
-        Row(
-            claim,
-            "newreno: the same with 33 other ports",
-            "some",
-            f"{lost['newreno'][-1]:.2f}",
-            "above 0",
-            strict(lost["newreno"][-1] > 0),
-        ),
+        *rows,
         Row(
             claim,
             "dctcp: the same, at most",
             "about none",
-            f"{max(lost['dctcp']):.3f}",
+            f"{most:.3f}",
             "0.00 to two digits",
-            strict(round(max(lost["dctcp"]), 2) == 0),
+            strict(round(most, 2) == 0),
         ),
     ]
 
@@ -232,16 +261,12 @@ def rows_losses(measures: Measures) -> list[Row]:
 # Fig. 21: all to all
 
 
-ANEW = "newreno, window anew per query"
-
-
 def sweep_21(quick: bool) -> dict[Key, Change]:
     """Each scheme; newreno also with a window that starts anew with each query."""
     rounds = ("traffic.queries.pattern.rounds=3",) if quick else ()
-    anew = ("traffic.queries.tcp.restart='request'",)
     return {
         (name, 40, seed): Change(None, (*under(scheme, "queries"), *restart, *rounds))
-        for name, scheme, restart in (*((s, s, ()) for s in SCHEMES), (ANEW, "newreno", anew))
+        for name, (scheme, restart) in WINDOWS.items()
         for seed in seeds(quick)
     }
 
@@ -469,7 +494,8 @@ def draw_limit(measures: Measures) -> Figure:
     for axes, packets in ((left, 1), (right, 20)):
         for scheme in CHOICES:
             found = drops(measures, scheme, packets)
-            shown = scheme_line(scheme) | {"marker": style_of(scheme).marker_for_matplotlib(), "markersize": 6}
+            wide = {"linewidth": 4.5, "markersize": 11} if scheme == "dctcp" else {"markersize": 6}  # seen below others
+            shown = scheme_line(scheme) | {"marker": style_of(scheme).marker_for_matplotlib()} | wide
             axes.plot(list(found), list(found.values()), label=scheme, **shown)
         label_axes(
             axes, f"{packets} packet{'s' if packets > 1 else ''} each", "senders", "packets dropped", legend=False
