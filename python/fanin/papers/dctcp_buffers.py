@@ -115,7 +115,7 @@ def draw_table2(measures: Measures) -> Figure:
         tail.plot(found, [quantile(pooled(measures, k, "completion_ms"), 0.95) for k in at], label=name, **shown)
         late.plot(found, [mean(pooled(measures, k, "timed_out")) for k in at], label=name, **shown)
         lost.plot(found, [mean(pooled(measures, k, "lost")) for k in at], label=name, **shown)
-    tail.set_ylim(0, 16)
+    tail.set_ylim(bottom=0)
     late.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     across = "other ports with two long flows"
     label_axes(tail, "95th percentile", across, "query completion (ms)", legend=False)

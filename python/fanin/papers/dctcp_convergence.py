@@ -39,7 +39,7 @@ def crowd(scheme: str) -> tuple[str, ...]:
 
 
 def hastened() -> tuple[str, ...]:
-    """Steps of 5 s instead of 30, and a sixth of the bytes."""
+    """Steps of 5 s instead of 10, and half of the bytes."""
     sizes_mb = (761, 613, 613, 761)
     flows = enumerate(zip(FLOWS[1:], sizes_mb, strict=True), start=1)
     changes = ((f"traffic.{flow}.start={5 * n} s", f"traffic.{flow}.size.fixed={mb} MB") for n, (flow, mb) in flows)
@@ -126,13 +126,13 @@ def draw(measures: Measures) -> Figure:
             shown = np.where(rates > 0, rates, np.nan)
             line = indexed_line(number) | {"linewidth": 1.3, "linestyle": "-"}
             axes.plot(np.arange(rates.size) + 0.5, shown, label=f"flow {number + 1}", **line)
-        axes.set_xlim(0, 270)
+        axes.set_xlim(0, 90)
         axes.set_ylim(0, 1150)
         index = np.mean(fairness(run)) if parts_of(run) else float("nan")
         title = f"{scheme}: Jain's index {index:.4f} in seconds of at least two flows"
         label_axes(axes, title, "time (s)" if scheme == SCHEMES[0] else "", "goodput (Mb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, ncols=len(FLOWS), loc="upper center")
-    figure.suptitle("DCTCP Fig. 17: flows come and go each 30 s, 1 Gb/s, K = 20, bins of 1 s", fontsize=12)
+    figure.suptitle("DCTCP Fig. 17: flows come and go each 10 s, 1 Gb/s, K = 20, bins of 1 s", fontsize=12)
     return figure
 
 
