@@ -343,7 +343,7 @@ def draw_16_panel(axes: Axes, measures: Measures, sending: str) -> None:
             axes.step(rising, share, where="post", label=label, **(scheme_line(scheme) | {"linestyle": ":"}))
         else:
             cdf(axes, queue, scheme, label)
-    axes.set_xlim(0, 220)
+    axes.set_xlim(0, 300)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(axes, sending, "queue (packets)", "share of samples", legend=False)
