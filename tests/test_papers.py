@@ -2,8 +2,10 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,6 +19,8 @@ from fanin import _core, claims, papers, runs
 from fanin.cli import papers as commands
 from fanin.cli.common import CommandError
 from fanin.papers import campaign, experiment
+from fanin.papers.dctcp_buffers import ring
+from fanin.papers.dctcp_convergence import settled
 from fanin.papers.experiment import (
     Change,
     Experiment,
@@ -47,14 +51,24 @@ IDS = (
     "dart-fig11a-causes",
     "dart-fig15",
     "dart-sec6d-expresspass",
+    "dctcp-fig7",
+    "dctcp-fig8",
     "dctcp-eq",
     "dctcp-eq6",
     "dctcp-fig13",
+    "dctcp-fig1",
+    "dctcp-fig15",
+    "dctcp-fig16",
     "dctcp-fig14",
     "dctcp-fig18",
+    "dctcp-fig17",
     "dctcp-fig19",
     "dctcp-fig20",
     "dctcp-fig22",
+    "dctcp-table2",
+    "dctcp-fig21",
+    "dctcp-sec421",
+    "dctcp-sec32",
     "hpcc-fig1",
     "rcc-fig2",
     "rcc-fig3",
@@ -428,3 +442,34 @@ def test_the_delay_makes_the_base_round_trip(path: Bottleneck) -> None:
     links_us = sum((1500 + 64) * 8 / (gbps * 1e3) for gbps in (4 * path.gbps, path.gbps, 4 * path.gbps))
     assert 6 * int(delay.removesuffix(" ps")) / 1e6 + links_us == pytest.approx(path.rtt_us, abs=1e-5)
     assert changes["network.marking.above"] == f"{path.k * 1500} B"
+
+
+# DCTCP's flows that come and go
+
+
+def test_settled_seconds_begin_2_s_after_a_change_and_have_the_flows_open_throughout() -> None:
+    # Flow 0 is always there; flow 1 from 10 to 20.5 s, flow 2 from 15 s on; the seconds are numbered.
+    rates = np.arange(3)[:, None] * 100.0 + np.arange(30)
+    parts = settled(rates, [0.0, 10.0, 15.0], [inf, 20.5, inf])
+    assert [part.shape for part in parts] == [(2, 3), (3, 3), (2, 7)]
+    assert parts[0].tolist() == [[12, 13, 14], [112, 113, 114]]
+    assert parts[1][2].tolist() == [217, 218, 219]
+    assert parts[2][:, 0].tolist() == [23, 223]
+
+
+def test_a_flow_that_never_began_is_in_no_part() -> None:
+    assert settled(np.ones((2, 10)), [0.0, inf], [inf, inf]) == []
+
+
+# DCTCP's long flows on other ports
+
+
+@pytest.mark.parametrize("ports", [8, 16, 33])
+def test_each_port_of_the_ring_has_two_flows_of_two_other_hosts(ports: int) -> None:
+    pairs = [
+        pair for ahead in (1, 2) for pair in zip(*(json.loads(listed) for listed in ring(ports, ahead)), strict=True)
+    ]
+    assert len(set(pairs)) == 2 * ports
+    assert all(sender != receiver for sender, receiver in pairs)
+    for side in (0, 1):
+        assert set(Counter(pair[side] for pair in pairs).values()) == {2}
