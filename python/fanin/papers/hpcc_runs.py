@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 
     from fanin.result import Result
 
-HPCC, DCQCN, OWN = "hpcc", "dcqcn-vendor", "dcqcn"
+HPCC, DCQCN, FIVE, OWN = "hpcc", "dcqcn-vendor", "dcqcn-vendor (F = 5)", "dcqcn"
+
+_VENDOR = 'id = "dcqcn-vendor", additive_increase = "40 Mbps", hyper_increase = "400 Mbps"'
 
 TESTBED = {
     HPCC: '{ id = "hpcc", base_rtt = "9 us" }',
-    DCQCN: '{ id = "dcqcn-vendor", additive_increase = "40 Mbps", hyper_increase = "400 Mbps" }',
+    DCQCN: f"{{ {_VENDOR} }}",
+    FIVE: f"{{ {_VENDOR}, fast_recovery_steps = 5 }}",
     OWN: '{ id = "dcqcn" }',
 }
 """The schemes of section 5.2. The vendor's timers are 300 us and 4 us (2.3); its steps are not in the paper, these are
-those of DCQCN's paper. `dcqcn` has all parameters of DCQCN's paper."""
+those of DCQCN's paper; F = 1 is that of the public simulator, F = 5 that of DCQCN's paper, of which `dcqcn` has all
+parameters."""
 
-TITLES = {HPCC: "HPCC", DCQCN: "DCQCN, the vendor's timers", OWN: "DCQCN, its paper's parameters"}
+TITLES = {
+    HPCC: "HPCC",
+    DCQCN: "DCQCN, the vendor's timers",
+    FIVE: "DCQCN, the same with F = 5",
+    OWN: "DCQCN, its paper's parameters",
+}
 
 HPCC_PACKET = 1104
 """Bytes on the wire for 1,000 B of payload: every packet of HPCC carries 42 B of telemetry (5.1)."""
@@ -69,3 +78,9 @@ def spread(values: Sequence[float], form: str = ".1f") -> str:
     shown = [format(value, form) for value in (min(values), max(values))]
     several = f" ({shown[0]} to {shown[1]})" if shown[0] != shown[1] else ""
     return format(mean(values), form) + several
+
+
+def longest_queue(result: Result, port: str) -> float:
+    """The longest queue of data at a port, in bytes."""
+    ports = result.classes().filter((pl.col("port") == port) & (pl.col("class") == 1))
+    return float(ports["peak_queue_bytes"].item())
