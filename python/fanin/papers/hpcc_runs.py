@@ -61,6 +61,15 @@ def watched(result: Result, name: str, where: str) -> tuple[NDArray[np.float64],
     return found["time_ps"].to_numpy() / 1e6, found["value"].to_numpy().astype(np.float64)
 
 
+def windows(result: Result) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The times in us and the windows in bytes of each flow that the spec samples."""
+    found = result.watch().filter(pl.col("name") == "window_bytes").select("where", "time_ps", "value")
+    return {
+        str(flow): (table["time_ps"].to_numpy() / 1e6, table["value"].to_numpy().astype(np.float64))
+        for (flow,), table in found.sort("time_ps").partition_by("where", as_dict=True).items()
+    }
+
+
 def queued(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The times in us and the samples in bytes of the queue of the only port that the spec samples."""
     series = result.series(zeros=True).sort("time_ps")
