@@ -224,7 +224,8 @@ def draw_2b(measures: Measures) -> Figure:
             line = {**indexed_line(number), "marker": "o", "markersize": 3, "linewidth": 1.2}
             axes.plot(range(1, 13), load, label=f"link {number + 1}", **line)
         axes.axhline(ETA, color="#888888", linewidth=1, linestyle=":")
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, 6)
+        axes.set_xticks(range(2, 13, 2))
         title = case.replace(", 1 flow", ",\n1 flow").replace(", 2 flows", ",\n2 flows")
         label_axes(axes, title, "round trip", "", legend=axes is figure.axes[2])
         axes.set_title(title, fontsize=9.5)

@@ -77,9 +77,10 @@ def draw_1(measures: Measures) -> Figure:
         shares = np.mean([run["share"] for key, run in measures.items() if key[1] == load], axis=0)
         above = 1 - np.cumsum(shares)
         levels = np.flatnonzero(above > 1e-7)
-        label = f"{load} % load: packets that wait, mean {mean(pooled(measures, ('none', load), 'mean')):.2f}"
-        axes.plot(levels, above[levels], "o", color=line["color"], markersize=4, label=label)
-        across = np.linspace(0, 24, 200)
+        # More than n packets wait when more than n + 1 are there, and that is when there is work for more than n + 1.
+        label = f"{load} % load: packets there; {mean(pooled(measures, ('none', load), 'mean')):.2f} wait on average"
+        axes.plot(levels + 1, above[levels], "o", color=line["color"], markersize=4, label=label)
+        across = np.linspace(0.1, 24, 200)
         exact = [work_above(float(level), load / 100) for level in across]
         label = f"{load} % load: work, exact, mean {mean_work(load / 100):.2f}"
         axes.plot(across, exact, color=line["color"], linewidth=1.4, linestyle=line["linestyle"], label=label)
@@ -87,7 +88,7 @@ def draw_1(measures: Measures) -> Figure:
     axes.set_ylim(1e-11, 2)
     axes.set_xlim(0, 24)
     axes.axvline(20, color="#888888", linewidth=1, linestyle=":")
-    label_axes(axes, "", "more than this many packets", "share of time", legend=False)
+    label_axes(axes, "", "packets, or work in packets", "share of time with more", legend=False)
     axes.legend(frameon=False, fontsize=9.5, loc="lower left")
     figure.suptitle("HPCC A.1: the queue of 50 paced flows at one port", fontsize=12)
     return figure
