@@ -96,30 +96,46 @@ def draw_2a(measures: Measures) -> Figure:
 
 
 def rows_2a(measures: Measures) -> list[Row]:
-    """Claim `hpcc-fig2a-timers`."""
-    claim = "hpcc-fig2a-timers"
-    # The bins above 30 KB.
-    found = [float(np.nanmean(p95_by_size(measures, (name,))[2:])) for name in TIMERS]
-    what = "95th percentile of the slowdown above 30 KB, mean over sizes, T_i, T_d = " + "; ".join(TIMERS)
-    shown = "; ".join(f"{value:.2f}" for value in found)
-    return [
+    """Claim `hpcc-fig2a-timers`; beside it messages of the sizes that timers decide, and all sizes together."""
+    claim, timed = "hpcc-fig2a-timers", "T_i, T_d = " + "; ".join(TIMERS)
+    by_size = {name: p95_by_size(measures, (name,)) for name in TIMERS}
+    readings = {
+        "95th percentile of the slowdown above 30 KB, mean over sizes": [
+            float(np.nanmean(by_size[name][2:])) for name in TIMERS
+        ],
+        "the same above 200 KB, which take several round trips": [
+            float(np.nanmean(by_size[name][5:])) for name in TIMERS
+        ],
+        "the same up to 200 KB": [float(np.nanmean(by_size[name][2:5])) for name in TIMERS],
+        "95th percentile of all above 30 KB together": [
+            p95(measures, (name,), SHORT_KB, float("inf")) for name in TIMERS
+        ],
+    }
+    rows = []
+    for number, (what, found) in enumerate(readings.items()):
+        rows.append(
+            Row(
+                claim,
+                f"{what}, {timed}",
+                "aggressive timers have the smaller ones",
+                "; ".join(f"{value:.2f}" for value in found),
+                "rises, over 3 seeds of 30 ms",
+                order([low <= high for low, high in itertools.pairwise(found)]),
+                judged=number == 0,
+            )
+        )
+    first, *_, last = next(iter(readings.values()))
+    rows.append(
         Row(
             claim,
-            what,
-            "aggressive timers have the smaller ones",
-            shown,
-            "rises, over 3 seeds of 30 ms",
-            order([low <= high for low, high in itertools.pairwise(found)]),
-        ),
-        Row(
-            claim,
-            "the last of them over the first",
+            "the last of the first row over its first",
             "larger",
-            f"{found[-1] / found[0]:.2f}",
+            f"{last / first:.2f}",
             "at least 1.1",
-            order([found[-1] >= 1.1 * found[0]]),
-        ),
-    ]
+            order([last >= 1.1 * first]),
+        )
+    )
+    return rows
 
 
 INCASTS_TRACED = 4
