@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from fanin.measures import reported
 from fanin.papers.common import log_ticks, mean, seeds
 from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-from fanin.papers.hpcc_runs import HPCC, under
+from fanin.papers.hpcc_runs import DCQCN, HPCC, under
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin.plot.base import shades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -202,21 +203,21 @@ def draw_2b(measures: Measures) -> Figure:
     panels: Sequence[tuple[str, str, list[float]]] = (
         ("time that ports are paused", "share (%)", [mean(pooled(measures, (name,), "paused")) for name in names]),
         (
-            "95th percentile of FCT, messages up to 30 KB",
+            "95th percentile of FCT up to 30 KB",
             "us",
             [float(np.percentile(pooled(measures, (name,), "fct_us"), 95)) for name in names],
         ),
         (
-            "most in flight of an incast's flow, mean of its 60",
+            "most in flight, mean of an incast",
             "B T at 25 Gb/s, 8 us",
             [max(pooled(measures, (name,), "mean_kb")) / BDP_KB for name in names],
         ),
     )
     labels = [f"DCQCN\n{name.replace(', ', chr(10))}" for name in TIMERS] + ["HPCC"]
     for axes, (title, unit, values) in zip(figure.subplots(1, 3), panels, strict=True):
-        colours = [indexed_line(number)["color"] for number in range(3)] + [str(scheme_line(HPCC)["color"])]
+        colours = [*shades(str(scheme_line(DCQCN)["color"]), 3), str(scheme_line(HPCC)["color"])]
         bars = axes.bar(range(len(names)), values, 0.7, color=colours)
-        axes.bar_label(bars, [f"{value:.3g}" for value in values], fontsize=10)
+        axes.bar_label(bars, [f"{value:,.0f}" if value > 100 else f"{value:.3g}" for value in values], fontsize=10)
         axes.set_xticks(range(len(names)), labels)
         axes.margins(y=0.12)
         label_axes(axes, title, "", unit)
@@ -234,7 +235,7 @@ def rows_2b(measures: Measures) -> list[Row]:
             claim,
             f"{what}, {timed}",
             "aggressive timers have the most",
-            "; ".join(f"{value:.3g}" for value in values),
+            "; ".join(f"{value:,.0f}" if value > 100 else f"{value:.3g}" for value in values),
             "falls, the first above the last, over 3 seeds of 10 ms",
             order([*(high >= low for high, low in itertools.pairwise(values)), values[0] > values[-1]]),
         )
