@@ -3,27 +3,34 @@
 use fanin_cc::Control;
 use fanin_units::{Rate, Time};
 
-/// Window and pacing of one flow. Each packet delays the next one by its own transmission time at the flow's rate.
+/// Window and pacing of one flow. Each packet delays the next one by its own transmission time at the flow's rate,
+/// counted from when it was sent, or with credit from when it was due.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     window: u64,
     rate: Rate,
     next_at: Time,
     not_before: Time,
-    last_sent: Time,
+    /// From when the last packet delays the next one.
+    counted_from: Time,
     last_wire: u32,
+    /// Bytes of credit that a flow may have saved.
+    credit: u32,
 }
 
 impl Pacer {
     /// A flow that may send at once.
-    pub fn new(control: &Control) -> Self {
+    ///
+    /// It saves up to `credit` bytes of what its rate allowed while it could not send (HPCC 4.2).
+    pub fn new(control: &Control, credit: u32) -> Self {
         Self {
             window: control.window,
             rate: control.rate,
             next_at: Time::ZERO,
             not_before: control.not_before,
-            last_sent: Time::ZERO,
+            counted_from: Time::ZERO,
             last_wire: 0,
+            credit,
         }
     }
 
@@ -37,7 +44,7 @@ impl Pacer {
             let silent = self.rate == Rate::ZERO;
             self.rate = control.rate;
             if (control.retime || silent) && self.last_wire > 0 {
-                self.next_at = self.last_sent.saturating_add(self.rate.tx_time(self.last_wire as u64));
+                self.next_at = self.counted_from.saturating_add(self.rate.tx_time(self.last_wire as u64));
             }
         }
     }
@@ -45,10 +52,18 @@ impl Pacer {
     /// A packet of `wire` bytes is sent now.
     #[inline]
     pub fn sent(&mut self, now: Time, wire: u32, line: Rate, line_time: Time) {
-        self.last_sent = now;
+        self.counted_from = if self.credit == 0 || self.last_wire == 0 { now } else { self.credited(now) };
         self.last_wire = wire;
         let gap = if self.rate >= line { line_time } else { self.rate.tx_time(wire as u64) };
-        self.next_at = now.saturating_add(gap);
+        self.next_at = self.counted_from.saturating_add(gap);
+    }
+
+    /// When a packet that is sent now would have been sent without others in its way: when it was due, but no earlier
+    /// than the credit allows.
+    #[inline(never)]
+    fn credited(&self, now: Time) -> Time {
+        let saved = self.rate.tx_time(self.credit as u64);
+        self.next_at.max(now.saturating_sub(saved)).min(now)
     }
 
     /// Whether the window allows another packet with this many bytes in flight.

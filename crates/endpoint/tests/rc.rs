@@ -146,7 +146,7 @@ fn a_pacer_spaces_packets_at_its_rate_and_moves_the_waiting_one_only_if_asked() 
     let line = Rate::from_gbps(10);
     let line_time = line.tx_time(1500);
     let control = |mbps, retime| Control { window: 3000, retime, ..Control::rate(Rate::from_mbps(mbps)) };
-    let mut pacer = Pacer::new(&control(5_000, false));
+    let mut pacer = Pacer::new(&control(5_000, false), 0);
     assert!(pacer.open(2999) && !pacer.open(3000));
     pacer.sent(Time::from_us(10), 1500, line, line_time);
     assert_eq!(pacer.next_at(), Time::from_ns(12_400));

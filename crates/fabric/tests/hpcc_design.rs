@@ -111,8 +111,10 @@ fn hpcc_fig13_overreaction() {
     assert!(per_ack < 0.3 && least > 0.7, "{per_ack} {least}");
     assert!(drained <= 0.8 * per_rtt, "{drained} {per_rtt}");
     assert!(drained <= 1.3 * peak / PER_US, "{drained} {peak}");
-    // As windows count: 16 of 50 KB, of which one part in 16 leaves as they come.
-    assert!((500e3..=800e3).contains(&(peak / OVERHEAD)), "{peak}");
+    // 16 windows of 50 KB of payload, of which one part in 16 leaves as they come, with headers and telemetry: that the
+    // paper has 500 to 800 KB is close.
+    let expected = 15.0 * 50e3 * OVERHEAD;
+    assert!((peak / expected - 1.0).abs() <= 0.01 && peak <= 1.25 * 800e3, "{peak} {expected}");
 }
 
 #[test]
@@ -144,6 +146,7 @@ fn hpcc_fig14_wai() {
 /// The packets' side of A.3; the fluid's is in `fanin-cc`'s test of this name.
 #[test]
 fn hpcc_a3_equilibrium() {
+    let (mut sizes, mut uses, mut formula) = (Vec::new(), Vec::new(), Vec::new());
     for additive_increase in [25, 50, 100, 150, 300] {
         let mut sim = incast("hpcc", 4, additive_increase);
         run_to(&mut sim, Time::from_ms(5));
@@ -153,8 +156,24 @@ fn hpcc_a3_equilibrium() {
         // R = a/(1 - eta/U) with a = W_AI/T and R = U B/4.
         let expected = ETA + 4.0 * additive_increase as f64 / 4.0 / PER_US;
         println!("{additive_increase} B: used {used:.4}, expected {expected:.4}");
-        assert!((used - expected).abs() <= 0.02, "{used} {expected}");
+        assert!((used - expected).abs() <= 0.006, "{used} {expected}");
+        sizes.push(additive_increase as f64);
+        uses.push(used);
+        formula.push(expected);
     }
+    // The whole span of the uses is 0.022: they rise as the formula does.
+    let ratio = slope(&sizes, &uses) / slope(&sizes, &formula);
+    println!("slope {ratio:.3} of the formula's");
+    assert!((0.9..=1.1).contains(&ratio), "{ratio}");
+}
+
+/// The slope of the line of least squares.
+fn slope(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let (up, across) =
+        x.iter().zip(y).fold((0.0, 0.0), |(up, across), (x, y)| (up + (x - mx) * (y - my), across + (x - mx).powi(2)));
+    up / across
 }
 
 // hpcc-single-vs-multi does not hold as it stands: after the ACK of the last packet of an incast's bursts its windows
@@ -299,8 +318,7 @@ fn hpcc_a4_linerate() {
 
 // hpcc-a4-incast64 does not hold as it stands: A.4 has the last packets of the bursts report the peak of the queue, so
 // that windows end at 1/65. Fig. 5 has them report the queue as they leave, and then it is nearly gone: windows are
-// smallest, at 1/70, by the first packets of the bursts, and at their end the root above. Peak and windows in bytes of
-// payload.
+// smallest, at 1/70, by the first packets of the bursts, and at their end the root above.
 #[test]
 fn sixty_four_bursts_drain_at_line_rate_without_pauses() {
     // Hosts 0 to 63 behind eight switches, 66 to 73, a flow of 95 % from host 64 behind switch 74; the root is 75.
@@ -340,7 +358,8 @@ fn sixty_four_bursts_drain_at_line_rate_without_pauses() {
         initial / after,
         64.0 / root(64.0)
     );
-    assert!((55.0..=66.0).contains(&(peak / OVERHEAD)), "{peak}");
+    // All 64 windows, with headers and telemetry: that the paper has nearly 64 is close.
+    assert!((peak / OVERHEAD - 64.0).abs() <= 0.64 && peak <= 1.25 * 66.0, "{peak}");
     assert!((initial / 80.0..=initial / 50.0).contains(&least), "{least}");
     assert!((0.8..=1.2).contains(&(after * 64.0 / initial / root(64.0))), "{after}");
     assert!(between as f64 * 1000.0 <= 0.15 * initial, "{between}");

@@ -13,10 +13,16 @@ use fanin_units::{Rate, Time};
 use hpcc::*;
 
 /// The vendor's DCQCN as section 5.2 has it: 300 us, 4 us; the steps, which it does not name, are those of DCQCN's
-/// paper.
+/// paper, and F = 1 is that of the authors' simulator.
 fn vendor() -> TrafficConfig {
+    vendor_with(1)
+}
+
+/// The same with so many steps of fast recovery.
+fn vendor_with(fast_recovery_steps: u32) -> TrafficConfig {
     use fanin_cc::Scheme;
     let mut params = dcqcn_vendor::DcqcnVendor::preset("dcqcn-vendor");
+    params.fast_recovery_steps = fast_recovery_steps;
     params.additive_increase = RateOrShare::Rate(Rate::from_mbps(40));
     params.hyper_increase = RateOrShare::Rate(Rate::from_mbps(400));
     TrafficConfig { scheme: Settings::DcqcnVendor("dcqcn-vendor", params), ..patient("dcqcn-vendor") }
@@ -206,9 +212,9 @@ fn hpcc_fig9cd_incast() {
     assert!(peak < dcqcn);
 }
 
-// hpcc-fig9ef-mice does not hold as it stands: with the vendor's timers (300 us, 4 us) two elephants under DCQCN empty
-// the queue between cuts, and 5 % of mice see none of it. What holds: HPCC's half, and DCQCN's with the parameters of
-// its paper.
+// hpcc-fig9ef-mice: HPCC's half holds. DCQCN's half, with the claim's timers (300 us, 4 us), depends on F, which the
+// paper does not name: with that of DCQCN's paper, 5, it holds; with that of the authors' simulator, 1, rates soon rise
+// by additive and hyper increase, two elephants empty the queue between cuts, and 5 % of mice see none of it.
 #[test]
 fn mice_find_hpccs_queue_empty_and_dcqcns_at_its_threshold() {
     let run = |traffic: TrafficConfig| {
@@ -223,11 +229,18 @@ fn mice_find_hpccs_queue_empty_and_dcqcns_at_its_threshold() {
         took.sort_by(f64::total_cmp);
         [took[15], took[150], took[296]]
     };
-    let ([_, median, p99], [p5, dcqcn, _]) = (run(testbed()), run(patient("dcqcn")));
-    println!("with the vendor's timers {:?}", run(vendor()));
-    println!("hpcc median {median}, p99 {p99}; dcqcn p5 {p5}, median {dcqcn}");
+    let [_, median, p99] = run(testbed());
+    println!("hpcc median {median}, p99 {p99}");
     assert!(median <= 7.0 && p99 <= 10.0, "{median} {p99}");
-    assert!(p5 > 25.0 && (30.0..=80.0).contains(&dcqcn), "{p5} {dcqcn}");
+    for (traffic, name) in [(vendor_with(5), "F = 5"), (patient("dcqcn"), "all of its paper"), (vendor(), "F = 1")] {
+        let [p5, median, _] = run(traffic);
+        println!("dcqcn, {name}: p5 {p5}, median {median}");
+        if name == "F = 1" {
+            assert!((5.4..10.0).contains(&p5) && (15.0..30.0).contains(&median), "{p5} {median}");
+        } else {
+            assert!(p5 > 25.0 && (30.0..=80.0).contains(&median), "{name}: {p5} {median}");
+        }
+    }
 }
 
 /// In steps of 100 ms where the paper takes 1 s: four join one after another, and leave.

@@ -113,6 +113,8 @@ pub struct EndpointConfig {
     /// On a queue pair that stays open: a message that begins when everything before is acknowledged has a new sender
     /// of its scheme, as on a queue pair of its own. Otherwise the sender keeps its state.
     pub anew: bool,
+    /// Bytes of credit that a paced queue pair may save while others of its NIC are in its way, or its window.
+    pub pacing_credit: u32,
     /// How losses are repaired.
     pub recovery: Recovery,
 }
@@ -121,7 +123,8 @@ impl Default for EndpointConfig {
     /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
     fn default() -> Self {
         let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
-        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false, recovery: Recovery::GoBackN }
+        let recovery = Recovery::GoBackN;
+        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false, pacing_credit: 0, recovery }
     }
 }
 

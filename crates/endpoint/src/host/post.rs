@@ -97,7 +97,8 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let (scheme, cc) = self.senders[slot as usize].scheme();
         let control = io.scheme(scheme).reopen(cc, path, now);
-        self.senders[slot as usize].pacer = Pacer::new(&control);
+        let credit = io.traffic(self.senders[slot as usize].traffic).config.endpoint.pacing_credit;
+        self.senders[slot as usize].pacer = Pacer::new(&control, credit);
         self.apply(io, slot, &control);
     }
 

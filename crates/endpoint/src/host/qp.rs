@@ -84,11 +84,11 @@ pub struct SendQp<P> {
 
 impl<P> SendQp<P> {
     /// A sender without data to send.
-    pub(super) fn new(id: MessageId, carrier: Carrier, control: &Control, path: P) -> Self {
+    pub(super) fn new(id: MessageId, carrier: Carrier, control: &Control, credit: u32, path: P) -> Self {
         Self {
             id,
             carrier,
-            pacer: Pacer::new(control),
+            pacer: Pacer::new(control, credit),
             cc: 0,
             scheme: 0,
             traffic: 0,

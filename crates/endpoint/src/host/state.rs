@@ -81,6 +81,7 @@ impl<P: Copy> Hosts<P> {
     pub(super) fn open_sender<I: Io<Path = P>>(&mut self, io: &mut I, open: Opening<P>) -> u32 {
         let Opening { id, traffic, host, nic, to, path, info, carrier, at } = open;
         let (scheme, class) = (io.traffic(traffic).scheme, io.traffic(traffic).config.class);
+        let credit = io.traffic(traffic).config.endpoint.pacing_credit;
         let from = self.node_of(host);
         let with = match io.scheme(scheme).sharing() {
             Sharing::Nothing => None,
@@ -96,7 +97,7 @@ impl<P: Copy> Hosts<P> {
             pair
         });
         let opened = io.scheme(scheme).open(pair, &info, at);
-        let mut sender = SendQp::new(id, carrier, &opened.control, path);
+        let mut sender = SendQp::new(id, carrier, &opened.control, credit, path);
         let slot = match self.free_senders.pop() {
             Some(slot) => slot,
             None => {
@@ -104,6 +105,7 @@ impl<P: Copy> Hosts<P> {
                     MessageId::NONE,
                     Carrier::Rdma(rc::SendHalf::default()),
                     &opened.control,
+                    0,
                     path,
                 ));
                 self.senders.len() as u32 - 1

@@ -25,6 +25,10 @@ impl One<'_, '_> {
             self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
             return None;
         };
+        let Ok(pacing_credit) = u32::try_from(rdma.pacing_credit.get()) else {
+            self.fail("rdma.pacing_credit", format!("{} is too large", rdma.pacing_credit), "it is below 4 GiB");
+            return None;
+        };
         // As in the HPCC simulator.
         let nack_interval = match rdma.recovery {
             Recovery::GoBackN => *rdma.nack_interval.get_or_insert(Time::from_us(500)),
@@ -49,7 +53,7 @@ impl One<'_, '_> {
             self.fail("rdma.restart", problem, "write persistent = true");
         }
         let timeout = first_timeout;
-        let endpoint = EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, recovery };
+        let endpoint = EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, pacing_credit, recovery };
         (self.checker.problems.len() == before).then_some(endpoint)
     }
 

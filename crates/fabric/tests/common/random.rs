@@ -201,6 +201,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                     ack_chunk,
                     connection,
                     anew,
+                    pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
                     recovery,
                 },
                 tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),

@@ -330,6 +330,10 @@ pub struct Rdma {
     pub persistent: bool,
     /// When a scheme's sender on an open queue pair begins anew.
     pub restart: RdmaRestart,
+    /// Bytes that a paced flow may make up for when it could not send in time, because of other flows of its host or of
+    /// its window, as the scheduler of HPCC's NIC does (HPCC section 4.2). With 0 B each packet restarts the pacing, as
+    /// in the ns-3 HPCC simulator.
+    pub pacing_credit: Bytes,
 }
 
 /// When a scheme's sender on an open queue pair begins anew.
@@ -358,6 +362,7 @@ impl Default for Rdma {
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,
+            pacing_credit: Bytes(0),
         }
     }
 }
