@@ -162,8 +162,8 @@ def draw(measures: Measures) -> Figure:
         draw_switches(figure.add_subplot(grid[3, 1]), measures, CONNECTIONS)
     size = "short version on 128 hosts, one seed: its numbers prove nothing" if short else "1,024 hosts"
     figure.suptitle(
-        f"Dart Fig. 14, {size}\np99 of 8 KB messages over DCQCN's, log scale; black lines: the paper's; below the loads: "
-        "DCQCN's p99",
+        f"Dart Fig. 14, {size}\np99 of 8 KB messages over DCQCN's, log scale; black lines: the paper's; "
+        "below the loads: DCQCN's p99",
         fontsize=12,
     )
     return figure
@@ -181,8 +181,17 @@ def bars(axes: Axes, points: list[tuple[str, str, int]], measures: Measures) -> 
     for place, scheme in enumerate(shown):
         across = [group + (place - (len(shown) - 1) / 2) * width for group in range(len(points))]
         high = [1 - cut(measures, name, scheme, percent) for _, name, percent in points]
-        look = {"color": style_of(scheme).colour, "hatch": "///" if scheme == IOFD else None, "edgecolor": "white"}
-        axes.bar(across, [h - 1 for h in high], width * 0.9, bottom=1, linewidth=0, label=LABELS[scheme], **look)
+        axes.bar(
+            across,
+            [h - 1 for h in high],
+            width * 0.9,
+            bottom=1,
+            color=style_of(scheme).colour,
+            hatch="///" if scheme == IOFD else None,
+            edgecolor="white",
+            linewidth=0,
+            label=LABELS[scheme],
+        )
         for x, (_, name, percent) in zip(across, points, strict=True):
             paper = PAPER.get(percent, {}).get(scheme) if name in FULL else None
             if paper is not None:
