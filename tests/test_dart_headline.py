@@ -20,8 +20,10 @@ from fanin.papers.dart_readings import (
     IOFD,
     PRIQ,
     SMALL,
+    STEADY_MS,
     TEXT,
     TIMELY,
+    WHOLE,
     groups,
     reading,
 )
@@ -134,3 +136,13 @@ def test_without_all_loads_nothing_is_judged() -> None:
     }
     assert dart_headline.cut(measures, TEXT, DART, 40) == pytest.approx(0.8)
     assert DCQCN in BARS
+
+
+def test_the_spec_of_reading_1_is_what_the_experiment_runs(root: Path) -> None:
+    written = tomllib.loads((root / "papers" / "dart" / "fig14-groups.toml").read_text(encoding="utf-8"))
+    (change,) = groups(WHOLE, 40, 1)
+    assert written["traffic"] == tomllib.loads(change)["traffic"]
+    base = tomllib.loads((root / "papers" / EXPERIMENTS[0].spec).read_text(encoding="utf-8"))
+    assert written["network"] == base["network"]
+    window = {key: value for key, value in written["measure"].items() if key in ("warm_up", "window")}
+    assert tuple(f"measure.{key}={value}" for key, value in window.items()) == STEADY_MS

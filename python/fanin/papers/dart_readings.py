@@ -20,6 +20,8 @@ STEADY = "steady state: as many long flows as the load has line rates"
 CONNECTIONS = "1: static groups on connections that stay open"
 BOTH = "the text and 1: static groups on connections, from t = 0"
 LIMITED = "6: long flows that carry their load: 100 KB pieces"
+ONE_LANE = f"{LIMITED} | Dart in one lane"
+"""Run at all loads, for Tables I and II."""
 FULL = (TEXT, CONNECTIONS, STEADY, LIMITED)
 """Readings that are run with all bars at all loads."""
 
@@ -270,4 +272,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
     ):
         for (what, scheme), (preset, changes) in switches.items() if not quick else ():
             runs[f"{base} | {what}", scheme, 40, seed] = Change(preset, changes)
+    for percent in LOADS if not quick else ():
+        changes = (*reading(LIMITED, size, percent, seed), *with_scheme(dart_with(lanes='"one"')))
+        runs[ONE_LANE, DART, percent, seed] = Change(None, changes)
     return runs
