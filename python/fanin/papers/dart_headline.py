@@ -460,8 +460,14 @@ def identity(measures: Measures) -> list[Row]:
 
 def expected(measures: Measures, name: str, percent: int) -> float:
     """Path dilation by bytes times the share of short messages in per cent."""
-    point: Key = (name, DART, percent)
-    return at(measures, point, "dilation_by_bytes") * at(measures, point, "short_share") / 100
+    run: Key = (name, DART, percent)
+    return at(measures, run, "dilation_by_bytes") * at(measures, run, "short_share") / 100
+
+
+def point(name: str, percents: list[int]) -> str:
+    """A reading with its loads, of which one reading has its own."""
+    loaded = " and ".join(f"{percent} %" for percent in percents)
+    return f"reading {name}" if name == HOST_LINKS else f"reading {name}, {loaded}"
 
 
 def beside(measures: Measures, name: str, percent: int) -> Row:
@@ -476,7 +482,7 @@ def beside(measures: Measures, name: str, percent: int) -> Row:
     unfinished = at(measures, (name, DART, percent), "unfinished")
     return Row(
         "dart-fig14-load40" if percent == 40 else f"dart-fig14-load{percent}",
-        f"reading {name}, {percent} %: p99 of DCQCN, and by how much the others cut it",
+        f"{point(name, [percent])}: p99 of DCQCN, and by how much the others cut it",
         paper.get(percent, "DCQCN > IOFD-only > DASR-only > Dart"),
         f"{tail(measures, name, DCQCN, percent):.0f} us; "
         + ", ".join(f"{LABELS[scheme]} {100 * value:z.0f} %" for scheme, value in cut_by.items())
@@ -499,7 +505,7 @@ def headline(measures: Measures, name: str) -> Row:
     holds = min(value for values in ratios.values() for value in values) >= 2
     return Row(
         "dart-fig11a-rdma79",
-        f"reading {name}: p99 over Dart's at {' and '.join(f'{p} %' for p in ran)}",
+        f"{point(name, ran)}: p99 over Dart's",
         "4.8",
         f"{mean:.2f} ({shown})",
         "3 to 7, each at least 2",
@@ -521,7 +527,7 @@ def carried(measures: Measures, name: str, percent: int) -> Row:
     )
     return Row(
         "dart-fig13a-throughput",
-        f"reading {name}, {percent} %: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried",
+        f"{point(name, [percent])}: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried",
         "not told",
         got,
         "none: shown beside",
