@@ -49,6 +49,7 @@ IDS = (
     "dart-table1-calibration",
     "dart-fig11a",
     "dart-fig11a-causes",
+    "dart-headline",
     "dart-fig15",
     "dart-sec6d-expresspass",
     "dctcp-fig7",

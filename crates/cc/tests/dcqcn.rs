@@ -308,6 +308,19 @@ fn d14_a_closed_flow_sends_no_late_cnp() {
 }
 
 #[test]
+fn d14_a_mark_at_the_very_end_of_a_window_comes_before_its_timer() {
+    let mut receiver = Notifier::new(CnpTiming::IntervalEnd, 1);
+    receiver.at(us(1)).marked(0).marked(0);
+    receiver.now = us(51);
+    receiver.marked(0);
+    assert_eq!(receiver.cnps, [(us(1), 0), (us(51), 0)]);
+    // That was the flow's last packet: nothing of it is left for the timer.
+    receiver.pool.receiver_close(0, us(51), ReceiverFlow(0));
+    receiver.at(us(500));
+    assert_eq!(receiver.cnps, [(us(1), 0), (us(51), 0)]);
+}
+
+#[test]
 fn d16_fast_recovery_steps() {
     let fast = |until| {
         let mut point = paper_with(|p| p.fast_recovery_while = until);

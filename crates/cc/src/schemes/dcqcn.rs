@@ -487,7 +487,11 @@ impl NotificationPoint {
         cx.count(Action::MarkSeen);
         let interval = cx.params.cnp_interval;
         if state.marked && state.window_end <= cx.now {
-            // The end of the window sent a CNP, which began the next one.
+            // The end of the window sent a CNP, which began the next one. At the very instant of the end the timer may
+            // come behind this packet; the flow may close before it.
+            if self.later.remove(&(state.window_end, flow)) {
+                self.ready.push_back(flow);
+            }
             state.window_end = state.window_end.saturating_add(interval);
             state.marked = false;
         }
