@@ -117,6 +117,7 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
                 connection,
                 anew,
                 recovery: Recovery::GoBackN,
+                cpu_time: CpuTime::Zero,
             };
             traffic
         },

@@ -7,11 +7,13 @@
 //!
 //! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`,
 //! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin),
+//! `cpu.rs` (answers that wait for the CPU),
 //! `events.rs` (the entry points).
 
 mod ack;
 mod config;
 mod connection;
+mod cpu;
 mod events;
 mod inspect;
 mod io;
@@ -29,6 +31,7 @@ pub use ack::ARRIVED_BYTES;
 pub use config::{
     ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
 };
+pub use cpu::CpuTime;
 pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};

@@ -330,6 +330,34 @@ pub struct Rdma {
     pub persistent: bool,
     /// When a scheme's sender on an open queue pair begins anew.
     pub restart: RdmaRestart,
+    /// CPU time of the receiving host between the arrival of a data packet and the ACK or NACK that answers it, drawn
+    /// for each of them. With an `ack_chunk` of at least a message it is a time per message. Times of different
+    /// answers overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends
+    /// them. Default: none, the NIC answers by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<CpuTime>,
+}
+
+/// CPU time of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CpuTime {
+    /// Constant.
+    Constant(Time),
+    /// Uniform from the first to the second.
+    Uniform([Time; 2]),
+    /// Log-normal.
+    LogNormal(LogNormal),
+}
+
+/// A log-normal time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogNormal {
+    /// The median.
+    pub median: Time,
+    /// The 99.9th percentile.
+    pub p999: Time,
 }
 
 /// When a scheme's sender on an open queue pair begins anew.
@@ -358,6 +386,7 @@ impl Default for Rdma {
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,
+            cpu_time: None,
         }
     }
 }
