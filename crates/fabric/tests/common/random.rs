@@ -191,24 +191,26 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
             let tcp = tcp.filter(|_| settings.rdma_only().is_none());
             (scheme, class, ecn, timeout, nack, ack_chunk, connection, recovery, tcp)
         })
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, ((connection, anew), cpu_time), recovery, tcp)| {
-            TrafficConfig {
-                class,
-                ecn,
-                endpoint: EndpointConfig {
-                    timeout: us(timeout),
-                    nack_interval: us(nack),
-                    ack_chunk,
-                    connection,
-                    anew,
-                    recovery,
-                    cpu_time,
-                },
-                tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
-                overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
-                ..traffic(scheme)
-            }
-        })
+        .prop_map(
+            |(scheme, class, ecn, timeout, nack, ack_chunk, ((connection, anew), cpu_time), recovery, tcp)| {
+                TrafficConfig {
+                    class,
+                    ecn,
+                    endpoint: EndpointConfig {
+                        timeout: us(timeout),
+                        nack_interval: us(nack),
+                        ack_chunk,
+                        connection,
+                        anew,
+                        recovery,
+                        cpu_time,
+                    },
+                    tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
+                    overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
+                    ..traffic(scheme)
+                }
+            },
+        )
 }
 
 /// CPU times of receiving hosts, which most have not.
@@ -253,6 +255,8 @@ fn any_tcp() -> impl Strategy<Value = (TcpConfig, Time)> {
                 ack_delay: us(delay),
                 initial_rto: us(2 * rto),
                 min_rto: us(rto),
+                // Half of them; a burst has 2 to 20 segments or more.
+                offload: if delay % 2 == 0 { 30_000 } else { 0 },
                 ..TCP
             };
             (TcpConfig { connection, persistent, restart: Restart::Pause, ack_class: own_class as u8 }, us(overhead))

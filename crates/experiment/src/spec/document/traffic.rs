@@ -476,6 +476,12 @@ pub struct Tcp {
     /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323), instead of one segment at a
     /// time that was sent once.
     pub timestamps: bool,
+    /// Segmentation offload: most bytes of new data that TCP gives to the NIC at once, like "64 KB". The NIC sends them
+    /// as segments one right after the other at the rate of its link, without the pauses of a paced scheme and without
+    /// segments of other connections of the class in between. A burst begins when the windows allow one of this size,
+    /// a third of the window, or all that is left to send; a smaller one waits for the next ACK. Repairs of losses are
+    /// sent one by one. 0 B is without it.
+    pub offload: Bytes,
     /// Retransmissions of the same segment, or window probes in a row without any answer, after which a connection is
     /// given up. Its messages stay unfinished.
     pub retries: u32,
@@ -509,6 +515,7 @@ impl Default for Tcp {
             // RFC 6298 section 2.5: at least 60 s.
             max_rto: Time::from_s(60),
             timestamps: false,
+            offload: Bytes(0),
             // Linux's tcp_retries2: more than RFC 9293's 100 s.
             retries: 15,
             persistent: false,

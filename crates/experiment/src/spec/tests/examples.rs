@@ -45,6 +45,7 @@ fn a_spec_becomes_what_it_says() {
         min_rto: Time::from_ms(20),
         max_rto: Time::from_s(60),
         timestamps: false,
+        offload: 0,
         retries: 15,
     };
     assert_eq!(asks.tcp, Some(TcpConfig { connection, persistent: true, restart: Restart::Pause, ack_class: 0 }));
