@@ -44,6 +44,8 @@ IDS = (
     "dart-table1-calibration",
     "dart-fig11a",
     "dart-fig11a-causes",
+    "dart-fig9",
+    "dart-fig10",
     "dart-fig15",
     "dart-sec6d-expresspass",
     "dctcp-eq",
