@@ -8,6 +8,7 @@ senders are paced packet by packet at C/n, and not by delays of whole messages.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,7 +180,7 @@ def rows_shape(measures: Measures) -> list[Row]:
     for case in (DASR, INFINIBAND):
         for share in ("median", "p99"):
             times = [at(measures, case, n, share) for n in points(measures, case)]
-            rising = order([late >= early for early, late in zip(times, times[1:], strict=False)])
+            rising = order([late >= early for early, late in pairwise(times)])
             said = ", ".join(f"{us:.0f}" for us in times)
             what = f"{share} of {case} by degree, us"
             found.append(Row(claim, what, "grows", said, "non-decreasing", rising))
