@@ -174,11 +174,11 @@ def draw_throughput(axes: Axes, measures: Measures) -> None:
     run = measures[LONG_BURSTS, 1]
     edges = run["burst_ms"][:10]
     for number, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
-        label = "burst of the other sender" if number == 0 else None
+        label = "burst" if number == 0 else None
         axes.axvspan(start, stop, color="#eeeeee", label=label)
     axes.stairs(run["gbps"], run["edge_ms"], baseline=None, color=scheme_line("dart-dasr")["color"], linewidth=1.8)
     axes.plot([], [], color=scheme_line("dart-dasr")["color"], label="long flow")
-    axes.axhline(22.5, color="black", linewidth=1, linestyle=":", label="paper, in bursts: 22.5 Gb/s")
+    axes.axhline(22.5, color="black", linewidth=1, linestyle=":", label="paper in bursts: 22.5 Gb/s")
     axes.set_xlim(0, (edges[-1] if edges else run["edge_ms"][-1]) + 40)
     axes.set_ylim(0, 60)
     label_axes(axes, "(a) throughput of 1,024 messages of 64 KiB each", "time (ms)", "throughput (Gb/s)", legend=False)
