@@ -175,14 +175,14 @@ def draw_throughput(axes: Axes, measures: Measures) -> None:
     edges = run["burst_ms"][:10]
     for number, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
         label = "burst" if number == 0 else None
-        axes.axvspan(start, stop, color="#eeeeee", label=label)
+        axes.axvspan(start, stop, color="#e4e4e4", linewidth=0, label=label)
     axes.stairs(run["gbps"], run["edge_ms"], baseline=None, color=scheme_line("dart-dasr")["color"], linewidth=1.8)
     axes.plot([], [], color=scheme_line("dart-dasr")["color"], label="long flow")
     axes.axhline(22.5, color="black", linewidth=1, linestyle=":", label="paper in bursts: 22.5 Gb/s")
     axes.set_xlim(0, (edges[-1] if edges else run["edge_ms"][-1]) + 40)
     axes.set_ylim(0, 60)
     label_axes(axes, "(a) throughput of 1,024 messages of 64 KiB each", "time (ms)", "throughput (Gb/s)", legend=False)
-    axes.legend(frameon=False, fontsize=9, loc="upper center", ncols=3)
+    axes.legend(facecolor="white", framealpha=1, edgecolor="white", fontsize=9, loc="upper center", ncols=3)
 
 
 def draw_times(axes: Axes, measures: Measures) -> None:

@@ -1,10 +1,9 @@
-//! CPU time of a receiving host: an ACK or NACK of RDMA leaves some time after the packet that it answers has arrived.
+//! CPU time of a receiving host, and the answers that wait for it.
 
-use super::{Beside, Hosts, Io, Timer};
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
-use fanin_cc::{Header, Telemetry, flags};
-use fanin_units::{MessageId, Time};
+use fanin_cc::{Header, Telemetry};
+use fanin_units::Time;
 
 /// The standard normal distribution's 99.9th percentile.
 const NORMAL_P999: f64 = 3.090_232_306_167_813;
@@ -52,13 +51,13 @@ impl CpuTime {
 /// An answer that waits for the CPU.
 pub(super) struct Answer<P> {
     /// When it leaves.
-    at: Time,
+    pub(super) at: Time,
     /// Its number at its host.
-    number: u64,
-    head: Header,
-    path: P,
-    scheme: u16,
-    telemetry: Telemetry,
+    pub(super) number: u64,
+    pub(super) head: Header,
+    pub(super) path: P,
+    pub(super) scheme: u16,
+    pub(super) telemetry: Telemetry,
 }
 
 impl<P> PartialEq for Answer<P> {
@@ -83,86 +82,17 @@ impl<P> Ord for Answer<P> {
 
 /// The answers of one host that wait.
 pub(super) struct Cpu<P> {
-    waiting: BinaryHeap<Reverse<Answer<P>>>,
+    pub(super) waiting: BinaryHeap<Reverse<Answer<P>>>,
     /// Answers and random words so far.
-    answers: u64,
-    words: u64,
+    pub(super) answers: u64,
+    pub(super) words: u64,
     /// The one valid timer event.
-    event: Time,
+    pub(super) event: Time,
 }
 
 impl<P> Cpu<P> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { waiting: BinaryHeap::new(), answers: 0, words: 0, event: Time::NEVER }
-    }
-}
-
-impl<P: Copy> Hosts<P> {
-    /// An answer of this host waits for the CPU. `slot`: its receiver, whose answers keep their order; `None` where
-    /// that is gone.
-    #[inline(never)]
-    pub(super) fn hold_answer<I: Io<Path = P>>(
-        &mut self,
-        io: &mut I,
-        slot: Option<u32>,
-        head: &Header,
-        (path, scheme): (P, u16),
-        time: CpuTime,
-    ) {
-        let Some(host) = io.host(head.src) else { return };
-        let telemetry = match slot {
-            Some(slot) if head.has(flags::INT) => self.telemetry[slot as usize],
-            _ => Telemetry::default(),
-        };
-        if self.cpus.len() <= host as usize {
-            self.cpus.resize_with(self.hosts.len(), Cpu::new);
-        }
-        let cpu = &mut self.cpus[host as usize];
-        let time = time.draw(|| {
-            cpu.words += 1;
-            io.random(host, cpu.words)
-        });
-        let mut at = io.now().saturating_add(time);
-        if let Some(slot) = slot {
-            let slot = slot as usize;
-            if self.answered.len() <= slot {
-                self.answered.resize(slot + 1, (MessageId::NONE, Time::ZERO));
-            }
-            let (id, last) = self.answered[slot];
-            if id == self.receivers[slot].id {
-                at = at.max(last);
-            }
-            self.answered[slot] = (self.receivers[slot].id, at);
-        }
-        cpu.answers += 1;
-        cpu.waiting.push(Reverse(Answer { at, number: cpu.answers, head: *head, path, scheme, telemetry }));
-        if at < cpu.event {
-            cpu.event = at;
-            io.set_timer(Timer::Answers { host }, at);
-        }
-    }
-
-    /// Sends the answers whose time has come.
-    #[inline(never)]
-    pub(super) fn answers_timer<I: Io<Path = P>>(&mut self, io: &mut I, host: u32) {
-        let now = io.now();
-        if self.cpus[host as usize].event != now {
-            return;
-        }
-        self.cpus[host as usize].event = Time::NEVER;
-        while let Some(Reverse(first)) = self.cpus[host as usize].waiting.peek() {
-            let at = first.at;
-            if at > now {
-                self.cpus[host as usize].event = at;
-                io.set_timer(Timer::Answers { host }, at);
-                break;
-            }
-            let Some(Reverse(answer)) = self.cpus[host as usize].waiting.pop() else { break };
-            let has = answer.head.has(flags::INT);
-            let beside = if has { Beside::Telemetry(&answer.telemetry) } else { Beside::Nothing };
-            let nic = io.make_control(&answer.head, answer.path, answer.scheme, beside);
-            self.serve_any(io, nic);
-        }
     }
 }
 

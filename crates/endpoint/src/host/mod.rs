@@ -7,7 +7,7 @@
 //!
 //! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`,
 //! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin),
-//! `cpu.rs` (answers that wait for the CPU),
+//! `hold.rs` (answers that wait for the CPU),
 //! `events.rs` (the entry points).
 
 mod ack;
@@ -15,6 +15,7 @@ mod config;
 mod connection;
 mod cpu;
 mod events;
+mod hold;
 mod inspect;
 mod io;
 mod nic;
