@@ -50,6 +50,8 @@ IDS = (
     "dart-fig11a",
     "dart-fig11a-causes",
     "dart-headline",
+    "dart-fig9",
+    "dart-fig10",
     "dart-fig15",
     "dart-sec6d-expresspass",
     "dctcp-fig7",

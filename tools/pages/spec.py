@@ -139,6 +139,8 @@ class Reference:
         key = path.rpartition(".")[2]
         if "const" in node:
             return f"`{key} = {toml(node['const'])}`: {about}"
+        if not properties(node):
+            return f"`{key} = {toml(self.made_up(one))}`: {about}"
         kind = properties(node).get("kind", {}).get("const")
         if kind is not None:
             title = f'### {path}: kind = "{kind}"'

@@ -25,6 +25,9 @@ pub(crate) const MESSAGE: u32 = NUMBER >> 1;
 /// The bit of a number of kind LINK that selects the timer of a port for its pauses; the other bits are the port.
 pub(crate) const PAUSE_TIMER: u32 = MESSAGE + 1;
 
+/// The bit of a number of kind HOST that selects the timer of its waiting answers; the other bits are the host.
+pub(crate) const ANSWERS: u32 = MESSAGE + 1;
+
 /// The source of an event.
 #[inline(always)]
 pub(crate) const fn source(kind: u32, number: u32) -> u32 {

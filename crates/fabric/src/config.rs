@@ -3,7 +3,9 @@
 use crate::pauses::PauseOptions;
 use crate::topology::Graph;
 use fanin_cc::aqm::{pi, red};
-pub use fanin_endpoint::host::{EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig};
+pub use fanin_endpoint::host::{
+    CpuTime, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig,
+};
 pub use fanin_endpoint::selective::{Cap, Rules};
 use fanin_units::{Rate, Time};
 use std::sync::Arc;

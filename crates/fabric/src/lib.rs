@@ -52,8 +52,8 @@ mod trace;
 mod world;
 
 pub use config::{
-    BufferPolicy, Cap, ClassConfig, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message, NetworkConfig,
-    PacketSizes, Pfc, Recovery, Release, Restart, Rules, Shaper, TcpConfig, TrafficConfig,
+    BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message,
+    NetworkConfig, PacketSizes, Pfc, Recovery, Release, Restart, Rules, Shaper, TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

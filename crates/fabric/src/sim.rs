@@ -1,6 +1,6 @@
 //! A running network: dispatches its events.
 
-use crate::clock::{PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
+use crate::clock::{ANSWERS, PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
 use crate::layout::{Layout, Share};
@@ -218,6 +218,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.at_host(PortId(number), at_host);
             }
             kind::SENDER => hosts.on_timer(world, Timer::Sender { number, slot: arg }),
+            kind::HOST if number & ANSWERS != 0 => hosts.on_timer(world, Timer::Answers { host: arg }),
             kind::HOST => hosts.on_timer(world, Timer::Host { host: arg }),
             kind::RECEIVER => {
                 let scheme = (number / world.net.config().graph.hosts) as u16;

@@ -6,7 +6,7 @@
 //! one, and determines the current one; a run that traces none has no cost. The hops themselves are recorded by the
 //! probes.
 
-use crate::clock::{MESSAGE, kind, kind_of, number_of};
+use crate::clock::{ANSWERS, MESSAGE, kind, kind_of, number_of};
 use crate::path::FlowPath;
 use crate::port::PortIx;
 use crate::probes::{Departure, overlaps};
@@ -98,7 +98,7 @@ impl Tracer {
                 let node = if number.is_multiple_of(2) { link.a } else { link.b };
                 self.update_host(world, hosts, node);
             }
-            kind::HOST => self.update_host(world, hosts, NodeId(number)),
+            kind::HOST => self.update_host(world, hosts, NodeId(number & !ANSWERS)),
             kind::RECEIVER => {
                 let host = NodeId(number % config.graph.hosts);
                 self.update_host(world, hosts, host);

@@ -1,6 +1,6 @@
 //! The surroundings of the hosts of a partition: the network, and the messages that applications post.
 
-use crate::clock::{kind, source};
+use crate::clock::{ANSWERS, kind, source};
 use crate::messages::Messages;
 use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
@@ -14,7 +14,7 @@ use fanin_endpoint::host::{
     Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
 };
 use fanin_endpoint::tcp::Segment;
-use fanin_engine::EventQueue;
+use fanin_engine::{EventQueue, mix};
 use fanin_units::{MessageId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
 
@@ -133,12 +133,17 @@ impl<Q: EventQueue> Io for World<Q> {
         let (kind, number, arg) = match timer {
             Timer::Sender { number, slot } => (kind::SENDER, number, slot),
             Timer::Host { host } => (kind::HOST, self.net.host_number(host), host),
+            Timer::Answers { host } => (kind::HOST, self.net.host_number(host) | ANSWERS, host),
             Timer::Receiver { host, scheme } => {
                 let hosts = self.net.config().graph.hosts;
                 (kind::RECEIVER, scheme as u32 * hosts + self.net.host_number(host), host)
             }
         };
         self.net.core_mut().clock.schedule(at, source(kind, number), arg);
+    }
+
+    fn random(&self, host: u32, number: u64) -> u64 {
+        mix(self.net.plan().streams.word("host cpu", u64::from(self.net.host_number(host))), number)
     }
 
     #[inline(always)]

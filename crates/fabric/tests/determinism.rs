@@ -48,7 +48,8 @@ fn node_of(event: &Event, links: &[(u32, u32)], flows: &[(u32, u32)], hosts: u32
         2 if number >> 28 == 1 => flows[(number & ((1 << 28) - 1)) as usize].1,
         // A flow's timer, a message's start: the sender.
         2 | 5 => flows[number as usize].0,
-        3 => number,
+        // The timers of a host, and of its waiting answers.
+        3 => port,
         // A receiver's timer, by scheme and host.
         4 => number % hosts,
         // The shaper of a port, or a switch program.

@@ -596,6 +596,7 @@ proptest! {
         ack_chunk in 0u32..6_000,
         timeout in 20u64..200,
         recovery in random::any_recovery(),
+        cpu_time in 0u64..10_000,
         seed in any::<u64>(),
     ) {
         let mut graph = pair(&[]);
@@ -608,9 +609,10 @@ proptest! {
         graph.links[1].error_rate = error_rate;
         let mut one = traffic("none");
         let nack_interval = us(10);
+        let cpu_time = CpuTime::Uniform(Time::ZERO, ns(cpu_time));
         let timeout = us(timeout);
         one.endpoint =
-            EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, recovery, ..one.endpoint };
+            EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, recovery, cpu_time, ..one.endpoint };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();
         let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sim = simulation(NetworkConfig { seed, ..network(graph) }, vec![one], messages);

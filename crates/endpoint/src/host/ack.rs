@@ -1,7 +1,7 @@
 //! Packets sent by receivers: ACKs, also of TCP, NACKs, CNPs and credits.
 
 use super::send::put_fields;
-use super::{Beside, Hosts, Incoming, Io, Timer};
+use super::{Beside, CpuTime, Hosts, Incoming, Io, Timer};
 use crate::tcp::{Covers, Segment, State};
 use fanin_cc::{AckFields, Emit, Header, Kind, flags};
 use fanin_units::{MessageId, Time};
@@ -83,7 +83,8 @@ impl<P: Copy> Hosts<P> {
         fields: AckFields,
     ) {
         let receiver = &self.receivers[slot as usize];
-        let overhead = io.traffic(receiver.traffic).overhead;
+        let traffic = io.traffic(receiver.traffic);
+        let (overhead, cpu_time) = (traffic.overhead, traffic.config.endpoint.cpu_time);
         let mut bits = 0;
         if overhead.telemetry && for_scheme {
             bits |= flags::INT;
@@ -104,6 +105,10 @@ impl<P: Copy> Hosts<P> {
             flags: bits,
             ..head
         };
+        if cpu_time != CpuTime::Zero {
+            let way = (receiver.path, receiver.scheme);
+            return self.hold_answer(io, Some(slot), &head, way, cpu_time);
+        }
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let beside =
             if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };

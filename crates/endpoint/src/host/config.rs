@@ -1,5 +1,6 @@
 //! How hosts carry messages: sizes of packets, endpoints, and the rules of each traffic.
 
+use super::CpuTime;
 use crate::{selective, tcp};
 use alloc::string::String;
 use fanin_cc::{HeaderOverhead, SendOptions, Settings};
@@ -117,14 +118,25 @@ pub struct EndpointConfig {
     pub pacing_credit: u32,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// CPU time of the receiving host between a data packet and the ACK or NACK that answers it.
+    pub cpu_time: CpuTime,
 }
 
 impl Default for EndpointConfig {
     /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
     fn default() -> Self {
         let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
-        let recovery = Recovery::GoBackN;
-        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false, pacing_credit: 0, recovery }
+        let (recovery, cpu_time) = (Recovery::GoBackN, CpuTime::Zero);
+        Self {
+            timeout,
+            nack_interval,
+            ack_chunk: 0,
+            connection: false,
+            anew: false,
+            pacing_credit: 0,
+            recovery,
+            cpu_time,
+        }
     }
 }
 

@@ -37,6 +37,7 @@ impl<P: Copy> Hosts<P> {
             Timer::Sender { number, slot } => self.sender_timer(io, number, slot),
             Timer::Host { host } => self.host_timer(io, host),
             Timer::Receiver { host, scheme } => self.receiver_timer(io, host, scheme),
+            Timer::Answers { host } => self.answers_timer(io, host),
         }
     }
 }

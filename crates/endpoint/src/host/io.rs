@@ -28,6 +28,11 @@ pub enum Timer {
         /// The scheme.
         scheme: u16,
     },
+    /// Answers of a host that have waited for its CPU.
+    Answers {
+        /// The host.
+        host: u32,
+    },
 }
 
 /// The contents of a packet besides its header.
@@ -98,6 +103,8 @@ pub trait Io {
     fn now(&self) -> Time;
     /// Calls back at a time: [`super::Hosts::on_timer`].
     fn set_timer(&mut self, timer: Timer, at: Time);
+    /// 64 random bits for the CPU of a host, the same whenever it asks for those of a number.
+    fn random(&self, host: u32, number: u64) -> u64;
 
     /// Sizes of packets.
     fn sizes(&self) -> &PacketSizes;

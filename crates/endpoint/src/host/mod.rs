@@ -7,12 +7,15 @@
 //!
 //! Read `qp.rs` and `nic.rs` (the state), then `send.rs` (packets leave), `ack.rs` (feedback to senders), `receive.rs`,
 //! `keep.rs` and `sender.rs` (packets arrive), `stream.rs` and `connection.rs` (TCP), `post.rs` (messages begin),
+//! `hold.rs` (answers that wait for the CPU),
 //! `events.rs` (the entry points).
 
 mod ack;
 mod config;
 mod connection;
+mod cpu;
 mod events;
+mod hold;
 mod inspect;
 mod io;
 mod nic;
@@ -29,6 +32,7 @@ pub use ack::ARRIVED_BYTES;
 pub use config::{
     ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
 };
+pub use cpu::CpuTime;
 pub use io::{Beside, Io, Needs, PathQuery, Route, Timer};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};

@@ -37,6 +37,15 @@ impl Ring {
         self.tail = slot;
     }
 
+    /// Adds a sender in front.
+    pub(super) fn push_first<P>(&mut self, senders: &mut [SendQp<P>], slot: u32) {
+        senders[slot as usize].next_ready = self.head;
+        if self.head == NO_SLOT {
+            self.tail = slot;
+        }
+        self.head = slot;
+    }
+
     /// Removes a sender at any position: walks along the ring.
     pub(super) fn remove<P>(&mut self, senders: &mut [SendQp<P>], slot: u32) {
         let mut at = core::mem::take(self).head;

@@ -133,6 +133,12 @@ impl<P> SendQp<P> {
         }
     }
 
+    /// Whether its NIC has more segments of a burst, which follow at once.
+    #[inline]
+    pub(super) fn in_burst(&self) -> bool {
+        matches!(&self.carrier, Carrier::Tcp(end) if end.connection.in_burst())
+    }
+
     /// Its end of a TCP connection.
     ///
     /// # Panics

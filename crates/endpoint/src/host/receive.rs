@@ -1,7 +1,7 @@
 //! The receiving end of RDMA: data arrives.
 
 use super::{Beside, ENDLESS};
-use super::{Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp};
+use super::{CpuTime, Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp};
 use crate::rc::{self, Arrival, ReceiveRules};
 use crate::selective::{Arrived, Kept, ReceiveHalf};
 use crate::whole;
@@ -314,7 +314,11 @@ impl<P: Copy> Hosts<P> {
         let query =
             PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };
         let path = io.path_by_hash(&query);
-        let scheme = io.traffic(io.record(data.flow).traffic).scheme;
+        let traffic = io.traffic(io.record(data.flow).traffic);
+        let (scheme, cpu_time) = (traffic.scheme, traffic.config.endpoint.cpu_time);
+        if cpu_time != CpuTime::Zero {
+            return self.hold_answer(io, None, &head, (path, scheme), cpu_time);
+        }
         let nic = io.make_control(&head, path, scheme, Beside::Nothing);
         self.serve_any(io, nic);
     }

@@ -158,7 +158,7 @@ impl<P: Copy> Hosts<P> {
             if !sender.can_send(io.now()) {
                 continue;
             }
-            if sender.pacer.next_at() > io.now() {
+            if sender.pacer.next_at() > io.now() && !sender.in_burst() {
                 self.pace(slot);
                 continue;
             }
@@ -367,7 +367,11 @@ impl<P: Copy> Hosts<P> {
             put_fields(&mut head, &mut segment, &fields, &self.senders[slot as usize].tcp().connection);
         }
         self.set_tcp_timer(io, slot);
-        self.take_turn_again(io, slot, line_time);
+        if self.senders[slot as usize].tcp().connection.in_burst() {
+            self.keep_turn(slot);
+        } else {
+            self.take_turn_again(io, slot, line_time);
+        }
         Some(io.make(port, &head, path, scheme, Beside::Segment(&segment)))
     }
 
@@ -391,6 +395,16 @@ impl<P: Copy> Hosts<P> {
                 self.pace(slot);
             }
         }
+    }
+
+    /// In a burst that its NIC segments (segmentation offload), a sender is the next again, whatever its pace.
+    #[inline(never)]
+    fn keep_turn(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.turn = Turn::Ready;
+        let (class, nic) = (sender.class, sender.nic as usize);
+        self.nics[nic].ready[class as usize].push_first(&mut self.senders, slot);
+        self.nics[nic].ready_mask |= 1 << class;
     }
 
     /// Applies a new decision of the scheme to a sender.
@@ -543,6 +557,7 @@ mod tests {
             min_rto: Time::from_ms(10),
             max_rto: Time::from_s(60),
             timestamps: false,
+            offload: 0,
             retries: 15,
         };
         let mut end = Connection::listen(&config);

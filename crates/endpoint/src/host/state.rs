@@ -1,5 +1,6 @@
 //! The state of hosts, and their timers.
 
+use super::cpu::Cpu;
 use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, Timer, Turn};
 use crate::{rc, selective};
 use alloc::collections::BTreeMap;
@@ -41,6 +42,10 @@ pub struct Hosts<P> {
     pub(super) receiver_events: Vec<Time>,
     /// Messages posted while no link of their host was up.
     pub(super) stranded: Vec<u32>,
+    /// Answers that wait for the CPU, by host; empty where none ever did.
+    pub(super) cpus: Vec<Cpu<P>>,
+    /// The receiver whose answers waited last in a slot, and when the last of them leaves.
+    pub(super) answered: Vec<(MessageId, Time)>,
     pub(super) totals: HostTotals,
 }
 
@@ -62,6 +67,8 @@ impl<P: Copy> Hosts<P> {
             pairs: BTreeMap::new(),
             pair_senders: Vec::new(),
             stranded: Vec::new(),
+            cpus: Vec::new(),
+            answered: Vec::new(),
             totals: HostTotals::default(),
         }
     }

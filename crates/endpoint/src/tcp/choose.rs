@@ -24,6 +24,8 @@ pub(super) struct Choice {
     pub(super) fin: bool,
     /// Whether any of it was sent before.
     pub(super) retransmitted: bool,
+    /// The number after the burst that it belongs to; 0 if it belongs to none.
+    burst_to: u64,
     why: Why,
 }
 
@@ -60,6 +62,9 @@ impl SendHalf {
         let len = left.min(self.mss);
         let room = self.edge.saturating_sub(seq);
         let in_flight = self.in_flight();
+        if self.offload > 0 && self.hands_over() && room > 0 {
+            return self.choose_of_burst(window, room, left, in_flight);
+        }
         if in_flight == 0 {
             // The window would never open again: one segment is sent, or as much of it as the receiver accepts.
             return match room {
@@ -69,6 +74,40 @@ impl SendHalf {
         }
         let allowed = window.saturating_add_signed(self.inflation).saturating_add(self.limited_transmit());
         (in_flight + len <= allowed && len <= room).then(|| self.segment(seq, seq + left, Why::Next))
+    }
+
+    /// Whether new data goes to the NIC in bursts now: not while losses are repaired.
+    #[inline(always)]
+    fn hands_over(&self) -> bool {
+        !self.recovering && self.dup_acks == 0 && self.nxt == self.high
+    }
+
+    /// Whether the NIC has more segments of a burst, which follow at once.
+    #[inline(always)]
+    pub(super) fn in_burst(&self) -> bool {
+        self.nxt < self.burst_to && self.hands_over()
+    }
+
+    /// Segmentation offload: the next segment of the burst, or the first one of a new burst. `room`: new bytes that the
+    /// peer accepts, at least 1.
+    fn choose_of_burst(&self, window: u64, room: u64, left: u64, in_flight: u64) -> Option<Choice> {
+        if self.nxt < self.burst_to {
+            let next = self.segment(self.nxt, self.burst_to, Why::Next);
+            return Some(Choice { burst_to: self.burst_to, ..next });
+        }
+        // Linux's tcp_tso_should_defer: it waits for a full burst or a third of the window (tcp_tso_win_divisor = 3),
+        // unless that is all there is to send.
+        let allowed = window.saturating_sub(in_flight).min(room);
+        let third = window.min(in_flight.saturating_add(room)) / 3;
+        if in_flight > 0 && allowed < left.min(self.offload).min(third.max(self.mss)) {
+            return None;
+        }
+        // With nothing in flight no ACK would come: one segment is sent in any case.
+        let one = left.min(self.mss).min(room);
+        let most = allowed.max(one).min(self.offload.max(self.mss));
+        let len = if most >= left { left } else { (most - most % self.mss).max(one) };
+        let next = self.segment(self.nxt, self.nxt + len, Why::Next);
+        Some(Choice { burst_to: self.nxt + len, ..next })
     }
 
     /// RFC 3042: a new segment for each of the first two duplicate ACKs. With SACK they make the pipe smaller.
@@ -117,7 +156,14 @@ impl SendHalf {
     #[inline]
     fn segment(&self, seq: u64, stop: u64, why: Why) -> Choice {
         let len = stop.min(self.data_end).saturating_sub(seq).min(self.mss);
-        Choice { seq, len, fin: self.closed && seq + len == self.data_end, retransmitted: seq < self.high, why }
+        Choice {
+            seq,
+            len,
+            fin: self.closed && seq + len == self.data_end,
+            retransmitted: seq < self.high,
+            burst_to: 0,
+            why,
+        }
     }
 
     /// The chosen segment is sent.
@@ -148,6 +194,9 @@ impl SendHalf {
         }
         if choice.why == Why::Repair {
             self.repair_first = false;
+        }
+        if choice.burst_to > 0 {
+            self.burst_to = choice.burst_to;
         }
         self.nxt = if choice.why == Why::Next { end } else { self.nxt.max(end) };
         self.on_sent(now, end, choice.retransmitted);

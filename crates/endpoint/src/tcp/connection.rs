@@ -75,6 +75,12 @@ impl Connection {
         self.receive.read(bytes) && matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
+    /// Whether its NIC has more segments of a burst ([`Config::offload`]), which follow at once.
+    #[inline(always)]
+    pub fn in_burst(&self) -> bool {
+        self.send.in_burst()
+    }
+
     /// Bytes received in order and not yet read.
     pub fn available(&self) -> u64 {
         self.receive.available()

@@ -48,6 +48,9 @@ pub struct Config {
     /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323 section 4), instead of one
     /// segment at a time that was sent once.
     pub timestamps: bool,
+    /// Segmentation offload: bytes of new data that go to the NIC at once; 0 without it. A burst begins when windows
+    /// allow that many, a third of them or all that is left, and leaves as segments one right after the other.
+    pub offload: u32,
     /// Retransmissions of the same segment, or window probes in a row without any answer, after which the connection is
     /// given up (R2 of RFC 9293 section 3.8.3); `u32::MAX` for never.
     pub retries: u32,

@@ -55,6 +55,9 @@ pub(super) struct SendHalf {
     partial_ack: bool,
     /// Bytes sent by limited transmit since the last new ACK.
     pub(super) limited: u64,
+    /// Segmentation offload: most bytes of a burst, 0 without it; and the number after the burst handed to the NIC.
+    pub(super) offload: u64,
+    pub(super) burst_to: u64,
     /// `una` when the timer last ran out, and how often it did since `una` moved.
     timed_out_at: u64,
     repeats: u32,
@@ -115,6 +118,8 @@ impl SendHalf {
             inflation: 0,
             partial_ack: false,
             limited: 0,
+            offload: u64::from(config.offload),
+            burst_to: 0,
             timed_out_at: u64::MAX,
             repeats: 0,
             retries: config.retries,
@@ -382,6 +387,7 @@ impl SendHalf {
         self.limited = 0;
         self.timed_out_at = self.una;
         self.nxt = self.una;
+        self.burst_to = 0;
         // RFC 9293 section 3.8.6: a window that was shrunk to nothing with data in flight is probed.
         if self.una > 0 {
             self.watch_window(now);

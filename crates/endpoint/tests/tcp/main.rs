@@ -4,6 +4,7 @@ mod bulk;
 mod handshake;
 mod loss;
 mod newreno;
+mod offload;
 mod random;
 mod receive;
 mod role;

@@ -26,8 +26,8 @@ impl Dice {
 }
 
 fn any_config() -> impl Strategy<Value = Config> {
-    (1u32..2000, any::<[bool; 4]>(), 1u64..200_000, 0u32..5, 1u64..50).prop_map(
-        |(mss, [sack, ecn, window_scaling, timestamps], receive_buffer, ack_every, min)| Config {
+    (1u32..2000, any::<[bool; 5]>(), 1u64..200_000, 0u32..5, 1u64..50).prop_map(
+        |(mss, [sack, ecn, window_scaling, timestamps, offload], receive_buffer, ack_every, min)| Config {
             mss,
             sack,
             ecn,
@@ -39,6 +39,7 @@ fn any_config() -> impl Strategy<Value = Config> {
             min_rto: Time::from_ms(min),
             max_rto: Time::from_ms(1500),
             timestamps,
+            offload: if offload { 20_000 } else { 0 },
             retries: u32::MAX,
         },
     )

@@ -23,6 +23,7 @@ pub fn config() -> Config {
         min_rto: Time::from_ms(200),
         max_rto: Time::from_s(60),
         timestamps: false,
+        offload: 0,
         retries: u32::MAX,
     }
 }

@@ -1,6 +1,8 @@
 //! How a traffic's queue pairs work: validates the keys of `rdma`, and fills in those that its recovery has.
 
-use super::document::{Bdp, Buffer, Cap, Document, PerPort, Policy, Pool, Rdma, RdmaRestart, Recovery, Timeout};
+use super::document::{
+    Bdp, Buffer, Cap, CpuTime, Document, LogNormal, PerPort, Policy, Pool, Rdma, RdmaRestart, Recovery, Timeout,
+};
 use super::one::One;
 use fanin_fabric as fabric;
 use fanin_fabric::{EndpointConfig, Rules};
@@ -53,8 +55,34 @@ impl One<'_, '_> {
             self.fail("rdma.restart", problem, "write persistent = true");
         }
         let timeout = first_timeout;
-        let endpoint = EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, pacing_credit, recovery };
+        let cpu_time = rdma.cpu_time.map_or(fabric::CpuTime::Zero, |time| self.cpu_time(time));
+        let endpoint =
+            EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, pacing_credit, recovery, cpu_time };
         (self.checker.problems.len() == before).then_some(endpoint)
+    }
+
+    /// CPU time of the receiving hosts.
+    fn cpu_time(&mut self, time: CpuTime) -> fabric::CpuTime {
+        match time {
+            CpuTime::Constant(Time::ZERO) | CpuTime::Uniform([_, Time::ZERO]) => fabric::CpuTime::Zero,
+            CpuTime::Constant(time) => fabric::CpuTime::Constant(time),
+            CpuTime::Uniform([from, to]) => {
+                if from > to {
+                    let problem = format!("{from} is above {to}");
+                    self.fail("rdma.cpu_time", problem, "the shorter time comes first");
+                }
+                fabric::CpuTime::Uniform(from, to)
+            }
+            CpuTime::LogNormal(LogNormal { median, p999 }) => {
+                if median == Time::ZERO {
+                    self.fail("rdma.cpu_time.median", "it is zero", "write a time above zero, like \"5 us\"");
+                } else if median > p999 {
+                    let problem = format!("{p999} is below the median of {median}");
+                    self.fail("rdma.cpu_time.p999", problem, "it is at least the median");
+                }
+                fabric::CpuTime::LogNormal { median, p999 }
+            }
+        }
     }
 
     /// Keys that the traffic's recovery does not have.

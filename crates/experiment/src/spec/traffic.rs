@@ -285,6 +285,11 @@ impl One<'_, '_> {
             let right = "write a time above zero, like \"1 ms\", or ack_every = 1";
             self.fail("tcp.ack_delay", "an ACK for several segments needs a delay", right);
         }
+        let offload = u32::try_from(tcp.offload.get()).unwrap_or(u32::MAX);
+        if offload > 0 && u64::from(offload) < payload {
+            let problem = format!("{} is less than a segment of {payload} B", tcp.offload);
+            self.fail("tcp.offload", problem, "write several segments, like \"64 KB\", or leave it out");
+        }
         if tcp.min_rto == Time::ZERO {
             self.fail("tcp.min_rto", "it is zero", "write a time above zero, like \"10 ms\"");
         }
@@ -313,6 +318,7 @@ impl One<'_, '_> {
             min_rto: tcp.min_rto,
             max_rto: tcp.max_rto,
             timestamps: tcp.timestamps,
+            offload,
             retries: tcp.retries,
         })
     }

@@ -149,6 +149,7 @@ pub const TCP: tcp::Config = tcp::Config {
     min_rto: Time::from_ms(10),
     max_rto: Time::from_s(1),
     timestamps: false,
+    offload: 0,
     retries: u32::MAX,
 };
 

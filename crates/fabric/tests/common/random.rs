@@ -181,7 +181,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
         20_000u64..60_000,
         10_000u64..40_000,
         0u32..10_000,
-        any::<(bool, bool)>(),
+        (any::<(bool, bool)>(), any_cpu_time()),
         prop_oneof![Just(Recovery::GoBackN), any_selective()],
         prop::option::of(any_tcp()),
     )
@@ -191,24 +191,38 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
             let tcp = tcp.filter(|_| settings.rdma_only().is_none());
             (scheme, class, ecn, timeout, nack, ack_chunk, connection, recovery, tcp)
         })
-        .prop_map(|(scheme, class, ecn, timeout, nack, ack_chunk, (connection, anew), recovery, tcp)| {
-            TrafficConfig {
-                class,
-                ecn,
-                endpoint: EndpointConfig {
-                    timeout: us(timeout),
-                    nack_interval: us(nack),
-                    ack_chunk,
-                    connection,
-                    anew,
-                    pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
-                    recovery,
-                },
-                tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
-                overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
-                ..traffic(scheme)
-            }
-        })
+        .prop_map(
+            |(scheme, class, ecn, timeout, nack, ack_chunk, ((connection, anew), cpu_time), recovery, tcp)| {
+                TrafficConfig {
+                    class,
+                    ecn,
+                    endpoint: EndpointConfig {
+                        timeout: us(timeout),
+                        nack_interval: us(nack),
+                        ack_chunk,
+                        connection,
+                        anew,
+                        pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
+                        recovery,
+                        cpu_time,
+                    },
+                    tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
+                    overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
+                    ..traffic(scheme)
+                }
+            },
+        )
+}
+
+/// CPU times of receiving hosts, which most have not.
+fn any_cpu_time() -> impl Strategy<Value = CpuTime> {
+    prop_oneof![
+        3 => Just(CpuTime::Zero),
+        1 => (1u64..10_000).prop_map(|time| CpuTime::Constant(ns(time))),
+        1 => (0u64..5_000, 0u64..5_000).prop_map(|(from, more)| CpuTime::Uniform(ns(from), ns(from + more))),
+        1 => (1u64..2_000, 0u64..9_000)
+            .prop_map(|(median, more)| CpuTime::LogNormal { median: ns(median), p999: ns(median + more) }),
+    ]
 }
 
 /// The largest ACK chunk that no window of the scheme is too small for. A receiver that waits for more than may be in
@@ -242,6 +256,8 @@ fn any_tcp() -> impl Strategy<Value = (TcpConfig, Time)> {
                 ack_delay: us(delay),
                 initial_rto: us(2 * rto),
                 min_rto: us(rto),
+                // Half of them; a burst has 2 to 20 segments or more.
+                offload: if delay % 2 == 0 { 30_000 } else { 0 },
                 ..TCP
             };
             (TcpConfig { connection, persistent, restart: Restart::Pause, ack_class: own_class as u8 }, us(overhead))

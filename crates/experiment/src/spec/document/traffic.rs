@@ -334,6 +334,34 @@ pub struct Rdma {
     /// its window, as the scheduler of HPCC's NIC does (HPCC section 4.2). With 0 B each packet restarts the pacing, as
     /// in the ns-3 HPCC simulator.
     pub pacing_credit: Bytes,
+    /// CPU time of the receiving host between the arrival of a data packet and the ACK or NACK that answers it, drawn
+    /// for each of them. With an `ack_chunk` of at least a message it is a time per message. Times of different
+    /// answers overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends
+    /// them. Default: none, the NIC answers by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<CpuTime>,
+}
+
+/// CPU time of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CpuTime {
+    /// Constant.
+    Constant(Time),
+    /// Uniform from the first to the second.
+    Uniform([Time; 2]),
+    /// Log-normal.
+    LogNormal(LogNormal),
+}
+
+/// A log-normal time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogNormal {
+    /// The median.
+    pub median: Time,
+    /// The 99.9th percentile.
+    pub p999: Time,
 }
 
 /// When a scheme's sender on an open queue pair begins anew.
@@ -363,6 +391,7 @@ impl Default for Rdma {
             persistent: false,
             restart: RdmaRestart::Never,
             pacing_credit: Bytes(0),
+            cpu_time: None,
         }
     }
 }
@@ -452,6 +481,12 @@ pub struct Tcp {
     /// Whether each ACK of new bytes gives a round-trip time, by its timestamp (RFC 7323), instead of one segment at a
     /// time that was sent once.
     pub timestamps: bool,
+    /// Segmentation offload: most bytes of new data that TCP gives to the NIC at once, like "64 KB". The NIC sends them
+    /// as segments one right after the other at the rate of its link, without the pauses of a paced scheme and without
+    /// segments of other connections of the class in between. A burst begins when the windows allow one of this size,
+    /// a third of the window, or all that is left to send; a smaller one waits for the next ACK. Repairs of losses are
+    /// sent one by one. 0 B is without it.
+    pub offload: Bytes,
     /// Retransmissions of the same segment, or window probes in a row without any answer, after which a connection is
     /// given up. Its messages stay unfinished.
     pub retries: u32,
@@ -485,6 +520,7 @@ impl Default for Tcp {
             // RFC 6298 section 2.5: at least 60 s.
             max_rto: Time::from_s(60),
             timestamps: false,
+            offload: Bytes(0),
             // Linux's tcp_retries2: more than RFC 9293's 100 s.
             retries: 15,
             persistent: false,

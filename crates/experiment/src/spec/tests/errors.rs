@@ -448,6 +448,13 @@ fn impossible_traffic() {
     refused("packets = 20", "packets = 0", "traffic[0].scheme.packets", &["at least 1"]);
     refused("timeout = \"off\"", "timeout = \"0 s\"", "traffic[0].rdma.timeout", &["like \"4 ms\", or \"off\""]);
     refused("ack_chunk = \"4 KB\"", "ack_chunk = \"5 GB\"", "traffic[0].rdma.ack_chunk", &["below 4 GiB"]);
+    let cpu = |value: &str, key: &str, words: &[&str]| {
+        let (new, key) = (format!("cpu_time = {value}"), format!("traffic[0].rdma.cpu_time{key}"));
+        refused("ack_chunk = \"4 KB\"", &new, &key, words);
+    };
+    cpu("[\"3 us\", \"2 us\"]", "", &["3 us is above 2 us", "shorter time comes first"]);
+    cpu("{ median = \"0 s\", p999 = \"2 us\" }", ".median", &["it is zero", "5 us"]);
+    cpu("{ median = \"3 us\", p999 = \"2 us\" }", ".p999", &["2 us is below the median of 3 us"]);
     let rdma = "scheme = \"rcc\"\ntransport = \"rdma\"";
     let windows = &["rcc assigns TCP's receive windows", "or write \"tcp\""];
     refused_at("scheme = \"dcqcn\"", rdma, "transport = \"rdma\"", "traffic[2].transport", windows);
@@ -558,6 +565,7 @@ fn impossible_transports() {
         &["1 KB is less than a segment of 1460 B"],
     );
     refused(buffer, "receive_buffer = \"2 GB\"", &key("tcp.receive_buffer"), &["1073725440 B", "RFC 7323"]);
+    refused(buffer, "offload = \"1 KB\"", &key("tcp.offload"), &["less than a segment of 1460 B", "64 KB"]);
     refused(buffer, "ack_every = 0", &key("tcp.ack_every"), &["no segment", "1 for an ACK per segment"]);
     refused(buffer, "ack_delay = \"0 s\"", &key("tcp.ack_delay"), &["like \"1 ms\", or ack_every = 1"]);
     assert!(checked(&EXAMPLE.replace(buffer, "ack_delay = \"0 s\", ack_every = 1")).is_ok());

@@ -5,7 +5,7 @@ use crate::built::{Sampled, Series};
 use document::{Buffer, Size, Topology, Transport};
 use fanin_cc::aqm::{pi, red};
 use fanin_endpoint::tcp;
-use fanin_fabric::{BufferPolicy, Dependency, HostFifo, MarkAt, Marking, Restart, TcpConfig};
+use fanin_fabric::{BufferPolicy, CpuTime, Dependency, HostFifo, MarkAt, Marking, Restart, TcpConfig};
 use fanin_record::{Part, Watched};
 use fanin_units::{Bytes, PortId, Rate};
 
@@ -45,6 +45,7 @@ fn a_spec_becomes_what_it_says() {
         min_rto: Time::from_ms(20),
         max_rto: Time::from_s(60),
         timestamps: false,
+        offload: 0,
         retries: 15,
     };
     assert_eq!(asks.tcp, Some(TcpConfig { connection, persistent: true, restart: Restart::Pause, ack_class: 0 }));
@@ -56,6 +57,24 @@ fn a_spec_becomes_what_it_says() {
     let of = Sampled::Queues(vec![PortId(7), PortId(6)]);
     let named = Series { place: "tor0>h3, h3>tor0".into(), of, every, zeros: true };
     assert_eq!(measure.series[1], named);
+}
+
+#[test]
+fn cpu_time_and_offload_are_what_the_keys_say() {
+    let of = |key: &str, value: &str| {
+        let text = EXAMPLE.replace("ack_chunk = \"4 KB\"", &format!("ack_chunk = \"4 KB\", {key} = {value}"));
+        checked(&text).unwrap().build().traffics[0].endpoint.cpu_time
+    };
+    let us = Time::from_us;
+    assert_eq!(checked(EXAMPLE).unwrap().build().traffics[0].endpoint.cpu_time, CpuTime::Zero);
+    assert_eq!(of("cpu_time", "\"5 us\""), CpuTime::Constant(us(5)));
+    assert_eq!(of("cpu_time", "\"0 s\""), CpuTime::Zero);
+    assert_eq!(of("cpu_time", "[\"1 us\", \"9 us\"]"), CpuTime::Uniform(us(1), us(9)));
+    let log_normal = CpuTime::LogNormal { median: us(5), p999: us(25) };
+    assert_eq!(of("cpu_time", "{ median = \"5 us\", p999 = \"25 us\" }"), log_normal);
+    let text = EXAMPLE.replace("receive_buffer = \"2 MB\"", "offload = \"64 KB\"");
+    let built = checked(&text).unwrap().build();
+    assert_eq!(built.traffics[3].tcp.as_ref().map(|tcp| tcp.connection.offload), Some(64_000));
 }
 
 #[test]
