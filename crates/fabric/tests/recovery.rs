@@ -608,7 +608,9 @@ proptest! {
         graph.links[1].error_rate = error_rate;
         let mut one = traffic("none");
         let nack_interval = us(10);
-        one.endpoint = EndpointConfig { timeout: us(timeout), nack_interval, ack_chunk, connection, anew, recovery };
+        let retries = u32::MAX;
+        let timeout = us(timeout);
+        one.endpoint = EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, recovery, retries };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();
         let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sim = simulation(NetworkConfig { seed, ..network(graph) }, vec![one], messages);

@@ -115,13 +115,17 @@ pub struct EndpointConfig {
     pub anew: bool,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// Timeouts in a row without progress, or requests in a row without an answer, after which a queue pair is given
+    /// up (`retry_cnt` of ibv_modify_qp); `u32::MAX` is no limit.
+    pub retries: u32,
 }
 
 impl Default for EndpointConfig {
-    /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
+    /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms without limit, a NACK every 500 us.
     fn default() -> Self {
         let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
-        Self { timeout, nack_interval, ack_chunk: 0, connection: false, anew: false, recovery: Recovery::GoBackN }
+        let (ack_chunk, retries) = (0, u32::MAX);
+        Self { timeout, nack_interval, ack_chunk, connection: false, anew: false, recovery: Recovery::GoBackN, retries }
     }
 }
 

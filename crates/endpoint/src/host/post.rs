@@ -5,7 +5,7 @@ use super::{Carrier, EndpointConfig, Hosts, Io, NO_SLOT, Needs, PathQuery, Recov
 use crate::{Pacer, rc, selective};
 use alloc::boxed::Box;
 use fanin_cc::PathInfo;
-use fanin_units::{MessageId, NodeId};
+use fanin_units::{MessageId, NodeId, Time};
 
 /// A queue pair on a path.
 fn carrier_of(endpoint: &EndpointConfig, path: &PathInfo) -> Carrier {
@@ -29,6 +29,9 @@ impl<P: Copy> Hosts<P> {
         }
         let (endpoint, bytes) = (config.endpoint, record.bytes);
         let connection = endpoint.connection;
+        if connection && self.waits_for_close(io, (record.traffic, host, NodeId(record.dst)), message) {
+            return;
+        }
         let mut query = PathQuery {
             message,
             from: NodeId(record.src),
@@ -90,6 +93,19 @@ impl<P: Copy> Hosts<P> {
         io.announce_message(message, connection.then_some(message));
         self.send_requests(io, slot);
         self.activate(io, slot);
+    }
+
+    /// Whether the other end may not know yet that the last connection between these hosts was given up. The message is
+    /// posted again when it does, behind those that wait too.
+    fn waits_for_close<I: Io<Path = P>>(&mut self, io: &mut I, pair: (u16, u32, NodeId), message: MessageId) -> bool {
+        let Some(until) = self.closing.get_mut(&pair) else { return false };
+        if *until <= io.now() {
+            self.closing.remove(&pair);
+            return false;
+        }
+        io.post_again(message, *until);
+        *until = until.saturating_add(Time::from_ps(1));
+        true
     }
 
     /// An open queue pair gets a new sender of its scheme, which knows nothing of what was sent before.

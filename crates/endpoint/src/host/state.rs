@@ -41,6 +41,8 @@ pub struct Hosts<P> {
     pub(super) receiver_events: Vec<Time>,
     /// Messages posted while no link of their host was up.
     pub(super) stranded: Vec<u32>,
+    /// Until when the other end of a connection may not know that it was given up, by traffic, host and receiver.
+    pub(super) closing: BTreeMap<(u16, u32, NodeId), Time>,
     pub(super) totals: HostTotals,
 }
 
@@ -62,6 +64,7 @@ impl<P: Copy> Hosts<P> {
             pairs: BTreeMap::new(),
             pair_senders: Vec::new(),
             stranded: Vec::new(),
+            closing: BTreeMap::new(),
             totals: HostTotals::default(),
         }
     }

@@ -202,6 +202,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                     connection,
                     anew,
                     recovery,
+                    retries: u32::MAX,
                 },
                 tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
                 overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),

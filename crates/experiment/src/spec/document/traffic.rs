@@ -322,6 +322,11 @@ pub struct Rdma {
     /// `"go-back-n"`. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_reaction: Option<bool>,
+    /// Timeouts in a row without progress, or requests of a scheme in a row without an answer, after which a queue pair
+    /// is given up: InfiniBand's retry count, there at most 7. What was posted to it stays unfinished; later messages
+    /// get a new one. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// Payload bytes per ACK; with 0 B every packet is acknowledged. The last packet of a message is always
     /// acknowledged.
     pub ack_chunk: Bytes,
@@ -355,6 +360,7 @@ impl Default for Rdma {
             timeout_low_packets: None,
             nack_threshold: None,
             loss_reaction: None,
+            retries: None,
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,

@@ -121,6 +121,8 @@ fn recoveries_refuse_what_they_do_not_have() {
     rdma("recovery = \"irn\", timeout_low = \"1 ms\"", "timeout_low", &["above timeout = 320 us"]);
     rdma("recovery = \"irn\", timeout_low = \"0 s\"", "timeout_low", &["above zero"]);
     rdma("recovery = \"irn\", timeout = \"off\", timeout_low = \"1 us\"", "timeout_low", &["give timeout a time"]);
+    rdma("retries = 0", "retries", &["a single loss would end a message", "like 7"]);
+    rdma("timeout = \"off\", retries = 7", "retries", &["timeout = \"off\"", "give timeout a time"]);
     rdma("recovery = \"irm\"", "recovery", &["did you mean \"irn\"?"]);
 }
 
