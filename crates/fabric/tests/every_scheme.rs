@@ -1,6 +1,6 @@
 //! Every preset of the registry in the same trials: no flows, one, a byte, a thousand; losses, reordering, a receiver
 //! that dies, two threads. One that joins the registry is tried without a change here. What each counts as its actions,
-//! and that it counts none on an idle network, is tested in `dcqcn.rs`.
+//! and that it counts none on an idle network, is tested in `actions.rs` and `dcqcn.rs`.
 
 mod common;
 
