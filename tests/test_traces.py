@@ -5,6 +5,7 @@ import os
 import shutil
 import struct
 import subprocess
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -260,6 +261,56 @@ def test_telemetry_is_what_switches_knew_and_acks_carry_it_back(tshark: str, tmp
         assert (int(port), int(udp_length), status, protocol) == (TELEMETRY_PORT, int(ip_length) - 20, "1", "UDP")
     for wrong in ("_ws.malformed", "_ws.short", "ip.checksum.status == 0"):
         assert not dissect(tshark, capture, wrong, "frame.number")
+
+
+IRN = """
+spec_version = 1
+name = "selective"
+seed = 3
+
+[network]
+topology = { kind = "star", hosts = 2, link = "10 Gbps", delay = "1 us" }
+buffer = { policy = "unlimited" }
+links = [{ between = ["h0", "sw0"], error_rate = 0.02 }]
+
+[[traffic]]
+name = "web"
+scheme = "none"
+pattern = { kind = "long", count = 1, senders = ["h0"], receivers = ["h1"] }
+rdma = { recovery = "irn" }
+
+[measure]
+window = "1 ms"
+capture = { links = ["sw0>h1", "h1>sw0"] }
+"""
+
+
+def test_a_nack_of_selective_retransmission_names_what_is_missing_and_what_arrived(tmp_path: Path) -> None:
+    (tmp_path / "irn.toml").write_text(IRN)
+    result = fanin.run(tmp_path / "irn.toml", progress=False)
+    nacks, kept, comes = 0, set[int](), list[tuple[int, int]]()
+    expected = last = 0
+    for link, at, length, frame in packets(result.save(tmp_path / "run") / "capture.pcapng"):
+        if link == "sw0>h1":
+            # 1 us behind its last bit at 10 Gb/s; times are those of the first bit.
+            comes.append((at + 800 * length + 1_000_000, int.from_bytes(frame[51:54], "big")))
+        elif frame[54] >> 5 == 3:
+            while comes and comes[0][0] <= at:
+                last = comes.pop(0)[1]
+                kept.add(last)
+                while expected in kept:
+                    expected += 1
+            # From h1 (node 1) to h0 (node 0), over the switch (node 2), IPv4 and UDP: an acknowledgement of RoCEv2.
+            assert frame[:14] == bytes.fromhex("020000000003 020000000002 0800")
+            assert frame[14:15] + frame[23:24] + frame[26:34] == bytes.fromhex("45 11 0a000002 0a000001")
+            assert frame[36:38] + frame[42:43] == bytes.fromhex("12b7 11")
+            # PSN: the packet expected. AETH: NACK of a sequence error, and for MSN the packet that arrived.
+            assert frame[51:58] == expected.to_bytes(3, "big") + b"\x60" + last.to_bytes(3, "big")
+            # A second packet number makes it four bytes longer than an ACK, which has 66.
+            assert (length, len(frame), frame[62:66]) == (70, 70, bytes(4))
+            assert zlib.crc32(frame[:66]) == int.from_bytes(frame[66:], "little")
+            nacks += 1
+    assert nacks == result.summary()["network"]["nacks"] > 20
 
 
 def test_a_full_capture_ends_at_a_packet_and_says_so(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ class Row:
     timeouts: float
     """Retransmission timeouts."""
     given_up: float
-    """TCP connections given up after `tcp.retries` retransmissions of a segment; their messages are unfinished."""
+    """Connections given up after `tcp.retries` retransmissions of a segment, and queue pairs after `rdma.retries`
+    timeouts in a row; their messages are unfinished."""
     queries: float
     """Finished queries: rounds of requests whose answers have all arrived. Zero where no traffic has the pattern."""
     query_p50_us: float | None

@@ -52,7 +52,7 @@ QUANTITIES: dict[str, Quantity] = {
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
     "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
     "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
-    "given_up": Quantity("connections given up", "TCP connections given up", "count", "low"),
+    "given_up": Quantity("connections given up", "connections and queue pairs given up", "count", "low"),
     "drops": Quantity("drops", "Dropped packets", "count", "low"),
     "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
     "credit_wait_us": Quantity("time without credits", "Time without credits, summed over ports", "us", "low"),

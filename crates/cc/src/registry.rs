@@ -153,6 +153,10 @@ impl Settings {
     pub fn symmetric_routes(&self) -> Option<&'static str> {
         with_scheme!(self, S, params => S::symmetric_routes(params))
     }
+    /// See [`Scheme::acks_once_per_rtt`].
+    pub fn acks_once_per_rtt(&self) -> bool {
+        with_scheme!(self, S, params => S::acks_once_per_rtt(params))
+    }
     /// See [`Scheme::send_options`].
     pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {
         with_scheme!(self, S, params => S::send_options(params, bytes, senders, connection))

@@ -188,6 +188,11 @@ impl SendHalf {
         self.messages.iter().filter(|m| m.start < self.highest).map(|m| m.id)
     }
 
+    /// The messages that are not completely acknowledged.
+    pub fn unfinished(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.messages.iter().map(|m| m.id)
+    }
+
     /// Go-back-0: as [`Self::go_back`], but from the first byte of that message on, as if nothing of it had arrived.
     pub fn start_over(&mut self) -> bool {
         if !self.go_back() {

@@ -95,6 +95,29 @@ fn the_first_nack_sends_the_missing_packet_again_and_then_new_data() {
 }
 
 #[test]
+fn a_second_nack_before_the_packet_is_sent_again_begins_nothing() {
+    let mut half = sender(irn(20));
+    for _ in 0..5 {
+        send(&mut half);
+    }
+    nack(&mut half, 0, 1);
+    assert!(half.begins_recovery());
+    // The link or the pacer is busy: the scheme has been told of the loss.
+    nack(&mut half, 0, 2);
+    assert!(!half.begins_recovery());
+    assert_eq!(send(&mut half), 0);
+}
+
+#[test]
+fn the_ack_of_a_duplicate_covers_what_waited_for_one() {
+    let mut half = ReceiveHalf::default();
+    assert_eq!(half.on_data(data(0), 2000), Arrived::InOrder { ack_due: false });
+    assert_eq!((half.on_data(data(0), 2000), half.unacked()), (Arrived::Duplicate, 0));
+    assert_eq!(half.on_data(data(1), 2000), Arrived::InOrder { ack_due: false });
+    assert_eq!(half.on_data(data(2), 2000), Arrived::InOrder { ack_due: true });
+}
+
+#[test]
 fn in_recovery_each_hole_below_the_highest_arrival_is_sent_once() {
     let mut half = sender(irn(20));
     for _ in 0..10 {

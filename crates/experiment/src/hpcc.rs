@@ -388,6 +388,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
             attempts: 1,
             reordered: 0,
             request: false,
+            given_up: false,
         });
     }
     if let Some(first) = traffics.first_mut() {

@@ -76,8 +76,14 @@ impl Credits {
         !known.covers(self.wanted(egress, port, class))
     }
 
-    /// Each buffer by its account and by the packets that it holds: the queues of its switch, and at a host nothing.
-    pub fn check(&self, egress: &Egress, leaving: impl Iterator<Item = Queued>) -> Vec<BufferUse> {
+    /// Each buffer by its account and by the packets that it holds: the queues of its switch, and at a host what its
+    /// NIC is slow to take, `received`: the port, the class and the size of each.
+    pub fn check(
+        &self,
+        egress: &Egress,
+        leaving: impl Iterator<Item = Queued>,
+        received: impl Iterator<Item = (PortIx, usize, u64)>,
+    ) -> Vec<BufferUse> {
         let of = |end: &Receiving| BufferUse { counted: u64::from(end.used()) * BLOCK, held: 0 };
         let mut uses: Vec<BufferUse> = self.receiving.iter().map(of).collect();
         let ports = (0..egress.ports().len() as u32).map(PortIx).filter(|port| !egress.port(*port).of_host());
@@ -85,6 +91,9 @@ impl Credits {
         for packet in queued.copied().chain(leaving) {
             let at = self.at(PortIx(packet.ingress()), packet.ingress_class());
             uses[at].held += u64::from(blocks(packet.wire() as u64)) * BLOCK;
+        }
+        for (port, class, wire) in received {
+            uses[self.at(port, class)].held += u64::from(blocks(wire)) * BLOCK;
         }
         for (at, end) in self.receiving.iter().enumerate() {
             assert!(end.peak() <= end.size(), "the buffer of port {} overflowed", at / self.classes);

@@ -230,7 +230,8 @@ impl<Q: EventQueue> Network<Q> {
 
     /// The value of each account of the buffers and its expected value: every pool, then every ingress and class.
     pub fn buffer_use(&self) -> Vec<BufferUse> {
-        let credits = self.credits.iter().flat_map(|c| c.check(&self.egress, self.buffers.leaving()));
+        let received = || self.pauses.iter().flat_map(|pauses| pauses.waiting());
+        let credits = self.credits.iter().flat_map(|c| c.check(&self.egress, self.buffers.leaving(), received()));
         self.buffers.check(&self.egress).into_iter().chain(credits).collect()
     }
 

@@ -84,6 +84,8 @@ pub(crate) enum RemoteUpdate {
     },
     /// A message goes over the TCP connection that `first` opened.
     Stream { message: u32, first: u32, at: Time },
+    /// The queue pair of an RDMA message was given up; its receiver knows it from this time on.
+    GivenUp { message: u32, at: Time },
 }
 
 /// Messages from one partition to another in a step.

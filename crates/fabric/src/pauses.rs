@@ -71,10 +71,11 @@ pub struct HostFault {
 pub enum FaultKind {
     /// Its NIC takes data packets from its receive buffer slowly, one after the other; control packets do not wait.
     /// The NIC pauses a lossless class when the buffer holds so much of it that only the headroom of its link is left.
+    /// With credits its buffer is that of the link, and credits come back as packets are taken.
     SlowReceiver {
         /// How fast.
         drain: Drain,
-        /// Bytes of the receive buffer, for each class.
+        /// Bytes of the receive buffer, for each class; with credits the link has one.
         buffer: u64,
     },
     /// It pauses all lossless classes, and repeats that.

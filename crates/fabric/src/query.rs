@@ -38,6 +38,12 @@ impl<Q: EventQueue> Simulation<Q> {
         self.hosts.senders().filter(|sender| sender.as_tcp().is_some()).count()
     }
 
+    /// Senders and receivers of RDMA that are not closed.
+    pub fn open_queue_pairs(&self) -> (usize, usize) {
+        let receivers = self.hosts.receivers().filter(|(slot, _)| self.hosts.expected(*slot).is_some());
+        (self.hosts.senders().filter(|sender| sender.as_rdma().is_some()).count(), receivers.count())
+    }
+
     /// Packets sent over one link each, so far.
     pub fn packet_hops(&self) -> u64 {
         self.world.net.egress().packet_hops()

@@ -1,7 +1,8 @@
 //! The receive buffer of a host's NIC that may be slow: packets wait in it, and are taken out one after the other.
 //!
 //! How the sender learns that the buffer is full is no concern of this file: [`ReceiveBuffer::full`] says which classes
-//! should stop, and the network turns that into pauses.
+//! should stop, and the network turns that into pauses. With credits no class is ever full: what waits here holds
+//! credits of the link.
 
 use crate::packet::PacketIx;
 use crate::pfc::{Admission, Ingress};
@@ -94,6 +95,11 @@ impl ReceiveBuffer {
         }
         self.waiting.push_back(Waiting { ix, class, wire });
         Arrival::Waits { filled: admission == Admission::AdmitAndPause }
+    }
+
+    /// The packets that wait: the class and the size of each.
+    pub fn waiting(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.waiting.iter().map(|packet| (packet.class, packet.wire))
     }
 
     /// When the next packet has been taken.

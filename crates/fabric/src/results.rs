@@ -220,7 +220,7 @@ pub struct Totals {
     pub ledger: Ledger,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// TCP connections given up after too many retransmissions.
+    /// Connections of TCP and queue pairs of RDMA given up after too many retransmissions.
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,

@@ -24,9 +24,11 @@ const LOAD_AHEAD: Time = Time::from_us(5);
 /// Finished messages are packed this often, as messages are loaded.
 const PACK_EVERY: Time = Time::from_us(100);
 
-/// The argument of a START event: the application posts, or the host's overhead is over.
+/// The argument of a START event: the application posts, the host's overhead is over, or the receiver gets to know that
+/// the queue pair was given up.
 const START_POSTED: u32 = 0;
-const START_AFTER_OVERHEAD: u32 = 1;
+pub(crate) const START_AFTER_OVERHEAD: u32 = 1;
+pub(crate) const START_GIVEN_UP: u32 = 2;
 
 /// Messages of a run, in the order of their start.
 pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;
@@ -265,6 +267,11 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The application posts a message; it reaches the endpoint at once, or after the host's overhead.
     #[inline(never)]
     fn start_message(&mut self, message: MessageId, step: u32) {
+        if step == START_GIVEN_UP {
+            let host = self.world.net.plan().layout.home(NodeId(self.world.record(message).dst));
+            self.hosts.on_given_up(&mut self.world, host, message);
+            return;
+        }
         if step == START_POSTED {
             let now = self.world.now();
             let overhead = self.world.messages.post(message, now);

@@ -463,7 +463,7 @@ impl Row for FlowRecord {
             self.deflections.into(),
             self.attempts.into(),
             self.reordered.into(),
-            self.request.into(),
+            u64::from(self.request) | u64::from(self.given_up) << 1,
         ]);
     }
 
@@ -491,7 +491,8 @@ impl Row for FlowRecord {
             deflections: from[17] as u8,
             attempts: from[18] as u16,
             reordered: from[19] as u32,
-            request: from[20] != 0,
+            request: from[20] & 1 != 0,
+            given_up: from[20] & 2 != 0,
         }
     }
 }
@@ -553,6 +554,7 @@ mod tests {
             attempts: 1,
             reordered: 0,
             request: number.is_multiple_of(5),
+            given_up: number.is_multiple_of(7),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::path::{FlowPath, key};
 use crate::plan::Speed;
 use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
+use crate::sim::{START_AFTER_OVERHEAD, START_GIVEN_UP};
 use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
     Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
@@ -52,6 +53,11 @@ impl<Q: EventQueue> World<Q> {
         while let Some((at, message)) = self.messages.next_triggered() {
             self.net.core_mut().clock.schedule(at, source(kind::START, message), 0);
         }
+    }
+
+    /// Schedules a step of a message's start.
+    pub fn schedule_start(&mut self, message: MessageId, step: u32, at: Time) {
+        self.net.core_mut().clock.schedule(at, source(kind::START, message.0), step);
     }
 
     /// Notes the incast that a message announces, for packets that are captured later.
@@ -244,6 +250,22 @@ impl<Q: EventQueue> Io for World<Q> {
         let now = self.now();
         self.messages.after_acked(now);
         self.post_triggered();
+    }
+
+    fn give_up(&mut self, message: MessageId) -> Time {
+        // As long as a packet may be on its way in an idle network.
+        let at = self.now().saturating_add(self.net.plan().routes.network_rtt);
+        let dst = NodeId(self.record(message).dst);
+        if self.net.core().outbox.is_here(dst) {
+            self.schedule_start(message, START_GIVEN_UP, at);
+        } else {
+            self.net.core_mut().outbox.add_update(dst, RemoteUpdate::GivenUp { message: message.0, at });
+        }
+        at
+    }
+
+    fn post_again(&mut self, message: MessageId, at: Time) {
+        self.schedule_start(message, START_AFTER_OVERHEAD, at);
     }
 
     fn host(&self, node: NodeId) -> Option<u32> {

@@ -6,6 +6,8 @@ mod common;
 use common::random::{congested, credited, steps};
 use common::*;
 use fanin_fabric::credits::buffer_for;
+use fanin_fabric::parallel::why_not_cut;
+use fanin_fabric::pauses::{Drain, FaultKind, HostFault};
 use fanin_fabric::topology::{Graph, ParkingLot};
 use fanin_fabric::*;
 use fanin_units::{PortId, Rate, Time};
@@ -216,6 +218,33 @@ fn a_link_that_was_down_begins_anew() {
 }
 
 #[test]
+fn a_slow_host_returns_credits_as_late_as_it_takes_packets() {
+    // 1 Gb/s is 12 us a packet; the first comes at 4.4 us. Room for three packets on each link.
+    let kind = FaultKind::SlowReceiver { drain: Drain::Rate(gbps(1)), buffer: 1 };
+    let run = |to, until| {
+        let mut config = credits(star(2, us(1)), Some(3 * ROOM));
+        config.pauses.faults = vec![HostFault { host: 1, from: Time::ZERO, to, kind }];
+        let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 20 * PAYLOAD)]);
+        run_to(&mut sim, until);
+        sim
+    };
+    let mut sim = run(Time::NEVER, us(100));
+    // Taken at 16.4, 28.4, .. 88.4 us, and three wait: what the switch has sent is what the host took, and those.
+    assert_eq!((counters(&sim, 2, 1).packets, sim.delivered(0)), (7 + 3, 7 * PAYLOAD));
+    assert_eq!(check_buffers(&sim), (3 + 3) * ROOM, "the switch is full too");
+    assert!(counters(&sim, 2, 1).credit_wait > us(80) && counters(&sim, 0, 2).credit_wait > us(40));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.flows()[0].finished, ns(4_400 + 20 * 12_000));
+    assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+    // What waits when the fault ends is taken at the rate of the link.
+    let mut sim = run(us(50), us(100));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert!(sim.flows()[0].finished < us(50 + 40), "{}", sim.flows()[0].finished);
+}
+
+#[test]
 fn a_ring_that_waits_for_itself_is_found() {
     // Five of them, so that the way is clockwise for all.
     let s = |i: u32| 5 + i % 5;
@@ -249,6 +278,43 @@ proptest! {
         check_all_arrived(&sim);
         prop_assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
         prop_assert_eq!(sim.totals().circular_waits, 0, "no network of tiers waits for itself");
+    }
+
+    #[test]
+    fn slow_hosts_only_delay_and_threads_do_not_matter(
+        mut case in credited(),
+        faults in prop::collection::vec((any::<u32>(), 0u64..300, 1u64..300, 0.01..1.0f64), 1..4),
+        spread in any::<u64>(),
+    ) {
+        let config = &mut case.config;
+        for (host, from, long, share) in faults {
+            let (host, from) = (host % config.graph.hosts, us(from));
+            let kind = FaultKind::SlowReceiver { drain: Drain::Share(share), buffer: 1 };
+            if config.pauses.faults.iter().all(|fault| fault.host != host) {
+                config.pauses.faults.push(HostFault { host, from, to: from + us(long), kind });
+            }
+        }
+        let mut sim = case.build();
+        while !sim.is_over() {
+            sim.run_until(sim.now() + us(20), 3_000);
+            check_ledger(&sim.totals());
+            check_buffers(&sim);
+        }
+        check_all_arrived(&sim);
+        prop_assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+        if why_not_cut(&case.config, &case.traffics).is_some() {
+            return Ok(());
+        }
+        let nodes = case.config.graph.names.len();
+        let mut of: Vec<u16> = (0..nodes).map(|node| (fanin_engine::mix(spread, node as u64) % 2) as u16).collect();
+        (of[0], of[nodes - 1]) = (0, 1);
+        let mut messages = case.messages.clone();
+        messages.sort_by_key(|m| m.start);
+        let (config, traffics, messages) = (case.config.clone(), case.traffics.clone(), Box::new(messages.into_iter()));
+        let mut two = ParallelSimulation::cut(config, traffics, messages, &of);
+        two.always_share();
+        assert!(two.run_until(sim.now(), 50_000_000), "events without end");
+        prop_assert_eq!((two.totals(), two.flows(), two.port_counters()), (sim.totals(), sim.flows(), sim.port_counters()));
     }
 
     #[test]

@@ -485,12 +485,17 @@ fn dart_sec6d_expresspass_darts_side() {
         let last = log.caps.iter().map(|caps| settled(caps).0).max().unwrap();
         last.as_ps() as f64 / sim.network_rtt().as_ps() as f64
     };
+    let mut late = 0;
     for seed in 1..6 {
         // In the other pods all have the same round-trip time; three of the receiver's own pod have shorter ones.
         let (others, mixed) = (run(seed, 6..16), run(seed, 1..11));
         println!("seed {seed}: {others:.2} RTT with senders in other pods, {mixed:.2} where some share the receiver's");
         assert!(others <= 2.0, "seed {seed}: {others}");
+        // Two round trips of the network are more than two of the nearest, whose first packets come earliest.
+        assert!((1.5..2.5).contains(&mixed), "seed {seed}: {mixed}");
+        late += u32::from(mixed > 2.0);
     }
+    assert_eq!(late, 3, "with senders in the receiver's pod, seeds with which it takes longer than 2 RTT");
 }
 
 #[test]

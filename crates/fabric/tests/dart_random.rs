@@ -111,6 +111,7 @@ fn any_dart() -> impl Strategy<Value = TrafficConfig> {
                 p.deflect_connections = deflect_connections;
             });
             traffic.endpoint = EndpointConfig {
+                retries: u32::MAX,
                 timeout: us(timeout),
                 nack_interval: us(nack_interval),
                 ack_chunk,

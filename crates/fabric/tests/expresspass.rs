@@ -105,6 +105,26 @@ fn flows_share_a_link_with_queues_of_a_packet_or_two_and_no_loss_of_data() {
 }
 
 #[test]
+fn irn_neither_slows_flows_down_nor_takes_what_is_in_flight_for_lost() {
+    // Its limit to packets in flight holds credits back where ACKs come once per round trip: the measured round-trip
+    // time grew with that, and the time between ACKs with it, until every one came after IRN's timeouts.
+    let irn = Rules { cap: Cap::Bdp, timeout_high: us(320), low_up_to: 3, nacks: 1, tell_scheme: false };
+    let with = |recovery, timeout, n| {
+        let mut traffic = express("expresspass", |_| ());
+        (traffic.endpoint.recovery, traffic.endpoint.timeout) = (recovery, timeout);
+        let mut sim = run(dumbbell(n), traffic, pairs(n));
+        let sum: f64 = goodput(&mut sim, Time::from_ms(2), Time::from_ms(10)).iter().sum();
+        check_no_loss_of_data(&sim);
+        assert_eq!(sim.totals().duplicates, 0);
+        sum
+    };
+    for n in [1, 2, 10] {
+        let (under_irn, plain) = (with(Recovery::Selective(irn), us(100), n), with(Recovery::GoBackN, us(4000), n));
+        assert!((under_irn / plain - 1.0).abs() < 0.01, "{n}: {under_irn} of {plain}");
+    }
+}
+
+#[test]
 fn an_incast_loses_no_data_in_a_buffer_of_a_few_packets() {
     let mut traffic = express("expresspass", |_| ());
     let config = NetworkConfig {
@@ -188,14 +208,15 @@ fn data_leaves_once_per_credit_and_carries_its_number() {
 fn the_flows_of_a_parking_lot_share_each_link() {
     // One flow over both links between three switches, and one over each.
     let flows = vec![endless(Time::ZERO, 0, 2), endless(Time::ZERO, 0, 1), endless(Time::ZERO, 1, 2)];
-    for (preset, long) in [("expresspass", 0.02), ("expresspass-ns2", 0.4)] {
+    for (preset, long) in [("expresspass", 0.0..0.1), ("expresspass-ns2", 0.4..0.6)] {
         let mut sim = run(chain(3, gbps(10), us(5)), express(preset, |_| ()), flows.clone());
         let rates = goodput(&mut sim, Time::from_ms(5), Time::from_ms(20));
         assert!(rates[0] + rates[1] > 0.95 * most_goodput(), "{preset}: {rates:?}");
         assert!(rates[0] + rates[2] > 0.95 * most_goodput(), "{preset}: {rates:?}");
         // Max-min has a half for each. The long one loses credits twice. With the paper's target, the same at every
-        // rate, it falls until it has next to nothing; that of the ns-2 code allows a slow flow more losses.
-        assert!(rates[0] > long * most_goodput(), "{preset}: {rates:?}");
+        // rate, it falls until it has next to nothing, how much is chance; that of the ns-2 code allows a slow flow more
+        // losses.
+        assert!(long.contains(&(rates[0] / most_goodput())), "{preset}: {rates:?}");
         check_no_loss_of_data(&sim);
     }
 }

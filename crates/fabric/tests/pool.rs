@@ -52,6 +52,7 @@ impl Switch {
         // Nothing comes again, however much is dropped.
         let mut traffic = traffic("none");
         traffic.endpoint = EndpointConfig {
+            retries: u32::MAX,
             timeout: Time::NEVER,
             nack_interval: Time::from_s(100),
             ack_chunk: u32::MAX,

@@ -157,8 +157,8 @@ pub struct NetworkSummary {
     pub peak_queue_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// TCP connections given up because a segment was retransmitted `tcp.retries` times; their messages stay
-    /// unfinished.
+    /// Connections given up because a segment was retransmitted `tcp.retries` times, and queue pairs after
+    /// `rdma.retries` timeouts in a row; their messages stay unfinished.
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,

@@ -34,6 +34,7 @@ fn flow(traffic: u16, start_us: u64, took_us: Option<u64>, bytes: u64) -> FlowRe
         packets_resent: 1,
         timeouts: 0,
         request: false,
+        given_up: false,
         packets_marked: 1,
         packets_arrived: 4,
         traffic,

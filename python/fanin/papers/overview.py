@@ -188,6 +188,6 @@ A dash is a number that makes no sense there, or for which there were too few me
 
 The numbers say how the schemes behave there, not which is best: queues and FCTs depend on the thresholds and buffers of
 the specs (`papers/overview`, `papers/dart/fig11-typical.toml`), and schemes over TCP have a handshake for each message.
-Dart's two lanes divide the buffer of a port, so it is paused at half the queue. IRN's timeouts of 100 and 320 us are
-too short for ExpressPass, whose ACKs come once per round trip. Where links lose packets, each loses {LOSS:.2%}.
+Dart's two lanes divide the buffer of a port, so it is paused at half the queue. Where links lose packets, each loses
+{LOSS:.2%}.
 """

@@ -53,6 +53,12 @@ pub trait Scheme: 'static {
         None
     }
 
+    /// Whether its receivers send an ACK per flow and round-trip time over RDMA instead of one per packet. Packets stay
+    /// in flight for a second round trip then, as far as their sender knows.
+    fn acks_once_per_rtt(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// Whose flows share state, where its senders have any to share.
     fn sharing(_params: &Self::Params) -> Sharing {
         Sharing::Pair

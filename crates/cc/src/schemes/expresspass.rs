@@ -65,10 +65,10 @@
 //!   once more after a cut, and its target is the same at every rate, so a flow that loses credits at two links falls
 //!   to next to nothing. Of 2 to 30 flows on a link it is only sure that they use 75 % of what credits leave of it. The
 //!   ns-2 form has neither fault: 95 %, and near max-min shares on a parking lot (tests of the `fabric` crate).
-//! * The short timeout of IRN (`rdma.timeout_low`) may run out before an ACK comes, since these come once per round
-//!   trip and a retransmission waits for a credit: with `recovery = "irn"` give it a millisecond or more.
 //! * Nothing is said of ACKs. Here an ACK per packet would overload links with data in both directions, so a receiver
-//!   sends one per flow and round-trip time, and for the end of a message.
+//!   sends one per flow and round-trip time, the longest of the idle network at most, and for the end of a message.
+//!   IRN's limit to packets in flight, which counts on an ACK per packet, is therefore twice the bandwidth-delay
+//!   product.
 //! * Lost data is found and sent again by the endpoint, with new credits.
 //! * The round-trip time is measured with one credit at a time and not with each.
 //! * A stop that gets lost is sent again when credits still come after `stop_timeout`.
@@ -201,6 +201,10 @@ impl Scheme for ExpressPass {
 
     fn credits(p: &Params) -> Option<CreditQueue> {
         Some(CreditQueue { credit: p.mean_credit() as u32, burst: p.credit_burst, limit: p.credit_queue })
+    }
+
+    fn acks_once_per_rtt(_: &Params) -> bool {
+        true
     }
 
     fn symmetric_routes(_: &Params) -> Option<&'static str> {
@@ -434,8 +438,8 @@ pub struct Crediter {
     first_rtt: Time,
     flows: Vec<Granted>,
     free: Vec<u32>,
-    /// When flows send their next credits, with the number of their message and their place. Those of flows that have
-    /// ended or were stopped are removed as they become due.
+    /// When flows send their next credits, and ACKs that are due before, with the number of their message and their
+    /// place. Those of flows that have ended or were stopped are removed as they become due.
     next: BinaryHeap<Reverse<(Time, MessageId, u32)>>,
     ready: VecDeque<Emit>,
 }
@@ -506,11 +510,18 @@ impl Receiver for Crediter {
     }
 
     fn on_data(&mut self, data: &Data, place: &mut Place, cx: &mut Cx<'_, Params>) -> AckPlan {
+        let longest = self.first_rtt;
         let flow = &mut self.flows[place.0 as usize];
         flow.see(data.cc_tag, cx.now);
-        let late = cx.now.saturating_sub(flow.acked_at) >= flow.rtt;
+        let late = flow.ack_is_late(longest, cx.now);
         let now = data.ack_due && (late || data.end || !data.in_order || !flow.on);
-        flow.owes_ack |= data.ack_due;
+        if data.ack_due && !now && !flow.owes_ack {
+            // It goes out with the next credit, or without one where that is late.
+            flow.owes_ack = true;
+            if let Some(due) = flow.ack_before_credit(longest) {
+                self.next.push(Reverse((due.max(cx.now), flow.id, place.0)));
+            }
+        }
         AckPlan { before: None, now: now.then(|| flow.acks(cx.now)) }
     }
 
@@ -525,9 +536,15 @@ impl Receiver for Crediter {
             && at <= cx.now
         {
             self.next.pop();
-            let flow = &self.flows[place as usize];
-            if flow.on && flow.id == id && flow.next_at == at {
+            let longest = self.first_rtt;
+            let flow = &mut self.flows[place as usize];
+            if flow.id != id || !flow.on {
+                continue;
+            }
+            if flow.next_at == at {
                 self.grant(place, cx);
+            } else if flow.owes_ack && flow.ack_is_late(longest, cx.now) {
+                self.ready.push_back(Emit::Ack(flow.flow, flow.acks(cx.now)));
             }
         }
     }
@@ -563,10 +580,10 @@ impl Crediter {
         let spread = (p.credit_most - p.credit_least) as f64 + 1.0;
         let wire = p.credit_least as u32 + if spread > 1.0 { (self.chance() * spread) as u32 } else { 0 };
         let vary = 1.0 + p.jitter * (2.0 * self.chance() - 1.0);
-        let most = self.most;
+        let (most, longest) = (self.most, self.first_rtt);
         let flow = &mut self.flows[place as usize];
         flow.update(most, cx);
-        if flow.owes_ack && cx.now.saturating_sub(flow.acked_at) >= flow.rtt {
+        if flow.owes_ack && flow.ack_is_late(longest, cx.now) {
             self.ready.push_back(Emit::Ack(flow.flow, flow.acks(cx.now)));
         }
         cx.count(Action::CreditSent);
@@ -576,6 +593,9 @@ impl Crediter {
         let gap = p.mean_credit() / flow.rate * vary * 1e12;
         flow.next_at = cx.now.saturating_add(Time::from_ps((gap as u64).max(1)));
         self.next.push(Reverse((flow.next_at, flow.id, place)));
+        if let Some(due) = flow.ack_before_credit(longest) {
+            self.next.push(Reverse((due, flow.id, place)));
+        }
     }
 }
 
@@ -671,6 +691,18 @@ impl Granted {
         self.rate = (back * (1.0 + target)).min(self.rate);
         self.w = (self.w / 2.0).max(p.w_min);
         false
+    }
+
+    /// Whether the last ACK went out a round-trip time ago, or the longest of the network: the measured one grows when
+    /// a sender may not use its credits at once, which ACKs held for as long would never end.
+    fn ack_is_late(&self, longest: Time, now: Time) -> bool {
+        now.saturating_sub(self.acked_at) >= self.rtt.min(longest)
+    }
+
+    /// When an ACK that is held is due, if that is before the next credit.
+    fn ack_before_credit(&self, longest: Time) -> Option<Time> {
+        let due = self.acked_at.saturating_add(self.rtt.min(longest));
+        (self.owes_ack && due < self.next_at).then_some(due)
     }
 
     /// An ACK goes out.

@@ -24,6 +24,7 @@ impl<P: Copy> Hosts<P> {
                         self.send_ack(io, flow.0, Kind::Ack, expected, fields);
                     }
                     Incoming::Tcp(slot) => self.send_held_ack(io, slot, flow.0, &fields),
+                    Incoming::Gone => {}
                 },
                 Emit::Cnp(flow) => {
                     let size = io.sizes().cnp;

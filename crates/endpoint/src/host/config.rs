@@ -120,10 +120,13 @@ pub struct EndpointConfig {
     pub recovery: Recovery,
     /// CPU time of the receiving host between a data packet and the ACK or NACK that answers it.
     pub cpu_time: CpuTime,
+    /// Timeouts in a row without progress, or requests in a row without an answer, after which a queue pair is given
+    /// up (`retry_cnt` of ibv_modify_qp); `u32::MAX` is no limit.
+    pub retries: u32,
 }
 
 impl Default for EndpointConfig {
-    /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms, and a NACK every 500 us.
+    /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms without limit, a NACK every 500 us.
     fn default() -> Self {
         let (timeout, nack_interval) = (Time::from_ms(4), Time::from_us(500));
         let (recovery, cpu_time) = (Recovery::GoBackN, CpuTime::Zero);
@@ -136,6 +139,7 @@ impl Default for EndpointConfig {
             pacing_credit: 0,
             recovery,
             cpu_time,
+            retries: u32::MAX,
         }
     }
 }

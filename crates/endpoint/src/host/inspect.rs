@@ -42,7 +42,7 @@ impl<P: Copy> Hosts<P> {
             Incoming::Rdma(half) => Some(half.expected()),
             Incoming::Whole(half) => Some(half.expected()),
             Incoming::Kept => Some(self.kept[slot as usize].expected()),
-            Incoming::Tcp(_) => None,
+            Incoming::Tcp(_) | Incoming::Gone => None,
         }
     }
 

@@ -150,6 +150,11 @@ pub trait Io {
     fn on_acked(&mut self, message: MessageId);
     /// All messages that an ACK covers have been processed.
     fn after_acked(&mut self);
+    /// The sender of a message gives its queue pair up. The host at the other end gets to know it, for
+    /// [`super::Hosts::on_given_up`], at the time that is returned.
+    fn give_up(&mut self, message: MessageId) -> Time;
+    /// The message is posted again at a time: [`super::Hosts::send_message`].
+    fn post_again(&mut self, message: MessageId, at: Time);
 
     /// The number of a local host.
     fn host(&self, node: NodeId) -> Option<u32>;

@@ -1,18 +1,20 @@
 //! Starting messages: each gets a queue pair or a connection of its own, or the open one between its hosts.
 
 use super::state::Opening;
-use super::{Carrier, EndpointConfig, Hosts, Io, NO_SLOT, Needs, PathQuery, Recovery};
+use super::{Carrier, Hosts, Io, NO_SLOT, Needs, PathQuery, Recovery, TrafficConfig};
 use crate::{Pacer, rc, selective};
 use alloc::boxed::Box;
 use fanin_cc::PathInfo;
-use fanin_units::{MessageId, NodeId};
+use fanin_units::{MessageId, NodeId, Time};
 
 /// A queue pair on a path.
-fn carrier_of(endpoint: &EndpointConfig, path: &PathInfo) -> Carrier {
-    match endpoint.recovery {
+fn carrier_of(config: &TrafficConfig, path: &PathInfo) -> Carrier {
+    match config.endpoint.recovery {
         Recovery::GoBackN | Recovery::GoBack0 => Carrier::Rdma(rc::SendHalf::default()),
         Recovery::Selective(rules) => {
-            let cap = rules.cap.packets(path.network_bdp, path.wire);
+            // IRN 3.2 counts a round trip from a packet to its ACK.
+            let round_trips = if config.scheme.acks_once_per_rtt() { 2 } else { 1 };
+            let cap = rules.cap.packets(round_trips * path.network_bdp, path.wire);
             Carrier::Selective(Box::new(selective::SendHalf::new(rules, cap)))
         }
     }
@@ -29,6 +31,9 @@ impl<P: Copy> Hosts<P> {
         }
         let (endpoint, bytes) = (config.endpoint, record.bytes);
         let connection = endpoint.connection;
+        if connection && self.waits_for_close(io, (record.traffic, host, NodeId(record.dst)), message) {
+            return;
+        }
         let mut query = PathQuery {
             message,
             from: NodeId(record.src),
@@ -80,7 +85,7 @@ impl<P: Copy> Hosts<P> {
             to: query.to,
             path: route.path,
             info: route.info,
-            carrier: carrier_of(&io.traffic(record.traffic).config.endpoint, &route.info),
+            carrier: carrier_of(&io.traffic(record.traffic).config, &route.info),
             at: io.now(),
         };
         let slot = self.open_sender(io, opening);
@@ -90,6 +95,19 @@ impl<P: Copy> Hosts<P> {
         io.announce_message(message, connection.then_some(message));
         self.send_requests(io, slot);
         self.activate(io, slot);
+    }
+
+    /// Whether the other end may not know yet that the last connection between these hosts was given up. The message is
+    /// posted again when it does, behind those that wait too.
+    fn waits_for_close<I: Io<Path = P>>(&mut self, io: &mut I, pair: (u16, u32, NodeId), message: MessageId) -> bool {
+        let Some(until) = self.closing.get_mut(&pair) else { return false };
+        if *until <= io.now() {
+            self.closing.remove(&pair);
+            return false;
+        }
+        io.post_again(message, *until);
+        *until = until.saturating_add(Time::from_ps(1));
+        true
     }
 
     /// An open queue pair gets a new sender of its scheme, which knows nothing of what was sent before.

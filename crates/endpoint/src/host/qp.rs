@@ -80,6 +80,45 @@ pub struct SendQp<P> {
     pub(super) resent: u32,
     /// Number of restarts.
     pub(super) attempt: u16,
+    /// How long it has tried without progress.
+    pub(super) tried: Tried,
+}
+
+/// What a queue pair has tried in vain. It is only compared when something is tried again, so that progress costs
+/// nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tried {
+    /// Timeouts in a row with everything before this byte acknowledged.
+    timeouts: u32,
+    acked_to: u64,
+    /// Requests in a row with everything before this byte sent.
+    requests: u32,
+    sent_to: u64,
+}
+
+impl Tried {
+    /// A timeout is due. Returns whether it is one too many.
+    pub fn is_over(&self, acked_to: u64, retries: u32) -> bool {
+        self.acked_to == acked_to && self.timeouts >= retries && retries < u32::MAX
+    }
+
+    /// A timeout. After it, everything before `after` counts as acknowledged.
+    pub fn note_timeout(&mut self, acked_to: u64, after: u64) {
+        let again = self.acked_to == acked_to;
+        self.timeouts = if again { self.timeouts.saturating_add(1) } else { 1 };
+        self.acked_to = after;
+    }
+
+    /// A request that data waits for.
+    pub fn note_request(&mut self, sent_to: u64) {
+        self.requests = if self.sent_to == sent_to { self.requests.saturating_add(1) } else { 1 };
+        self.sent_to = sent_to;
+    }
+
+    /// The scheme's timer is due, with data left. Returns whether it has asked often enough.
+    pub fn asked_enough(&self, sent_to: u64, retries: u32) -> bool {
+        self.sent_to == sent_to && self.requests > retries
+    }
 }
 
 impl<P> SendQp<P> {
@@ -112,6 +151,7 @@ impl<P> SendQp<P> {
             sent: 0,
             resent: 0,
             attempt: 0,
+            tried: Tried::default(),
         }
     }
 
@@ -253,6 +293,8 @@ pub enum Incoming {
     Kept,
     /// The TCP connection whose end at this host has this slot among the senders.
     Tcp(u32),
+    /// That of a queue pair for many messages which was given up: what still comes is ignored.
+    Gone,
 }
 
 impl Incoming {

@@ -20,9 +20,9 @@ impl<P: Copy> Hosts<P> {
         let mut slot = io.ends(head.flow).recv;
         if slot == NO_SLOT {
             let record = io.record(head.flow);
-            if record.finished != Time::NEVER {
+            if (record.finished != Time::NEVER) | record.given_up {
                 // All of it had arrived: the last ACK may be lost, so it is repeated.
-                self.totals.duplicates += 1;
+                self.totals.duplicates += !record.given_up as u64;
                 let all = record.bytes;
                 self.repeat_ack(io, &head, all);
                 return;
@@ -46,7 +46,7 @@ impl<P: Copy> Hosts<P> {
         io.consume(packet);
         let mut slot = io.ends(head.flow).recv;
         if slot == NO_SLOT {
-            if io.record(head.flow).finished != Time::NEVER {
+            if io.record(head.flow).finished != Time::NEVER || io.record(head.flow).given_up {
                 // Everything has arrived. Its sender may not know, where the last ACK was lost.
                 let all = io.record(head.flow).bytes;
                 self.repeat_ack(io, &head, all);
@@ -126,7 +126,7 @@ impl<P: Copy> Hosts<P> {
                 (before.expected(), before.unacked() > 0, arrival, new, half.expected())
             }
             Incoming::Kept => return self.keep_data(io, host, slot, head),
-            Incoming::Tcp(_) => return,
+            Incoming::Tcp(_) | Incoming::Gone => return,
         };
         let due_alone = end || len >= rules.ack_chunk;
         let counters = io.counters(receiver.traffic);
@@ -194,7 +194,7 @@ impl<P: Copy> Hosts<P> {
                     Incoming::Rdma(half) => half.acked_all_but(payload),
                     Incoming::Whole(half) => half.acked_all_but(payload),
                     Incoming::Kept => self.kept[slot as usize].acked_all_but(payload),
-                    Incoming::Tcp(_) => {}
+                    Incoming::Tcp(_) | Incoming::Gone => {}
                 }
             }
         }
@@ -293,9 +293,45 @@ impl<P: Copy> Hosts<P> {
         self.release_receiver(slot);
     }
 
-    /// An ACK for a message that is complete and no longer stored.
+    /// The sender of this message has given its queue pair up: what the message needs here is freed, and so is the
+    /// receiver, where the message opened the queue pair.
+    pub fn on_given_up<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, message: MessageId) {
+        let record = io.record_mut(message);
+        record.given_up = record.finished == Time::NEVER;
+        let traffic = record.traffic;
+        let slot = io.ends(message).recv;
+        if slot == NO_SLOT || self.receivers[slot as usize].id != message {
+            return;
+        }
+        let Some(expected) = self.expected(slot) else { return };
+        let receiver = &self.receivers[slot as usize];
+        let (now, scheme) = (io.now(), receiver.scheme);
+        let connection = io.traffic(traffic).config.endpoint.connection;
+        if !connection {
+            let record = io.record_mut(message);
+            record.packets_arrived = receiver.arrived;
+            record.packets_marked = receiver.marked;
+            record.reordered = receiver.reordered;
+            record.delivered = expected;
+            io.ends_mut(message).recv = NO_SLOT;
+        }
+        io.scheme(scheme).receiver_close(host as usize, now, ReceiverFlow(slot));
+        self.poll_receiver(io, host, scheme);
+        if connection {
+            // Its finished messages still name the slot: packets of theirs that were sent twice may come.
+            let receiver = &mut self.receivers[slot as usize];
+            (receiver.id, receiver.incoming) = (MessageId::NONE, Incoming::Gone);
+        } else {
+            self.release_receiver(slot);
+        }
+    }
+
+    /// An ACK for a message that is complete and no longer stored; none for one that was given up.
     #[inline(never)]
     fn repeat_ack<I: Io<Path = P>>(&mut self, io: &mut I, data: &Header, to: u64) {
+        if io.record(data.flow).given_up {
+            return;
+        }
         let head = Header {
             seq: to,
             sent_at: data.sent_at,

@@ -49,6 +49,8 @@ pub struct FlowRecord {
     pub reordered: u32,
     /// Whether it is a request: the application waits for its answer.
     pub request: bool,
+    /// Whether its receiver knows that its queue pair was given up: what still comes of it is ignored.
+    pub given_up: bool,
 }
 
 impl FlowRecord {
@@ -76,6 +78,7 @@ impl FlowRecord {
             attempts: 0,
             reordered: 0,
             request: false,
+            given_up: false,
         }
     }
 }
@@ -104,7 +107,8 @@ pub struct TrafficCounters {
 pub struct HostTotals {
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Connections given up after too many retransmissions ([`crate::tcp::Config::retries`]).
+    /// Connections and queue pairs given up after too many retransmissions ([`crate::tcp::Config::retries`],
+    /// [`super::EndpointConfig::retries`]).
     pub given_up: u64,
     /// NACKs sent.
     pub nacks: u64,

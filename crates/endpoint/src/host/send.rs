@@ -283,7 +283,10 @@ impl<P: Copy> Hosts<P> {
             self.senders[slot as usize].pacer.set(&control);
             self.set_scheme_timer(io, slot, control.wake_at);
             let Some(cc_tag) = request else { break };
-            let sender = &self.senders[slot as usize];
+            let sender = &mut self.senders[slot as usize];
+            if left > 0 {
+                sender.tried.note_request(sender.rdma().sent_to());
+            }
             let head = Header {
                 seq: sender.rdma().sent_to(),
                 sent_at: now,

@@ -1,6 +1,6 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
-use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
+use super::{Carrier, Hosts, Io, NO_SLOT, Recovery, Turn};
 use alloc::vec::Vec;
 use fanin_cc::{Ack, Kind, Loss, Notice, flags};
 use fanin_units::{MessageId, Time};
@@ -19,6 +19,10 @@ impl<P: Copy> Hosts<P> {
             sender.timer_at = Time::NEVER;
             let control = io.scheme(sender.scheme).on_timer(sender.cc, now);
             debug_assert!(control.wake_at > now, "a scheme asked to be woken in the past");
+            if self.has_asked_enough(io, slot) {
+                self.give_up(io, slot);
+                return;
+            }
             self.apply(io, slot, &control);
             self.send_requests(io, slot);
         }
@@ -77,6 +81,11 @@ impl<P: Copy> Hosts<P> {
             self.wake_host(io, host, deadline);
             return;
         }
+        let (acked_to, retries) = (sender.rdma().acked_to(), io.traffic(sender.traffic).config.endpoint.retries);
+        if sender.tried.is_over(acked_to, retries) {
+            self.give_up(io, slot);
+            return;
+        }
         self.totals.timeouts += 1;
         // On a connection that stays open it is the message at whose first missing byte sending goes on.
         let message = sender.rdma().under_way().next().unwrap_or(sender.id);
@@ -84,6 +93,9 @@ impl<P: Copy> Hosts<P> {
         let sent_to = sender.rdma().sent_to();
         let tell = self.resend(io, slot);
         let sender = &mut self.senders[slot as usize];
+        // Go-back-0 takes back what was acknowledged of its message.
+        let after = sender.rdma().acked_to();
+        sender.tried.note_timeout(acked_to, after);
         if tell {
             let loss = Loss::new(sender.rdma().acked_to(), sent_to);
             let control = io.scheme(sender.scheme).on_timeout(sender.cc, now, &loss);
@@ -223,6 +235,50 @@ impl<P: Copy> Hosts<P> {
         if may_ask {
             self.send_requests(io, slot);
         }
+    }
+
+    /// Whether a queue pair has asked for leave to send as often as it may, without getting any.
+    fn has_asked_enough<I: Io<Path = P>>(&self, io: &I, slot: u32) -> bool {
+        let sender = &self.senders[slot as usize];
+        let retries = io.traffic(sender.traffic).config.endpoint.retries;
+        let Some(half) = sender.as_rdma() else { return false };
+        sender.left() > 0 && sender.tried.asked_enough(half.sent_to(), retries)
+    }
+
+    /// A queue pair has tried often enough (`retry_cnt` of ibv_modify_qp): it is closed, and what was posted to it and is not
+    /// acknowledged stays unfinished. The other end is told, which takes a round-trip time; until then a connection
+    /// between the two hosts is not opened again.
+    #[inline(never)]
+    fn give_up<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        self.totals.given_up += 1;
+        let sender = &mut self.senders[slot as usize];
+        if sender.turn == Turn::Paced {
+            // It has data, and would be served when its time in the heap comes.
+            sender.turn = Turn::Idle;
+        }
+        let (id, traffic) = (sender.id, sender.traffic);
+        let mut messages: Vec<MessageId> = sender.rdma().unfinished().collect();
+        if !io.traffic(traffic).config.endpoint.connection {
+            io.give_up(id);
+            self.close_sender(io, slot);
+            return;
+        }
+        let pair = (traffic, sender.host, sender.to);
+        for message in &messages {
+            io.ends_mut(*message).send = NO_SLOT;
+            io.forget_incast(*message);
+        }
+        // It may have finished long ago, and it names the queue pair.
+        if !messages.contains(&id) {
+            messages.push(id);
+            io.ends_mut(id).send = NO_SLOT;
+        }
+        let mut until = io.now();
+        for message in messages {
+            until = until.max(io.give_up(message));
+        }
+        self.closing.insert(pair, until);
+        self.release_sender(io, slot);
     }
 
     /// All of a queue pair is acknowledged.

@@ -46,6 +46,8 @@ pub struct Hosts<P> {
     pub(super) cpus: Vec<Cpu<P>>,
     /// The receiver whose answers waited last in a slot, and when the last of them leaves.
     pub(super) answered: Vec<(MessageId, Time)>,
+    /// Until when the other end of a connection may not know that it was given up, by traffic, host and receiver.
+    pub(super) closing: BTreeMap<(u16, u32, NodeId), Time>,
     pub(super) totals: HostTotals,
 }
 
@@ -69,6 +71,7 @@ impl<P: Copy> Hosts<P> {
             stranded: Vec::new(),
             cpus: Vec::new(),
             answered: Vec::new(),
+            closing: BTreeMap::new(),
             totals: HostTotals::default(),
         }
     }

@@ -37,7 +37,7 @@ pub struct Rules {
 pub enum Cap {
     /// No limit.
     Off,
-    /// The largest bandwidth-delay product in the network.
+    /// The largest bandwidth-delay product in the network; twice where ACKs come once per round-trip time.
     Bdp,
     /// As many full packets as hold so many bytes on the wire.
     Bytes(u64),

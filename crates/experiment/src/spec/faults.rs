@@ -1,4 +1,4 @@
-//! Faults and options of PFC in a spec: validates them and converts them to the fabric's.
+//! Faults of hosts and options of PFC in a spec: validates them and converts them to the fabric's.
 
 use super::checker::Checker;
 use super::document::{Buffer, HostFault, Network, WatchdogAction};
@@ -28,12 +28,10 @@ pub fn check_pauses(
     if !lossless && !network.pfc.is_default() {
         checker.fail("network.pfc", "no class is lossless, so nothing is paused", none);
     }
-    if matches!(network.buffer, Buffer::Credits(_)) {
-        let used = [("network.pfc", !network.pfc.is_default()), ("network.faults", !network.faults.is_empty())];
-        for (key, _) in used.into_iter().filter(|(_, used)| *used) {
-            let problem = "they pause links by PFC, and network.buffer has credits instead";
-            checker.fail(key, problem, "leave it out, or write policy = \"lossless\" in network.buffer");
-        }
+    let credits = matches!(network.buffer, Buffer::Credits(_));
+    if credits && !network.pfc.is_default() {
+        let problem = "it is about pauses of PFC, and network.buffer has credits instead";
+        checker.fail("network.pfc", problem, "leave it out, or write policy = \"lossless\" in network.buffer");
         return PauseOptions::default();
     }
     let quanta = network.pfc.expiry.and_then(|quanta| check_expiry(quanta, wire + u64::from(packet.pause), checker));
@@ -55,6 +53,10 @@ pub fn check_pauses(
     for (i, fault) in network.faults.iter().enumerate() {
         let path = format!("network.faults[{i}]");
         match fault {
+            HostFault::PauseStorm { .. } if credits => {
+                let problem = "links with credits are not paused: who takes nothing returns no credits";
+                checker.fail(&path, problem, "write kind = \"slow-receiver\" with a low rate");
+            }
             HostFault::PauseStorm { hosts, from, to, every } => {
                 if !lossless {
                     checker.fail(&path, "no class is lossless, so there is nothing to pause", none);
@@ -69,6 +71,9 @@ pub fn check_pauses(
                 let Some(drain) = check_drain(fault, &path, checker) else { continue };
                 let kind = FaultKind::SlowReceiver { drain, buffer: buffer.get() };
                 let added = faults.add(hosts, (*from, *to), kind, &path, checker);
+                if credits {
+                    continue;
+                }
                 let least = least_buffer(graph, added, (wire, u64::from(packet.pause)), lossless);
                 if buffer.get() < least {
                     let problem = format!("{buffer} is too small");

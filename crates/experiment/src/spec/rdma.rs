@@ -54,10 +54,25 @@ impl One<'_, '_> {
             let problem = "each message has a queue pair of its own and starts anew";
             self.fail("rdma.restart", problem, "write persistent = true");
         }
+        if rdma.retries == Some(0) {
+            self.fail("rdma.retries", "a single loss would end a message", "write 1 or more, like 7");
+        } else if rdma.retries.is_some() && timeout == Time::NEVER {
+            self.fail("rdma.retries", "timeout = \"off\"", "leave it out, or give timeout a time");
+        }
+        let retries = rdma.retries.unwrap_or(u32::MAX);
         let timeout = first_timeout;
         let cpu_time = rdma.cpu_time.map_or(fabric::CpuTime::Zero, |time| self.cpu_time(time));
-        let endpoint =
-            EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, pacing_credit, recovery, cpu_time };
+        let endpoint = EndpointConfig {
+            timeout,
+            nack_interval,
+            ack_chunk,
+            connection,
+            anew,
+            pacing_credit,
+            recovery,
+            cpu_time,
+            retries,
+        };
         (self.checker.problems.len() == before).then_some(endpoint)
     }
 

@@ -29,12 +29,22 @@ impl<Q: EventQueue> Network<Q> {
         if !credits.receiving[at].arrives(blocks(wire)) {
             return Some(DropCause::Lossless);
         }
-        if node.0 < self.host_count {
-            // A host takes it out of the buffer at once.
-            self.take_back(ingress, class, wire);
-            self.tell_host(ingress);
+        if node.0 < self.host_count && !self.is_slow(ingress) {
+            self.take_at_host(ingress, class, wire);
         }
         None
+    }
+
+    /// A host takes a packet out of the buffer: at once, unless its NIC is slow.
+    pub(super) fn take_at_host(&mut self, port: PortIx, class: usize, wire: u64) {
+        if self.take_back(port, class, wire) {
+            self.tell_host(port);
+        }
+    }
+
+    /// Whether data that arrives at a host's port now waits there.
+    fn is_slow(&self, port: PortIx) -> bool {
+        self.pauses.as_ref().is_some_and(|pauses| pauses.is_slow(port))
     }
 
     /// Sends the FCPs of a host's port, ahead of everything but the packet on the wire.

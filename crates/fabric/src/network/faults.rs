@@ -54,6 +54,7 @@ impl<Q: EventQueue> Network<Q> {
     /// Faults of a host begin and end, and a storm repeats its pauses.
     fn change_faults(&mut self, port: PortIx, now: Time) {
         let line = self.egress.port(port).rate;
+        let credits = self.credits.is_some();
         let Some(pauses) = &mut self.pauses else { return };
         let (lossless, quanta) = (pauses.lossless, pauses.options.quanta.unwrap_or(u16::MAX));
         let Some(fault) = &mut pauses.ports[port.ix()].fault else { return };
@@ -75,7 +76,9 @@ impl<Q: EventQueue> Network<Q> {
         {
             *begun = true;
             match begins.kind {
-                FaultKind::SlowReceiver { drain, buffer } => fault.receive.set(now, drain.rate(line), buffer),
+                FaultKind::SlowReceiver { drain, buffer } => {
+                    fault.receive.set(now, drain.rate(line), if credits { u64::MAX } else { buffer });
+                }
                 FaultKind::PauseStorm { .. } => {
                     (fault.storm, fault.repeat_at) = (lossless, now);
                     storms = true;
@@ -166,6 +169,10 @@ impl<Q: EventQueue> Network<Q> {
         let (ix, resumes) = fault.receive.take(now)?;
         if let Some(class) = resumes {
             self.signal(port, 1 << class);
+        }
+        if self.credits.is_some() {
+            let head = &self.core.packets[ix].head;
+            self.take_at_host(port, head.class as usize, head.wire as u64);
         }
         Some(ix)
     }

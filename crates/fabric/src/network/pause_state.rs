@@ -85,6 +85,20 @@ impl PauseTimers {
         self.options.faults.iter().any(|fault| matches!(fault.kind, FaultKind::SlowReceiver { .. }))
     }
 
+    /// Whether data that arrives at a port now waits in the receive buffer of a slow NIC.
+    pub fn is_slow(&self, port: PortIx) -> bool {
+        self.ports[port.ix()].fault.as_ref().is_some_and(|fault| !fault.receive.passes())
+    }
+
+    /// The packets that wait in the receive buffers of slow NICs: the port, the class and the size of each.
+    pub fn waiting(&self) -> impl Iterator<Item = (PortIx, usize, u64)> {
+        let ports = (0..).map(PortIx).zip(&self.ports);
+        ports.flat_map(|(port, timers)| {
+            let receive = timers.fault.as_ref().map(|fault| fault.receive.waiting());
+            receive.into_iter().flatten().map(move |(class, wire)| (port, class as usize, wire as u64))
+        })
+    }
+
     /// The classes that a port pauses apart from those whose ingress is full.
     pub fn pausing(&self, port: PortIx) -> u8 {
         self.ports[port.ix()].fault.as_ref().map_or(0, |fault| fault.storm) | self.full(port)

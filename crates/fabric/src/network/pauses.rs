@@ -109,7 +109,8 @@ impl<Q: EventQueue> Network<Q> {
         let head = &self.core.packets[ix].head;
         let (class, wire, node) = (head.class, head.wire, head.dst);
         let Some(pauses) = &mut self.pauses else { return true };
-        let lossless = pauses.lossless & 1 << class != 0;
+        // Credits are given for room that there is, so nothing is paused or dropped.
+        let lossless = pauses.lossless & 1 << class != 0 && self.credits.is_none();
         let fault = pauses.ports[port.ix()].fault.as_mut();
         let Some(fault) = fault.filter(|fault| class != 0 && !fault.receive.passes()) else { return true };
         match fault.receive.arrive(now, ix, (class, wire), lossless) {

@@ -1,7 +1,7 @@
 //! Exchange between partitions: messages sent at the end of a step, and messages received.
 
 use crate::partition::{Letters, RemoteUpdate};
-use crate::sim::Simulation;
+use crate::sim::{START_GIVEN_UP, Simulation};
 use fanin_engine::EventQueue;
 use fanin_units::{MessageId, Time};
 
@@ -52,6 +52,9 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             RemoteUpdate::Stream { message, first, at } => {
                 self.hosts.on_remote_stream(&mut self.world, MessageId(message), MessageId(first), at);
+            }
+            RemoteUpdate::GivenUp { message, at } => {
+                self.world.schedule_start(MessageId(message), START_GIVEN_UP, at);
             }
         }
     }

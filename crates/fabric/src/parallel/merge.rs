@@ -362,6 +362,7 @@ fn merged(sender: &FlowRecord, receiver: &FlowRecord, apart: bool) -> FlowRecord
     FlowRecord {
         finished: receiver.finished,
         delivered: receiver.delivered,
+        given_up: receiver.given_up,
         packets_marked: receiver.packets_marked,
         packets_arrived: receiver.packets_arrived,
         links: receiver.links,

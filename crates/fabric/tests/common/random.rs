@@ -205,6 +205,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                         pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
                         recovery,
                         cpu_time,
+                        retries: u32::MAX,
                     },
                     tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
                     overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),

@@ -57,8 +57,9 @@ pub enum WatchdogAction {
 pub enum HostFault {
     /// The NIC takes data packets from its receive buffer slowly, one after the other, in the order of their arrival.
     /// When the buffer is full of a lossless class up to the headroom of the link, the NIC pauses that class; packets
-    /// of a lossy class are dropped when there is no room. After the fault, what waits is taken at the rate of the
-    /// link. ACKs and other control packets do not wait.
+    /// of a lossy class are dropped when there is no room. With `buffer = { credits = .. }` in the network, packets
+    /// wait in the buffer of the link, and credits come back as they are taken. After the fault, what waits is taken at
+    /// the rate of the link. ACKs and other control packets do not wait.
     SlowReceiver {
         /// Names of the hosts.
         hosts: Vec<String>,
@@ -74,7 +75,7 @@ pub enum HostFault {
         /// The same as a share of the rate of the link, above 0 and at most 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<f64>,
-        /// Bytes of the receive buffer, for each class.
+        /// Bytes of the receive buffer, for each class; without a meaning where links have credits.
         #[serde(default = "receive_buffer")]
         buffer: Bytes,
     },

@@ -322,6 +322,11 @@ pub struct Rdma {
     /// `"go-back-n"`. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_reaction: Option<bool>,
+    /// Timeouts in a row without progress, or requests of a scheme in a row without an answer, after which a queue pair
+    /// is given up: InfiniBand's retry count, there at most 7. What was posted to it stays unfinished; later messages
+    /// get a new one. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// Payload bytes per ACK; with 0 B every packet is acknowledged. The last packet of a message is always
     /// acknowledged.
     pub ack_chunk: Bytes,
@@ -387,6 +392,7 @@ impl Default for Rdma {
             timeout_low_packets: None,
             nack_threshold: None,
             loss_reaction: None,
+            retries: None,
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,
@@ -415,7 +421,8 @@ pub enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Cap {
-    /// The largest bandwidth-delay product of any two hosts, in full packets, rounded up.
+    /// The largest bandwidth-delay product of any two hosts, in full packets, rounded up; twice that under a scheme whose
+    /// receivers send an ACK per round-trip time (ExpressPass).
     Bdp(Bdp),
     /// As many full packets as hold this, rounded up.
     Bytes(Bytes),

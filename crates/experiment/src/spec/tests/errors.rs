@@ -121,6 +121,8 @@ fn recoveries_refuse_what_they_do_not_have() {
     rdma("recovery = \"irn\", timeout_low = \"1 ms\"", "timeout_low", &["above timeout = 320 us"]);
     rdma("recovery = \"irn\", timeout_low = \"0 s\"", "timeout_low", &["above zero"]);
     rdma("recovery = \"irn\", timeout = \"off\", timeout_low = \"1 us\"", "timeout_low", &["give timeout a time"]);
+    rdma("retries = 0", "retries", &["a single loss would end a message", "like 7"]);
+    rdma("timeout = \"off\", retries = 7", "retries", &["timeout = \"off\"", "give timeout a time"]);
     rdma("recovery = \"irm\"", "recovery", &["did you mean \"irn\"?"]);
 }
 
@@ -331,6 +333,11 @@ fn credits_exclude_what_belongs_to_pauses_and_losses() {
     assert!(
         of(&bulk("share = 0.5")).contains("network.classes[1].share: with credits each class has a buffer of its own")
     );
+    let faulty = |fault: &str| format!("{base}\n[[network.faults]]\n{fault}\n");
+    let slow = faulty("kind = \"slow-receiver\"\nhosts = [\"h0\"]\nrate = \"1 Gbps\"");
+    let storm = faulty("kind = \"pause-storm\"\nhosts = [\"h0\"]");
+    assert!(checked(&slow).is_ok(), "{}", of(&slow));
+    assert!(of(&storm).contains("network.faults[0]: links with credits are not paused: who takes nothing returns no"));
     assert!(of(&bulk("alpha = 0.5")).contains("network.classes[1].alpha: only a pool has dynamic thresholds"));
     // A packet of 1,500 bytes has 24 blocks, 1,536 bytes.
     let size = |size: &str| base.replace("\"per-link\"", &format!("\"{size}\""));
