@@ -1,4 +1,5 @@
-//! Every action that a scheme can count is counted in a network built to cause it. Dart's are in the tests of its parts.
+//! Every action that a scheme can count is counted in a network built to cause it. Dart's are in the tests of its
+//! parts.
 
 mod common;
 

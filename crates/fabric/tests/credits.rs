@@ -314,7 +314,8 @@ proptest! {
         let mut two = ParallelSimulation::cut(config, traffics, messages, &of);
         two.always_share();
         assert!(two.run_until(sim.now(), 50_000_000), "events without end");
-        prop_assert_eq!((two.totals(), two.flows(), two.port_counters()), (sim.totals(), sim.flows(), sim.port_counters()));
+        let whole = (sim.totals(), sim.flows(), sim.port_counters());
+        prop_assert_eq!((two.totals(), two.flows(), two.port_counters()), whole);
     }
 
     #[test]

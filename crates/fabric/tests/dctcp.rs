@@ -74,8 +74,8 @@ fn dctcp_eq1_alpha_is_the_share_of_time_above_k() {
     }
 }
 
-/// Claim dctcp-eq7-g, its simulated part: gains across the bound of eq. (7), 0.080 here. Above it alpha is restless, and
-/// so is the queue; the link stays full on both sides.
+/// Claim dctcp-eq7-g, its simulated part: gains across the bound of eq. (7), 0.080 here. Above it alpha is restless,
+/// and so is the queue; the link stays full on both sides.
 #[test]
 fn dctcp_eq7_g_a_larger_gain_makes_alpha_and_the_queue_restless() {
     // Mean and standard deviation.

@@ -214,8 +214,8 @@ fn the_flows_of_a_parking_lot_share_each_link() {
         assert!(rates[0] + rates[1] > 0.95 * most_goodput(), "{preset}: {rates:?}");
         assert!(rates[0] + rates[2] > 0.95 * most_goodput(), "{preset}: {rates:?}");
         // Max-min has a half for each. The long one loses credits twice. With the paper's target, the same at every
-        // rate, it falls until it has next to nothing, how much is chance; that of the ns-2 code allows a slow flow more
-        // losses.
+        // rate, it falls until it has next to nothing, how much is chance; that of the ns-2 code allows a slow flow
+        // more losses.
         assert!(long.contains(&(rates[0] / most_goodput())), "{preset}: {rates:?}");
         check_no_loss_of_data(&sim);
     }

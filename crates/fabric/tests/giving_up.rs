@@ -75,7 +75,8 @@ fn a_message_is_given_up_after_so_many_timeouts_and_both_its_ends_are_freed() {
 
 #[test]
 fn progress_between_timeouts_begins_the_count_again() {
-    // Twenty outages of 2.5 ms, each of which costs two or three timeouts or, of 3 ms, one; between them there is progress.
+    // Twenty outages of 2.5 ms, each of which costs two or three timeouts or, of 3 ms, one; between them there is
+    // progress.
     let outages: Vec<(Time, Time)> = (0..20).map(|i| (us(60 + 4_000 * i), us(2_560 + 4_000 * i))).collect();
     for recovery in RECOVERIES.into_iter().filter(|recovery| *recovery != Recovery::GoBack0) {
         let run = |retries| {

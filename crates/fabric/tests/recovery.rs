@@ -610,7 +610,9 @@ proptest! {
         let mut one = traffic("none");
         let nack_interval = us(10);
         let cpu_time = CpuTime::Uniform(Time::ZERO, ns(cpu_time));
-        let timeout = us(timeout);
+        // Eight messages share the link, so that ACKs of five packets come every 50 us. Timeouts before that would
+        // begin a message again and again.
+        let timeout = us(if recovery == Recovery::GoBack0 { timeout.max(100) } else { timeout });
         one.endpoint =
             EndpointConfig { timeout, nack_interval, ack_chunk, connection, anew, recovery, cpu_time, ..one.endpoint };
         let messages: Vec<Message> = sizes.iter().map(|(at, bytes)| message(ns(*at), 0, 1, *bytes)).collect();

@@ -83,7 +83,7 @@ def measure(result: Result) -> Measured:
     return found
 
 
-def settled(rates: NDArray[np.float64], begins_s: list[float], ends_s: list[float]) -> list[NDArray[np.float64]]:
+def settled(rates: NDArray[np.floating], begins_s: list[float], ends_s: list[float]) -> list[NDArray[np.floating]]:
     """By each time between two changes of the flows with at least two flows: the rates of these flows (rows) in each
     second (columns) that begins 2 s or more after the change.
 
@@ -100,7 +100,7 @@ def settled(rates: NDArray[np.float64], begins_s: list[float], ends_s: list[floa
     return parts
 
 
-def parts_of(run: Measured) -> list[NDArray[np.float64]]:
+def parts_of(run: Measured) -> list[NDArray[np.floating]]:
     """The settled rates of a run."""
     rates = np.asarray([run[flow] for flow in FLOWS])
     return settled(rates, run["begins_s"], run["ends_s"])

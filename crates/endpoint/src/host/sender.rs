@@ -245,9 +245,9 @@ impl<P: Copy> Hosts<P> {
         sender.left() > 0 && sender.tried.asked_enough(half.sent_to(), retries)
     }
 
-    /// A queue pair has tried often enough (`retry_cnt` of ibv_modify_qp): it is closed, and what was posted to it and is not
-    /// acknowledged stays unfinished. The other end is told, which takes a round-trip time; until then a connection
-    /// between the two hosts is not opened again.
+    /// A queue pair has tried often enough (`retry_cnt` of ibv_modify_qp): it is closed, and what was posted to it and
+    /// is not acknowledged stays unfinished. The other end is told, which takes a round-trip time; until then a
+    /// connection between the two hosts is not opened again.
     #[inline(never)]
     fn give_up<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         self.totals.given_up += 1;

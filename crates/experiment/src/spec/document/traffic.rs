@@ -421,8 +421,8 @@ pub enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Cap {
-    /// The largest bandwidth-delay product of any two hosts, in full packets, rounded up; twice that under a scheme whose
-    /// receivers send an ACK per round-trip time (ExpressPass).
+    /// The largest bandwidth-delay product of any two hosts, in full packets, rounded up; twice that under a scheme
+    /// whose receivers send an ACK per round-trip time (ExpressPass).
     Bdp(Bdp),
     /// As many full packets as hold this, rounded up.
     Bytes(Bytes),
