@@ -207,7 +207,7 @@ def draw_8(measures: Measures) -> Figure:
         axes.set_ylim(3e-4, 1.3)
         for share, text in ((0.5, "p50"), (0.05, "p95"), (0.001, "p99.9")):
             axes.axhline(share, color="#888888", linewidth=0.8, linestyle=":")
-            axes.text(1400, share * 1.08, text, fontsize=9, ha="right", color="#555555")
+            axes.text(70, share * 1.08, text, fontsize=9, ha="center", color="#555555")
         label_axes(axes, name, "query completion (ms, log scale)", "share that takes longer", legend=False)
     legend_below(figure, axes)
     figure.suptitle("DCTCP Fig. 8: queries of 43 workers with requests spread over 0.8 and 10 ms", fontsize=12)
