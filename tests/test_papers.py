@@ -259,7 +259,7 @@ def test_finished_runs_are_kept_and_not_run_again(root: Path, tmp_path: Path, mo
         (["rcc-fig5"], [], ["rcc-fig5"]),
         (["rcc"], ["12"], ["rcc-fig12ab", "rcc-fig12cd"]),
         (["rcc"], ["12b"], ["rcc-fig12ab"]),
-        (["dctcp"], ["1"], []),
+        (["dctcp"], ["99"], []),
         ([], ["20"], ["dctcp-fig20"]),
         (["dart"], ["13"], ["dart-fig11a"]),
     ],
@@ -268,7 +268,7 @@ def test_experiments_are_chosen_by_id_paper_and_figure(names: list[str], figures
     if found:
         assert [one.id for one in commands.chosen(names, figures)] == found
     else:
-        with pytest.raises(CommandError, match="--figure 1: no experiment draws it"):
+        with pytest.raises(CommandError, match="--figure 99: no experiment draws it"):
             commands.chosen(names, figures)
 
 

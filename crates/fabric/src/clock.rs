@@ -28,6 +28,12 @@ pub(crate) const PAUSE_TIMER: u32 = MESSAGE + 1;
 /// The bit of a number of kind HOST that selects the timer of its waiting answers; the other bits are the host.
 pub(crate) const ANSWERS: u32 = MESSAGE + 1;
 
+/// The argument of a START event: the application posts, the host's overhead is over, or the receiver gets to know that
+/// the queue pair was given up.
+pub(crate) const START_POSTED: u32 = 0;
+pub(crate) const START_AFTER_OVERHEAD: u32 = 1;
+pub(crate) const START_GIVEN_UP: u32 = 2;
+
 /// The source of an event.
 #[inline(always)]
 pub(crate) const fn source(kind: u32, number: u32) -> u32 {

@@ -1,6 +1,8 @@
 //! A running network: dispatches its events.
 
-use crate::clock::{ANSWERS, PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
+use crate::clock::{
+    ANSWERS, PAUSE_TIMER, SHAPER, START_AFTER_OVERHEAD, START_GIVEN_UP, START_POSTED, kind, kind_of, number_of, source,
+};
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
 use crate::layout::{Layout, Share};
@@ -23,12 +25,6 @@ use std::sync::Arc;
 const LOAD_AHEAD: Time = Time::from_us(5);
 /// Finished messages are packed this often, as messages are loaded.
 const PACK_EVERY: Time = Time::from_us(100);
-
-/// The argument of a START event: the application posts, the host's overhead is over, or the receiver gets to know that
-/// the queue pair was given up.
-const START_POSTED: u32 = 0;
-pub(crate) const START_AFTER_OVERHEAD: u32 = 1;
-pub(crate) const START_GIVEN_UP: u32 = 2;
 
 /// Messages of a run, in the order of their start.
 pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;

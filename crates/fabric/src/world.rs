@@ -1,6 +1,6 @@
 //! The surroundings of the hosts of a partition: the network, and the messages that applications post.
 
-use crate::clock::{ANSWERS, kind, source};
+use crate::clock::{ANSWERS, START_AFTER_OVERHEAD, START_GIVEN_UP, kind, source};
 use crate::messages::Messages;
 use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
@@ -9,7 +9,6 @@ use crate::path::{FlowPath, key};
 use crate::plan::Speed;
 use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
-use crate::sim::{START_AFTER_OVERHEAD, START_GIVEN_UP};
 use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
     Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,

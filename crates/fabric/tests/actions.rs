@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use fanin_cc::schemes::infiniband::Becn;
 use fanin_cc::{Action, Lanes, Settings, Transport};
-use fanin_fabric::topology::{Dumbbell, Graph, LeafSpine};
+use fanin_fabric::topology::{Dumbbell, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Exchange between partitions: messages sent at the end of a step, and messages received.
 
+use crate::clock::START_GIVEN_UP;
 use crate::partition::{Letters, RemoteUpdate};
-use crate::sim::{START_GIVEN_UP, Simulation};
+use crate::sim::Simulation;
 use fanin_engine::EventQueue;
 use fanin_units::{MessageId, Time};
 
