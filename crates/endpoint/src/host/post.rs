@@ -100,13 +100,14 @@ impl<P: Copy> Hosts<P> {
     /// Whether the other end may not know yet that the last connection between these hosts was given up. The message is
     /// posted again when it does, behind those that wait too.
     fn waits_for_close<I: Io<Path = P>>(&mut self, io: &mut I, pair: (u16, u32, NodeId), message: MessageId) -> bool {
-        let Some(until) = self.closing.get_mut(&pair) else { return false };
+        let Some((until, waiting)) = self.closing.get_mut(&pair) else { return false };
         if *until <= io.now() {
             self.closing.remove(&pair);
             return false;
         }
-        io.post_again(message, *until);
-        *until = until.saturating_add(Time::from_ps(1));
+        // A picosecond apart, so that they keep their order.
+        io.post_again(message, until.saturating_add(Time::from_ps(*waiting)));
+        *waiting += 1;
         true
     }
 

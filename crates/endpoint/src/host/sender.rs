@@ -277,7 +277,7 @@ impl<P: Copy> Hosts<P> {
         for message in messages {
             until = until.max(io.give_up(message));
         }
-        self.closing.insert(pair, until);
+        self.closing.insert(pair, (until, 0));
         self.release_sender(io, slot);
     }
 

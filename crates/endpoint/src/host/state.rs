@@ -46,8 +46,9 @@ pub struct Hosts<P> {
     pub(super) cpus: Vec<Cpu<P>>,
     /// The receiver whose answers waited last in a slot, and when the last of them leaves.
     pub(super) answered: Vec<(MessageId, Time)>,
-    /// Until when the other end of a connection may not know that it was given up, by traffic, host and receiver.
-    pub(super) closing: BTreeMap<(u16, u32, NodeId), Time>,
+    /// Until when the other end of a connection may not know that it was given up, and the messages that wait for that,
+    /// by traffic, host and receiver.
+    pub(super) closing: BTreeMap<(u16, u32, NodeId), (Time, u64)>,
     pub(super) totals: HostTotals,
 }
 
