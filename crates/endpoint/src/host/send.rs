@@ -390,9 +390,10 @@ impl<P: Copy> Hosts<P> {
     fn take_turn_again<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, line_time: Time) {
         let sender = &self.senders[slot as usize];
         if sender.can_send(io.now()) {
-            // Without a queue behind the pacers a sender at line rate is due again just when the port is free.
-            let pulls = io.host_fifo().is_none();
-            if pulls && sender.pacer.next_at() <= io.now() + line_time {
+            // Without a queue behind the pacers a sender at line rate is due again just when the port is free. One with
+            // credit may be due now.
+            let free_at = if io.host_fifo().is_none() { io.now() + line_time } else { io.now() };
+            if sender.pacer.next_at() <= free_at {
                 self.make_ready(slot);
             } else {
                 self.pace(slot);
