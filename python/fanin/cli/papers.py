@@ -36,8 +36,8 @@ OVERVIEW = "overview"
 KEPT = ".finished"
 """Below the folder of results: the measurements of finished runs."""
 
-QUICK_HOPS = 100_000_000
-"""Packet-hops of an experiment that `claims --check quick` runs: below 10 s on one core."""
+QUICK_HOPS = 60_000_000
+"""Packet-hops of an experiment that `claims --check quick` runs: about 5 s on one core at most."""
 
 Papers = Annotated[
     list[str] | None,
