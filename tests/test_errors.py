@@ -59,7 +59,7 @@ def here(tmp_path: Path, tiny: Path) -> Path:
         ("explain dcqn", 'dcqn: neither a spec, which is a .toml or .json file, nor a scheme; did you mean "dcqcn"?'),
         ("plot queus runs", 'no picture queus; did you mean "queues"?'),
         ("new --like fairnes", '--like fairnes: there is no such spec; did you mean "fairness"?'),
-        ("paper dctcp-fig1", 'dctcp-fig1: there is no such experiment; did you mean "dctcp-fig1'),
+        ("paper dctcp-fig99", 'dctcp-fig99: there is no such experiment or paper; did you mean "dctcp-fig'),
         # Changes.
         ("check tiny.toml --set measure.windw=4ms", '--set "measure.windw=4ms": measure.windw: unknown key; '
          'did you mean "window"?'),
