@@ -173,6 +173,10 @@ impl Settings {
     pub fn tcp_only(&self) -> Option<&'static str> {
         with_scheme!(self, S, params => S::tcp_only(params))
     }
+    /// See [`Scheme::needs_switches`].
+    pub fn needs_switches(&self) -> Option<&'static str> {
+        with_scheme!(self, S, params => S::needs_switches(params))
+    }
     /// See [`Scheme::needs_marks`].
     pub fn needs_marks(&self) -> bool {
         with_scheme!(self, S, params => S::needs_marks(params))

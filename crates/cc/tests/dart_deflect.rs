@@ -6,6 +6,7 @@ use common::dart_switch::*;
 use common::us;
 use fanin_cc::schemes::dart::{Blocked, Dart, Escape, LaneCount, Params};
 use fanin_cc::*;
+use fanin_claims::strict;
 use fanin_units::{MessageId, Time};
 use std::collections::HashSet;
 
@@ -64,6 +65,20 @@ fn dart_dft_alloc() {
     let chi: f64 = seen[4..].iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
     assert!(chi < CHI_SQUARE_9_01, "{chi}: {seen:?}");
     assert_eq!(s.count(Action::EntryFreed), u64::from(draws));
+    let mut rows = fanin_claims::claim!("dart-dft-alloc");
+    rows.asserted(
+        "entries by others than start packets of short messages with tokens, above the threshold, with room",
+        "0",
+        "0",
+    );
+    let accept = format!("below {CHI_SQUARE_9_01}, one chance in a hundred");
+    rows.row(
+        "chi-square of 100,000 ports, each one of 10",
+        "uniform",
+        format!("{chi:.1}"),
+        &accept,
+        strict(chi < CHI_SQUARE_9_01),
+    );
 }
 
 /// Row D3 and IV-A: ports that are no targets.
@@ -136,6 +151,14 @@ fn dart_dft_no_overwrite() {
     assert_eq!(s.watched(), [("table_entries", 0.0), ("table_peak", 8.0)]);
     // there is room again
     assert_ne!(s.route(&mut packet(99, 0, 2), INGRESS, MINIMAL, &hot()), MINIMAL);
+    let mut rows = fanin_claims::claim!("dart-dft-no-overwrite");
+    let (freed, full) = (s.count(Action::EntryFreed), s.count(Action::TableFull));
+    rows.asserted("entries that change before the end packet of their message, 64 messages at a table of 8", "0", "0");
+    rows.asserted(
+        "entries freed by end packets, and start packets that found the table full",
+        "8, 56",
+        format!("{freed}, {full}"),
+    );
 }
 
 #[test]
@@ -166,6 +189,9 @@ fn dart_fig7_lookup() {
         }
     }
     assert_eq!(s.table.len(), 1);
+    let mut rows = fanin_claims::claim!("dart-fig7-lookup");
+    rows.asserted("port of message 0xBC, with queues of 20 KB, 15 KB and none", "12", "12");
+    rows.asserted("messages that match although a bit, the attempt or the tokens differ", "0", "0");
 }
 
 /// The part of a switch; the network's part is tested in the fabric.
@@ -183,6 +209,12 @@ fn dart_iofd_threshold_order_in_the_switch() {
     assert_eq!(s.route(&mut packet(1, 0, 1), INGRESS, MINIMAL, &board), MINIMAL);
     board.0[MINIMAL as usize].ahead[1] = 15_001;
     assert_ne!(s.route(&mut packet(1, 0, 1), INGRESS, MINIMAL, &board), MINIMAL);
+    let mut rows = fanin_claims::claim!("dart-iofd-threshold-order");
+    rows.asserted(
+        "queue at which a switch deflects first, in steps of 10 B",
+        "above 15,000 B",
+        format!("{} B", first.unwrap_or(0)),
+    );
 }
 
 /// The part of switches: one message through a chain of congested ones. The network's part is tested in the fabric.
@@ -232,6 +264,12 @@ fn dart_iofd_tokens_in_the_switch() {
         let expected: Vec<u8> = (0..10).map(|hop| u8::from(hop < non_escape)).collect();
         assert_eq!((lanes_seen, escapes), (expected, u64::from(lanes == LaneCount::Two)));
     }
+    let mut rows = fanin_claims::claim!("dart-iofd-tokens");
+    rows.asserted(
+        "misroutes of each of a message's packets at ten hot switches, and tokens that a header may have",
+        "4, 3 bits",
+        "4, up to 7",
+    );
 }
 
 /// Row D14 with `duato`.

@@ -66,6 +66,7 @@ impl Notifier {
 #[test]
 fn dart_baseline_dcqcn() {
     // Two flows, every packet marked, 1.2 us apart: CNPs of one flow are at least 50 us apart, under both readings.
+    let mut least = Time::NEVER;
     for cnp in [CnpTiming::AtOnce, CnpTiming::IntervalEnd] {
         let mut receiver = Notifier::new(cnp, 2);
         for i in 0..1000 {
@@ -75,6 +76,7 @@ fn dart_baseline_dcqcn() {
             let times = receiver.times(flow);
             assert!(times.len() >= 20, "{} CNPs in 1.2 ms", times.len());
             assert!(times.windows(2).all(|t| t[1] - t[0] >= us(50)), "{times:?}");
+            least = times.windows(2).map(|t| t[1] - t[0]).fold(least, Time::min);
         }
     }
 
@@ -111,7 +113,20 @@ fn dart_baseline_dcqcn() {
             before = after;
         }
     }
-    assert_eq!(stages.iter().collect::<String>(), "ffffffffaaahhhhh");
+    let stages: String = stages.iter().collect();
+    assert_eq!(stages, "ffffffffaaahhhhh");
+    let mut rows = fanin_claims::claim!("dart-baseline-dcqcn");
+    rows.asserted("shortest gap of a flow's CNPs, every packet marked", "50 us at least", least.to_string());
+    rows.asserted(
+        "rate after the first CNP, and alpha after 55 us without one",
+        "1/2, times 1 - g",
+        "1/2, times 255/256",
+    );
+    rows.asserted(
+        "stages with byte counter and timer in turn: fast recovery, additive, hyper",
+        "in this order, F = 5",
+        stages,
+    );
 }
 
 // ---- the paper's facts ----

@@ -7,6 +7,7 @@ use common::{cases, data, nic, us};
 use fanin_cc::schemes::dctcp::{Dctcp, EchoMode, Flow, Params};
 use fanin_cc::schemes::newreno::{self, NewReno, Threshold};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme, Sender};
+use fanin_claims::strict;
 use fanin_units::{Bytes, MessageId, NodeId, Time};
 use proptest::prelude::*;
 
@@ -164,6 +165,9 @@ fn dctcp_fig11_ack_machine() {
             Ok(())
         })
         .unwrap();
+    let mut rows = fanin_claims::claim!("dctcp-fig11-ack-machine");
+    rows.asserted("random patterns of marks that a sender cannot rebuild from its ACKs, m = 1 to 3", "0", "0");
+    rows.asserted("ACKs of more than m packets, or of packets with and without marks", "0", "0");
 }
 
 #[test]
@@ -303,6 +307,8 @@ fn dctcp_eq1_alpha() {
             Ok(())
         })
         .unwrap();
+    let mut rows = fanin_claims::claim!("dctcp-eq1-alpha");
+    rows.asserted("difference of alpha from a plain loop, after any ACKs", "0", "0, bit by bit");
 }
 
 // ---- the cut ----
@@ -417,6 +423,9 @@ fn dctcp_eq2_cut() {
         assert_eq!(dctcp.ack(1, true).window(), tcp.ack(1, true).window());
     }
     assert_eq!((dctcp.window(), dctcp.point.flow.alpha()), (2 * MSS, 1.0));
+    let mut rows = fanin_claims::claim!("dctcp-eq2-cut");
+    rows.asserted("cuts of a window of 40 packets by its 40 marks, each by the factor of alpha", "1", "1");
+    rows.asserted("windows other than TCP's without marks, losses and timeouts included", "0", "0");
 }
 
 #[test]
@@ -516,12 +525,21 @@ fn dctcp_eq6_kbound_arithmetic() {
 #[test]
 fn dctcp_eq7_g_arithmetic() {
     let bound = |gbps, rtt_us, k: f64| 1.386 / (2.0 * (packets(gbps, rtt_us) + k)).sqrt();
+    let mut rows = fanin_claims::claim!("dctcp-eq7-g");
     for (gbps, rtt_us, k, says, holds) in
         [(1.0, 100.0, 20.0, 0.184, true), (10.0, 100.0, 65.0, 0.080, true), (10.0, 250.0, 65.0, 0.059, false)]
     {
         let bound = bound(gbps, rtt_us, k);
         assert!((bound - says).abs() < 0.0006, "{gbps} Gb/s, {rtt_us} us: {bound}");
         assert_eq!(Dctcp::preset("dctcp").g < bound, holds);
+        let what = format!("bound of g at {gbps} Gb/s and {rtt_us} us, K = {k}");
+        rows.row(
+            what,
+            &says.to_string(),
+            format!("{bound:.3}"),
+            "within 0.0006",
+            strict((bound - says).abs() < 0.0006),
+        );
     }
     // 1.386 is 2 ln 2: over one sawtooth of N = 1, eq. (5), the old estimate then keeps half its weight.
     assert!((2.0 * std::f64::consts::LN_2 - 1.386).abs() < 0.0005);

@@ -5,6 +5,7 @@ mod common;
 use common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{Flow, Hpcc, Params, additive_increase, initial_window};
 use fanin_cc::{Ack, Action, Actions, Cx, IntHop, Loss, PathInfo, Scheme, Sender, Telemetry};
+use fanin_claims::strict;
 use fanin_units::{Bytes, NodeId, Rate, Time};
 
 const MSS: u64 = PAYLOAD as u64;
@@ -123,9 +124,13 @@ fn hpcc_wai_rule() {
     let w = initial_window(Rate::from_gbps(100), us(13));
     let small = initial_window(Rate::from_gbps(100), us(4));
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-    near(additive_increase(w, 0.95, 100), 81.25);
-    near(additive_increase(small, 0.95, 16), 156.25);
-    near(additive_increase(small, 0.95, 100), 25.0);
+    let mut rows = fanin_claims::claim!("hpcc-wai-rule");
+    for (window, flows, says) in [(w, 100, 81.25), (small, 16, 156.25), (small, 100, 25.0)] {
+        let found = additive_increase(window, 0.95, flows);
+        near(found, says);
+        let what = format!("W_AI for {flows} flows with a window of {window} B, B");
+        rows.row(what, &says.to_string(), format!("{found:.2}"), "exactly this", strict((found - says).abs() < 1e-9));
+    }
     // As a parameter it takes the place of the 80 B.
     let mut it = Steady::new("hpcc", |p| p.expected_flows = 100);
     near(it.ack(1.9, 0, 10), w / 2.0 + 81.25);
@@ -149,8 +154,16 @@ fn hpcc_fig5_overreaction() {
         let halves = [1, 2].map(|n| bed.ack(1000 + 1000 * n, 9000, Some(&seen(n))) / w0);
         (halves, w0)
     };
-    assert_eq!(after("hpcc"), ([0.5, 0.5], 4000.0));
-    assert_eq!(after("hpcc-per-ack"), ([0.5, 0.25], 4000.0));
+    let mut rows = fanin_claims::claim!("hpcc-fig5-overreaction");
+    for (preset, what, paper, expected) in [
+        ("hpcc", "with the reference window", "W/2, W/2", [0.5, 0.5]),
+        ("hpcc-per-ack", "where each ACK counts", "W/2, W/4", [0.5, 0.25]),
+    ] {
+        let (found, w0) = after(preset);
+        assert_eq!((found, w0), (expected, 4000.0));
+        let ours = format!("W/{}, W/{}", 1.0 / found[0], 1.0 / found[1]);
+        rows.row(format!("windows after P1 and P2, {what}"), paper, ours, "exactly these", strict(found == expected));
+    }
     // Neither P1 nor P2 was sent after the last change.
     assert_eq!(after("hpcc-per-rtt"), ([1.0, 1.0], 4000.0));
 }
@@ -196,6 +209,12 @@ fn hpcc_alg1_stages() {
         assert!((w / expected - 1.0).abs() < 1e-4, "{load}: {w} {expected}");
         assert_eq!((it.bed.flow.reference(), it.bed.flow.stage()), (reference, stage));
     }
+    let mut rows = fanin_claims::claim!("hpcc-alg1-stages");
+    rows.asserted(
+        "additive rounds before one that multiplies, and after a load of eta or more",
+        "5, then anew",
+        "5, then anew",
+    );
 }
 
 #[test]
@@ -250,6 +269,12 @@ fn hpcc_alg1_measure_corners() {
     bed.ack(60 * MSS, 90 * MSS, None);
     bed.ack(61 * MSS, 90 * MSS, Some(&Telemetry::default()));
     assert_eq!((bed.flow.window(), bed.flow.updated_to()), (w, to));
+    let mut rows = fanin_claims::claim!("hpcc-alg1-measure");
+    rows.asserted(
+        "the first ACK only records, equal times leave U, and U moves by the share of T",
+        "as Algorithm 1",
+        "as Algorithm 1",
+    );
 }
 
 #[test]
@@ -412,6 +437,8 @@ fn hpcc_alg1_measure() {
         }
     });
     assert!(measured > 1_000_000);
+    let mut rows = fanin_claims::claim!("hpcc-alg1-measure");
+    rows.asserted("values of U other than an oracle's", "0", format!("0 of {measured}"));
 }
 
 #[test]
@@ -431,4 +458,10 @@ fn hpcc_eq4_window() {
     });
     // Each branch was met often.
     assert!(multiplicative.min(additive).min(fast) > 50_000, "{multiplicative} {additive} {fast}");
+    let mut rows = fanin_claims::claim!("hpcc-eq4-window");
+    rows.asserted(
+        "windows other than an oracle's: multiplicative, additive, within a round trip",
+        "0",
+        format!("0 of {multiplicative}, {additive}, {fast}"),
+    );
 }

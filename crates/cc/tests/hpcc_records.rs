@@ -7,6 +7,7 @@ use fanin_cc::schemes::hpcc::{
     Division, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, entries, fill, lookup, reciprocal,
 };
 use fanin_cc::{Ack, Action, Actions, Cx, IntFields, IntHop, PathInfo, Scheme, Sender, Telemetry};
+use fanin_claims::strict;
 use fanin_units::{NodeId, Rate, Time};
 
 const MSS: u64 = PAYLOAD as u64;
@@ -124,6 +125,22 @@ fn hpcc_fig7_int_format() {
     let u = bed.pair(hop(400, 0, 0, 6500), hop(400, 1280, 32_256, 32_500), us(1)).unwrap();
     // 6,400 B of queue (6,500 in units of 320 B) of 650,000 B, and 63 units in 1,280 ns.
     assert!((u - (6400.0 / 650_000.0 + 32_256.0 * 8.0 / 1280.0 / 400.0)).abs() < 1e-12, "{u}");
+    let mut rows = fanin_claims::claim!("hpcc-fig7-int-format");
+    rows.asserted(
+        "bytes of five records, in data and ACK",
+        "42",
+        format!("{}, {}", HEADER_OVERHEAD.data, HEADER_OVERHEAD.ack),
+    );
+    rows.asserted("differences of times and bytes that are wrong across a wrap", "0", "0");
+    rows.asserted("longest queue that the field can say", "5.24 MB", format!("{:.2} MB", 65_535.0 * 80.0 / 1e6));
+    let ours = format!("{:.1} %", 100.0 * worst);
+    rows.shown(
+        "largest error of the rate over the gap of one packet",
+        "-",
+        ours,
+        "its units",
+        strict(worst < 128.0 / 1082.0 + 1.0 / 86.0),
+    );
 }
 
 #[test]
@@ -209,6 +226,10 @@ fn hpcc_fig7_pathid() {
     let mut bed = Bed::new(|_| ());
     bed.ack(us(1), &path(&[1, 2], &[hop(100, 5000, 90_000, 0); 2]));
     assert_eq!(bed.ack(us(2), &path(&[2, 1], &[hop(100, 4000, 90_001, 0), hop(100, 6000, 80_000, 0)])), None);
+    let mut rows = fanin_claims::claim!("hpcc-fig7-pathid");
+    rows.asserted("rates computed across a change of path, and windows that change by it", "0, 0", "0, 0");
+    let ours = format!("{:.1} %", 100.0 * alike as f64 / pairs as f64);
+    rows.shown("pairs of paths over two of 64 switches with the same id", "-", ours, "-", strict(true));
 }
 
 #[test]
@@ -248,6 +269,12 @@ fn hpcc_sec43_division() {
         bed.ack(us(14), &path(&[1], &[hop(100, 13_000, 162_500, 700_000)]));
         bed.flow.window()
     };
-    let (exact, table) = (w(Division::Exact), w(Division::Table));
-    assert!(exact < 200_000.0 && exact != table && (exact / table - 1.0).abs() <= 0.005, "{exact} {table}");
+    let (exact, table_w) = (w(Division::Exact), w(Division::Table));
+    assert!(exact < 200_000.0 && exact != table_w && (exact / table_w - 1.0).abs() <= 0.005, "{exact} {table_w}");
+    let mut rows = fanin_claims::claim!("hpcc-sec43-division");
+    let size = size_of_val(&table);
+    rows.row("table, B", "10 KB", format!("{size}"), "at most 10,000", strict(size <= 10_000));
+    rows.asserted("largest error of 1/n for n up to 2^22", "epsilon", format!("{:.2} %", 100.0 * worst));
+    let off = 100.0 * (exact / table_w - 1.0).abs();
+    rows.row("difference of W", "-", format!("{off:.2} %"), "at most 0.5 %", strict(off <= 0.5));
 }

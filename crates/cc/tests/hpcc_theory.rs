@@ -1,6 +1,8 @@
 //! The models of HPCC's appendix: queues of paced flows (A.1), how fast utilisation converges (A.2) and to which
 //! fairness (A.3). No scheme runs here; HPCC itself is tested in `crates/fabric/tests/hpcc_design.rs`.
 
+use fanin_claims::strict;
+
 /// Numbers that are the same on every machine (SplitMix64).
 struct Draws(u64);
 
@@ -183,6 +185,12 @@ fn hpcc_lemma_i_ii() {
             assert!(grew, "instance {instance}, step {n}: {before:?}, {net:?}");
         }
     }
+    let mut rows = fanin_claims::claim!("hpcc-lemma-i-ii");
+    rows.asserted(
+        "networks in which a link is overloaded or a rate falls after the first step",
+        "0",
+        format!("0 of {INSTANCES}"),
+    );
 }
 
 #[test]
@@ -225,6 +233,17 @@ fn hpcc_lemma_iii() {
         "constant after I steps {constant}; after 400 settled {settled}, Pareto optimal {optimal}; {slowest} more"
     );
     assert!(settled >= 0.99 && optimal >= 0.99, "{settled} {optimal}");
+    let mut rows = fanin_claims::claim!("hpcc-lemma-iii");
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    rows.row(
+        "networks whose rates are constant after I steps",
+        "all",
+        percent(constant),
+        "all",
+        strict(constant == 1.0),
+    );
+    rows.row("settled after 400 steps, within 1e-6", "all", percent(settled), "at least 99 %", strict(settled >= 0.99));
+    rows.row("Pareto optimal then, within 1e-6", "all", percent(optimal), "at least 99 %", strict(optimal >= 0.99));
 }
 
 /// The packets' side of it is in the fabric's test of this name.
@@ -324,4 +343,11 @@ fn hpcc_a3_alphafair() {
     assert!((max_min / 0.5 - 1.0).abs() <= 0.05, "{max_min}");
     assert!((proportional * 3.0 - 1.0).abs() <= 0.05, "{proportional}");
     assert!(sum < 0.1, "{sum}");
+    let mut rows = fanin_claims::claim!("hpcc-a3-alphafair");
+    for (alpha, share, says) in [("20", max_min, 0.5), ("1", proportional, 1.0 / 3.0)] {
+        let holds = (share / says - 1.0).abs() <= 0.05;
+        let what = format!("share of the long path, alpha = {alpha}");
+        rows.row(what, &format!("{says:.3}"), format!("{share:.3}"), "within 5 %", strict(holds));
+    }
+    rows.row("share of the long path, alpha = 0.01", "0", format!("{sum:.3}"), "below 0.1", strict(sum < 0.1));
 }

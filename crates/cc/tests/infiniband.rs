@@ -99,6 +99,19 @@ fn a_becn_takes_a_step_up_and_only_the_timer_takes_one_down() {
 }
 
 #[test]
+fn steps_down_that_are_due_come_before_a_step_up() {
+    let mut host = Host::new(|_| ());
+    host.becn(0);
+    host.becn(0);
+    // The timer was due twice, and has not been called yet.
+    host.now = UNIT.saturating_mul(310);
+    host.becn(0);
+    // Down to 0, where the timer stops; then up, and it starts anew.
+    assert_eq!((host.flows[0].ccti(), host.control(0).wake_at), (1, UNIT.saturating_mul(310 + 150)));
+    assert_eq!([Action::Cut, Action::Increase].map(|a| host.actions.get(a)), [3, 2]);
+}
+
+#[test]
 fn the_index_stays_between_its_bounds() {
     let mut host = Host::new(|p| (p.ccti_increase, p.ccti_limit, p.ccti_min) = (5, 12, 3));
     for expected in [8, 12, 12] {

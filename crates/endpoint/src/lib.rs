@@ -13,6 +13,7 @@ pub mod host;
 mod pacer;
 pub mod rc;
 pub mod selective;
+pub mod shaper;
 pub mod tcp;
 pub mod whole;
 

@@ -52,9 +52,12 @@ impl Pacer {
     /// A packet of `wire` bytes is sent now.
     #[inline]
     pub fn sent(&mut self, now: Time, wire: u32, line: Rate, line_time: Time) {
-        self.counted_from = if self.credit == 0 || self.last_wire == 0 { now } else { self.credited(now) };
+        let paced = self.rate < line;
+        // At the line's rate there is nothing to make up for: the NIC itself is what sets the pace.
+        let made_up = paced && self.credit > 0 && self.last_wire > 0;
+        self.counted_from = if made_up { self.credited(now) } else { now };
         self.last_wire = wire;
-        let gap = if self.rate >= line { line_time } else { self.rate.tx_time(wire as u64) };
+        let gap = if paced { self.rate.tx_time(wire as u64) } else { line_time };
         self.next_at = self.counted_from.saturating_add(gap);
     }
 

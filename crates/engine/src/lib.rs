@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod calendar;
+pub mod clock;
 mod event;
 mod heap;
 mod prefetch;
@@ -13,6 +14,7 @@ mod random;
 mod windowed;
 
 pub use calendar::CalendarQueue;
+pub use clock::Clock;
 pub use event::{Event, EventQueue, Order};
 pub use heap::HeapQueue;
 pub use prefetch::prefetch;

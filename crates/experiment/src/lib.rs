@@ -23,5 +23,5 @@ pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use ports::ports_of;
-pub use run::{Outcome, Progress, run};
+pub use run::{Engine, Outcome, Progress, run, run_on};
 pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema};

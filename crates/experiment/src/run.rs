@@ -6,13 +6,15 @@ use crate::unmeasured;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
-    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, TrafficConfig, TrafficCounters, What,
+    ClassConfig, ClassCounters, DropCause, Flows, Hop, HostWait, Incidents, NetworkConfig, ParallelSimulation,
+    PauseRecord, PortCounters, Totals, TrafficConfig, TrafficCounters, What,
 };
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
 };
 use fanin_units::{PortId, Time};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -57,12 +59,146 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
 
+/// What runs the network of an experiment: the simulator, or processes on a wire.
+pub trait Engine {
+    /// Runs all events before `until`, at most about `budget` of them. Returns whether it reached `until`.
+    fn run_until(&mut self, until: Time, budget: u64) -> bool;
+    /// Everything before this time has happened.
+    fn now(&self) -> Time;
+    /// The network.
+    fn config(&self) -> &NetworkConfig;
+    /// Packets sent over one link each.
+    fn packet_hops(&self) -> u64;
+    /// Messages posted.
+    fn started(&self) -> u64;
+    /// Messages whose last byte has arrived.
+    fn finished(&self) -> u64;
+    /// Messages with an end that were posted and have not arrived.
+    fn open_messages(&self) -> u64;
+    /// Whether no message will be posted any more.
+    fn nothing_to_come(&mut self) -> bool;
+    /// Whether senders know of all arrivals.
+    fn all_known(&mut self) -> bool;
+    /// From now on triggers post only answers to what has been asked.
+    fn stop_posting(&mut self);
+    /// Payload bytes of each traffic that have arrived in order: of all its messages, and of endless ones.
+    fn delivered(&self) -> Vec<[u64; 2]>;
+    /// Data bytes queued at a port.
+    fn queued(&self, port: PortId) -> u64;
+    /// Counters of every port.
+    fn port_counters(&self) -> Vec<PortCounters>;
+    /// Counters of every class at every port. Like the following, only after [`Engine::take_flows`].
+    fn class_counters(&self) -> Vec<ClassCounters>;
+    /// Takes the records of all messages.
+    fn take_flows(&mut self) -> Flows;
+    /// Totals of each traffic.
+    fn traffic_counters(&self) -> Vec<TrafficCounters>;
+    /// Totals of the run.
+    fn totals(&self) -> Totals;
+    /// Drops and pauses.
+    fn incidents(&self) -> Cow<'_, Incidents>;
+    /// Most entries that a table of a traffic's scheme had in any switch.
+    fn table_peak(&self, traffic: u16) -> Option<u64>;
+    /// The simulator, where it is one: it can be observed in more ways.
+    fn simulator(&self) -> Option<&ParallelSimulation> {
+        None
+    }
+    /// The same, to change it.
+    fn simulator_mut(&mut self) -> Option<&mut ParallelSimulation> {
+        None
+    }
+}
+
+impl Engine for ParallelSimulation {
+    fn run_until(&mut self, until: Time, budget: u64) -> bool {
+        self.run_until(until, budget)
+    }
+    fn now(&self) -> Time {
+        self.now()
+    }
+    fn config(&self) -> &NetworkConfig {
+        self.config()
+    }
+    fn packet_hops(&self) -> u64 {
+        self.packet_hops()
+    }
+    fn started(&self) -> u64 {
+        self.started()
+    }
+    fn finished(&self) -> u64 {
+        self.finished()
+    }
+    fn open_messages(&self) -> u64 {
+        self.open_messages()
+    }
+    fn nothing_to_come(&mut self) -> bool {
+        self.nothing_to_come()
+    }
+    fn all_known(&mut self) -> bool {
+        self.flows().iter().all(|f| f.finished.is_some() <= f.acked.is_some())
+    }
+    fn stop_posting(&mut self) {
+        self.stop_posting();
+    }
+    fn delivered(&self) -> Vec<[u64; 2]> {
+        let all = self.traffic_counters().into_iter().map(|counters| counters.delivered);
+        all.zip(self.endless_delivered()).map(<[u64; 2]>::from).collect()
+    }
+    fn queued(&self, port: PortId) -> u64 {
+        self.queued(port)
+    }
+    fn port_counters(&self) -> Vec<PortCounters> {
+        self.port_counters()
+    }
+    fn class_counters(&self) -> Vec<ClassCounters> {
+        self.class_counters()
+    }
+    fn take_flows(&mut self) -> Flows {
+        self.take_flows()
+    }
+    fn traffic_counters(&self) -> Vec<TrafficCounters> {
+        self.traffic_counters()
+    }
+    fn totals(&self) -> Totals {
+        self.totals()
+    }
+    fn incidents(&self) -> Cow<'_, Incidents> {
+        self.incidents()
+    }
+    fn table_peak(&self, traffic: u16) -> Option<u64> {
+        let switches = self.config().graph.switches();
+        let seen = (0..switches).flat_map(|switch| self.watch_switch(traffic, switch));
+        seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
+    }
+    fn simulator(&self) -> Option<&ParallelSimulation> {
+        Some(self)
+    }
+    fn simulator_mut(&mut self) -> Option<&mut ParallelSimulation> {
+        Some(self)
+    }
+}
+
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
-    let graph = built.network.graph.clone();
-    let (sim, traffics, reason) = network(&mut built);
-    let Built { measure, warnings, .. } = built;
-    let mut runner = Runner::new(sim, traffics, measure, progress);
+    let (mut sim, reason) = network(&mut built);
+    run_with(built, &mut sim, reason, progress)
+}
+
+/// The same on another engine, which runs the network, the traffics and the messages of the same experiment.
+pub fn run_on(built: Built, engine: &mut dyn Engine, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
+    run_with(built, engine, None, progress)
+}
+
+fn run_with(
+    built: Built,
+    engine: &mut dyn Engine,
+    reason: Option<String>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Outcome {
+    let Built { network, traffics, measure, warnings, .. } = built;
+    let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
+    let graph = network.graph;
+    let mut runner = Runner::new(engine, traffics, measure, progress);
     runner.threads_reason = reason;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
@@ -91,12 +227,10 @@ fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig])
     }
 }
 
-/// The network in as many partitions as there are threads for it, its traffics, and the reason for fewer partitions.
-fn network(built: &mut Built) -> (ParallelSimulation, Vec<TrafficInfo>, Option<String>) {
-    let (network, measure) = (built.network.clone(), &built.measure);
-    let traffics = std::mem::take(&mut built.traffics);
+/// The network in as many partitions as there are threads for it, and the reason for fewer partitions.
+fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
+    let (network, traffics, measure) = (built.network.clone(), built.traffics.clone(), &built.measure);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
-    let infos = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let seen = measure.capture.is_some() || measure.timeline.is_some() || !measure.trace.is_empty();
     let planned = match built.one_thread {
         Some(reason) => Err(reason),
@@ -111,7 +245,7 @@ fn network(built: &mut Built) -> (ParallelSimulation, Vec<TrafficInfo>, Option<S
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
-    (sim, infos, reason.filter(|_| built.threads > 1))
+    (sim, reason.filter(|_| built.threads > 1))
 }
 
 /// The samples of a series.
@@ -149,7 +283,7 @@ impl<T> Kept<T> {
 const BIN: u64 = 1000;
 
 struct Runner<'a> {
-    sim: ParallelSimulation,
+    sim: &'a mut dyn Engine,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
     measure: Measure,
@@ -176,16 +310,18 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(
-        mut sim: ParallelSimulation,
+        sim: &'a mut dyn Engine,
         traffics: Vec<TrafficInfo>,
         measure: Measure,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
-        for message in &measure.trace {
-            sim.follow(message.traffic, message.number, true);
-        }
-        for watched in watched(&measure).filter(|watched| watched.part == Part::Flow) {
-            sim.follow(watched.traffic, watched.number, false);
+        if let Some(sim) = sim.simulator_mut() {
+            for message in &measure.trace {
+                sim.follow(message.traffic, message.number, true);
+            }
+            for watched in watched(&measure).filter(|watched| watched.part == Part::Flow) {
+                sim.follow(watched.traffic, watched.number, false);
+            }
         }
         let mut first = 0;
         let samplers = measure.series.iter().map(|series| {
@@ -194,11 +330,12 @@ impl<'a> Runner<'a> {
             sampler
         });
         let samplers = samplers.collect();
-        let traces = sim.one_mut().map_or_else(Traces::default, |sim| Traces::new(&measure, sim));
+        let one = sim.simulator_mut().and_then(ParallelSimulation::one_mut);
+        let traces = one.map_or_else(Traces::default, |sim| Traces::new(&measure, sim));
         let now = Instant::now();
         Self {
-            delivered_before: delivered(&sim),
-            delivered_in_window: delivered(&sim),
+            delivered_before: sim.delivered(),
+            delivered_in_window: sim.delivered(),
             sent_before: Vec::new(),
             sent_in_window: Vec::new(),
             sim,
@@ -222,12 +359,12 @@ impl<'a> Runner<'a> {
         if !self.advance(self.measure.warm_up) {
             return;
         }
-        self.delivered_before = delivered(&self.sim);
-        self.sent_before = sent(&self.sim);
+        self.delivered_before = self.sim.delivered();
+        self.sent_before = sent(&*self.sim);
         let arrived = self.pass_window();
-        let both = delivered(&self.sim).into_iter().zip(&self.delivered_before);
+        let both = self.sim.delivered().into_iter().zip(&self.delivered_before);
         self.delivered_in_window = both.map(|(now, then)| [now[0] - then[0], now[1] - then[1]]).collect();
-        self.sent_in_window = sent(&self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
+        self.sent_in_window = sent(&*self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
         if !arrived {
             return;
         }
@@ -261,8 +398,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Whether senders know of all arrivals, if that is required.
-    fn known(&self) -> bool {
-        !self.measure.until_acked || self.sim.flows().iter().all(|f| f.finished.is_some() <= f.acked.is_some())
+    fn known(&mut self) -> bool {
+        !self.measure.until_acked || self.sim.all_known()
     }
 
     /// Runs to `until`, with samples. Returns false if it was stopped.
@@ -294,7 +431,7 @@ impl<'a> Runner<'a> {
             return self.sim.run_until(until, EVENTS_PER_LOOK);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
-        if let Some(sim) = self.sim.one_mut() {
+        if let Some(sim) = self.sim.simulator_mut().and_then(ParallelSimulation::one_mut) {
             self.traces.take(sim);
         }
         arrived
@@ -339,7 +476,8 @@ impl<'a> Runner<'a> {
                 }
                 Sampled::Watched(watched) => {
                     for (of, watched) in (sampler.first..).zip(watched) {
-                        for (name, value) in look_at(&self.sim, watched) {
+                        let values = self.sim.simulator().map(|sim| look_at(sim, watched));
+                        for (name, value) in values.into_iter().flatten() {
                             self.seen.push(Seen { time: at, of, name, value });
                         }
                     }
@@ -364,7 +502,6 @@ impl<'a> Runner<'a> {
         }
         self.tell_incidents(&graph, &flows);
         let histograms = self.samplers.iter().filter_map(histogram).collect();
-        let switches = graph.switches();
         let counters = self.sim.traffic_counters();
         let counted = counters.into_iter().zip(&self.delivered_in_window).zip(0..);
         let traffics = std::mem::take(&mut self.traffics)
@@ -374,12 +511,12 @@ impl<'a> Runner<'a> {
                 counters,
                 bytes_in_window: Some(*all),
                 long_bytes_in_window: *endless,
-                table_peak: table_peak(&self.sim, number, switches),
+                table_peak: self.sim.table_peak(number),
                 ..info
             })
             .collect();
         let (traced, hops, host_waits) = self.traces(&flows);
-        let (pauses, left_out) = self.sim.pause_records();
+        let (pauses, left_out) = self.sim.simulator().map(ParallelSimulation::pause_records).unwrap_or_default();
         if left_out > 0 {
             let (time, place) = (self.sim.now(), "run".into());
             let detail = format!("{left_out} pauses beyond the first {} were left out", PauseRecord::KEPT);
@@ -423,15 +560,15 @@ impl<'a> Runner<'a> {
             // The same under every scheme, like the warnings of the spec.
             run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
         }
-        let threads = self.sim.threads();
-        let idle = (threads < self.sim.count()).then_some("too few events per synchronisation window");
+        let (threads, count) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.count()));
+        let idle = (threads < count).then_some("too few events per synchronisation window");
         let threads_reason = idle.map(str::to_string).or(self.threads_reason);
         Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
     }
 
     /// The number of a requested message, if it was posted.
     fn posted(&self, wanted: &Watched, flows: &Flows) -> Option<u32> {
-        let message = self.sim.followed(wanted.traffic, wanted.number)?;
+        let message = self.sim.simulator()?.followed(wanted.traffic, wanted.number)?;
         flows.get(message as usize).filter(|flow| flow.start.is_some()).map(|_| message)
     }
 
@@ -445,9 +582,10 @@ impl<'a> Runner<'a> {
             wanted.get(&message).map(|wanted| Traced { flow, name: wanted.place.clone() })
         });
         let place_of: BTreeMap<u32, u32> = wanted.keys().copied().zip(0..).collect();
-        let hops = self.sim.hops().iter();
+        let sim = self.sim.simulator();
+        let hops = sim.map_or(&[][..], ParallelSimulation::hops).iter();
         let hops = hops.filter_map(|hop| Some(Hop { message: *place_of.get(&hop.message)?, ..*hop }));
-        let waits = self.sim.host_waits().iter();
+        let waits = sim.map_or(&[][..], ParallelSimulation::host_waits).iter();
         let waits = waits.filter_map(|wait| Some(HostWait { message: *place_of.get(&wait.message)?, ..*wait }));
         let mut waits: Vec<HostWait> = waits.collect();
         waits.sort_by_key(|wait| (wait.message, wait.begin));
@@ -485,7 +623,7 @@ impl<'a> Runner<'a> {
         let messages = watched(&self.measure).chain(&self.measure.trace).filter(|watched| watched.part == Part::Flow);
         let missing = messages.filter(|message| self.posted(message, flows).is_none());
         let missing: BTreeSet<String> = missing.map(|message| message.place.clone()).collect();
-        let circle = self.sim.circular_wait();
+        let circle = self.sim.simulator().and_then(ParallelSimulation::circular_wait);
         let now = self.sim.now();
         let mut warn = |detail: String| {
             self.log.push(Event { time: now, kind: EventKind::Warning, place: "run".into(), detail });
@@ -507,11 +645,13 @@ impl<'a> Runner<'a> {
                 self.seen.left_out
             ));
         }
-        if self.sim.hops_left_out() > 0 {
-            warn(format!("{} hops beyond the first {} were left out", self.sim.hops_left_out(), Hop::KEPT));
+        let left_out = self.sim.simulator().map_or(0, ParallelSimulation::hops_left_out);
+        if left_out > 0 {
+            warn(format!("{left_out} hops beyond the first {} were left out", Hop::KEPT));
         }
-        if self.sim.host_waits_left_out() > 0 {
-            let (left_out, kept) = (self.sim.host_waits_left_out(), HostWait::KEPT);
+        let left_out = self.sim.simulator().map_or(0, ParallelSimulation::host_waits_left_out);
+        if left_out > 0 {
+            let kept = HostWait::KEPT;
             warn(format!("{left_out} waits of traced messages at their hosts beyond the first {kept} were left out"));
         }
         for name in missing {
@@ -580,20 +720,8 @@ fn look_at(sim: &ParallelSimulation, watched: &Watched) -> Vec<(&'static str, f6
 const TABLE_PEAK: &str = "table_peak";
 
 /// Bytes on the wire that each port has sent.
-fn sent(sim: &ParallelSimulation) -> Vec<u64> {
+fn sent(sim: &dyn Engine) -> Vec<u64> {
     sim.port_counters().iter().map(|port| port.bytes).collect()
-}
-
-/// Payload bytes of each traffic that have arrived in order: of all its messages, and of endless ones.
-fn delivered(sim: &ParallelSimulation) -> Vec<[u64; 2]> {
-    let all = sim.traffic_counters().into_iter().map(|counters| counters.delivered);
-    all.zip(sim.endless_delivered()).map(<[u64; 2]>::from).collect()
-}
-
-/// The maximum over all switches.
-fn table_peak(sim: &ParallelSimulation, traffic: u16, switches: u32) -> Option<u64> {
-    let seen = (0..switches).flat_map(|switch| sim.watch_switch(traffic, switch));
-    seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
 }
 
 fn histogram(sampler: &Sampler) -> Option<Histogram> {

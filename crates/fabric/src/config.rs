@@ -7,6 +7,7 @@ pub use fanin_endpoint::host::{
     CpuTime, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig,
 };
 pub use fanin_endpoint::selective::{Cap, Rules};
+pub use fanin_endpoint::shaper::Shaper;
 use fanin_units::{Rate, Time};
 use std::sync::Arc;
 
@@ -81,17 +82,6 @@ pub struct ClassConfig {
     /// What it may send at each port, of hosts too; `None` is no limit. Its packets wait in queues, so it is for
     /// packets that hosts do not pull from flows (credits). They take no room in the switch's buffer.
     pub shaper: Option<Shaper>,
-}
-
-/// What a class may send at each port.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shaper {
-    /// Share of the link's rate.
-    pub share: f64,
-    /// Bytes that may leave at once after a pause.
-    pub burst: u32,
-    /// Most bytes in a queue; what would exceed it is dropped.
-    pub limit: u64,
 }
 
 /// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.

@@ -19,7 +19,7 @@ pub(crate) struct Core<Q> {
 
 /// One fact of the model as the event hash adds it: addition commutes, so the order of unrelated facts does not matter.
 #[inline(always)]
-fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
+pub(crate) fn fact(now: Time, node: NodeId, head: &Header, action: u64) -> u64 {
     let what = (head.flow.0 as u64) << 32 | (node.0 as u64) << 8 | action << 5 | head.kind as u64;
     let state = head.seq << 8 | head.flags as u64;
     mix(what ^ now.as_ps().rotate_left(24), state)

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod buffers;
-mod clock;
 pub mod config;
 mod core;
 mod credit_table;
@@ -26,6 +25,7 @@ mod links;
 mod message;
 mod messages;
 mod network;
+pub mod outside;
 mod packet;
 pub mod parallel;
 mod partition;
@@ -49,7 +49,10 @@ mod table;
 pub mod tap;
 pub mod topology;
 mod trace;
+pub mod triggers;
 mod world;
+
+pub(crate) use fanin_engine::clock;
 
 pub use config::{
     BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message,

@@ -1,33 +1,14 @@
 //! The messages of a partition: their records, their dependencies, and the totals of their traffics.
 
-use crate::config::{Dependency, Message, TrafficConfig};
+use crate::config::{Message, TrafficConfig};
 use crate::message::{MessageState, NONE};
 use crate::results::{FlowRecord, TrafficCounters};
 use crate::table::{Table, Unpacked};
+use crate::triggers::{Released, Triggers};
 use fanin_cc::Settings;
 use fanin_endpoint::host::{Ends, NO_SLOT, Traffic};
 use fanin_units::{MessageId, Time};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Triggers of messages that depend on others: answers to requests, rounds of queries, steps of collectives. In
-/// patterns, all of a trigger is local to one host: the messages that count towards it arrive at the host from which
-/// the waiting ones leave.
-#[derive(Default)]
-struct Trigger {
-    /// What has yet to happen.
-    missing: u32,
-    /// Whether each counting message releases one, instead of the last one releasing all.
-    in_turn: bool,
-    waiting: VecDeque<Waiting>,
-}
-
-/// A message that waits.
-#[derive(Clone, Copy)]
-pub(crate) struct Waiting {
-    pub message: u32,
-    delay: Time,
-    answers: bool,
-}
+use std::collections::{BTreeMap, VecDeque};
 
 /// A message that was requested before it was loaded.
 struct Followed {
@@ -49,16 +30,11 @@ pub(crate) struct Messages {
     unpacked: Unpacked,
     /// The first message of each connection, where traffics use connections.
     connections: BTreeMap<(u16, u32, u32), u32>,
-    /// By traffic and number, until they are used up.
-    triggers: BTreeMap<(u16, u32), Trigger>,
-    /// Those that answers wait for which leave from hosts elsewhere.
-    answered_elsewhere: BTreeSet<(u16, u32)>,
+    triggers: Triggers,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
     /// Messages whose triggers have just fired, with the time to post them.
     triggered: VecDeque<(Time, u32)>,
-    /// Whether triggers release only answers.
-    only_answers: bool,
     /// Messages over TCP from remote hosts that wait to be answered and did not open their connection, with the one
     /// that did.
     stream_openers: BTreeMap<u32, u32>,
@@ -93,11 +69,9 @@ impl Messages {
             states: Table::default(),
             unpacked: Unpacked::default(),
             connections: BTreeMap::new(),
-            triggers: BTreeMap::new(),
-            answered_elsewhere: BTreeSet::new(),
+            triggers: Triggers::default(),
             acked_now: Vec::new(),
             triggered: VecDeque::new(),
-            only_answers: false,
             stream_openers: BTreeMap::new(),
             followed: BTreeMap::new(),
             open: 0,
@@ -183,27 +157,8 @@ impl Messages {
                 senders: message.senders,
             });
         }
-        self.depend(number, traffic, &dependency, sends, receives);
+        self.triggers.depend(number, traffic, &dependency, sends, receives);
         (number, followed)
-    }
-
-    /// Notes what a message waits for and what it counts towards, each where it happens.
-    fn depend(&mut self, message: u32, traffic: u16, dependency: &Dependency, sends: bool, receives: bool) {
-        for (trigger, here) in [(dependency.counts, receives), (dependency.counts_acked, sends)] {
-            if let Some(trigger) = trigger.filter(|_| here) {
-                self.triggers.entry((traffic, trigger)).or_default().missing += 1;
-            }
-        }
-        if let Some(trigger) = dependency.after {
-            if sends {
-                let waiting = Waiting { message, delay: dependency.delay, answers: dependency.answers };
-                let trigger = self.triggers.entry((traffic, trigger)).or_default();
-                trigger.in_turn = dependency.in_turn;
-                trigger.waiting.push_back(waiting);
-            } else if dependency.answers {
-                self.answered_elsewhere.insert((traffic, trigger));
-            }
-        }
     }
 
     /// A message is posted. Returns the host's overhead before it reaches the endpoint.
@@ -227,9 +182,7 @@ impl Messages {
         if trigger == NONE {
             return false;
         }
-        let at = (self.records[message.ix()].traffic, trigger);
-        self.answered_elsewhere.contains(&at)
-            || self.triggers.get(&at).is_some_and(|of| of.waiting.iter().any(|w| w.answers))
+        self.triggers.will_be_answered((self.records[message.ix()].traffic, trigger))
     }
 
     /// A message has arrived completely: its trigger may fire. Returns whether it released an answer to this message.
@@ -272,26 +225,14 @@ impl Messages {
         if trigger == NONE {
             return false;
         }
-        let at = (self.records[message.ix()].traffic, trigger);
-        let Some(trigger) = self.triggers.get_mut(&at) else { return false };
-        trigger.missing -= 1;
-        let through: Vec<Waiting> = match (trigger.in_turn, trigger.missing) {
-            (true, _) => trigger.waiting.pop_front().into_iter().collect(),
-            (false, 0) => core::mem::take(&mut trigger.waiting).into(),
-            (false, _) => return false,
-        };
-        let answered = through.iter().any(|waiting| waiting.answers);
-        if trigger.missing == 0 {
-            self.triggers.remove(&at);
-        }
-        for waiting in through {
-            if self.only_answers && !waiting.answers {
-                continue;
-            }
-            let number = waiting.message as usize;
-            self.states[number].answers = if waiting.answers { message.0 } else { NONE };
-            self.open += (self.records[number].bytes < Message::ENDLESS) as i64;
-            self.triggered.push_back((now.saturating_add(waiting.delay), waiting.message));
+        let released = self.triggers.count((self.records[message.ix()].traffic, trigger));
+        let mut answered = false;
+        for Released { message: number, delay, answers } in released {
+            answered |= answers;
+            let row = number as usize;
+            self.states[row].answers = if answers { message.0 } else { NONE };
+            self.open += (self.records[row].bytes < Message::ENDLESS) as i64;
+            self.triggered.push_back((now.saturating_add(delay), number));
         }
         answered
     }
@@ -304,7 +245,7 @@ impl Messages {
 
     /// From now on triggers release only answers.
     pub fn answer_only(&mut self) {
-        self.only_answers = true;
+        self.triggers.answer_only();
     }
 
     /// The message that opened the connection between two hosts, where a traffic's connections stay open.

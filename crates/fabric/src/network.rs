@@ -5,6 +5,7 @@ mod credit_arrivals;
 mod credits;
 mod cycles;
 mod departure;
+mod events;
 pub(crate) mod failure;
 mod faults;
 mod hosts;

@@ -133,6 +133,19 @@ impl Letters {
         core::mem::take(&mut self.updates)
     }
 
+    /// Gives out the packets, with their arrivals and the telemetry of those that have it. Leaves nothing.
+    pub fn take(&mut self, mut each: impl FnMut(&Event, &Packet, Option<&Telemetry>)) {
+        let mut telemetry = self.telemetry.iter();
+        for (event, packet) in self.arrivals.iter().zip(&self.packets) {
+            let of_packet = if packet.head.has(flags::INT) { telemetry.next() } else { None };
+            each(event, packet, of_packet);
+        }
+        self.arrivals.clear();
+        self.packets.clear();
+        self.segments.clear();
+        self.telemetry.clear();
+    }
+
     /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large buffers keep their
     /// memory, since allocating them repeatedly fragments the heap; small ones free it where there are `many`.
     pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut Clock<Q>, many: bool) {

@@ -1,5 +1,6 @@
 //! Egress ports: scheduling of their queues, and the link.
 
+use fanin_endpoint::shaper::{next_class, ps_per_byte, tx_time};
 use fanin_units::{NodeId, PortId, Rate, Time};
 
 /// A port as its partition numbers it: the row of all tables of ports.
@@ -186,21 +187,8 @@ impl Port {
     /// first.
     #[inline(always)]
     pub fn choose(&self, classes: u8, urgent: u8) -> u8 {
-        let classes = if classes & urgent != 0 { classes & urgent } else { classes };
-        let after = classes & (0xFEu8.checked_shl(self.turn as u32).unwrap_or(0));
-        (if after != 0 { after } else { classes }).trailing_zeros() as u8
+        next_class(classes, urgent, self.turn)
     }
-}
-
-/// Picoseconds per byte of a rate, where that is a whole number of 32 bits, else 0.
-pub fn ps_per_byte(rate: Rate) -> u32 {
-    rate.whole_ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
-}
-
-/// Transmission time of a packet at a rate, given its [`ps_per_byte`].
-#[inline(always)]
-pub fn tx_time(ps_per_byte: u32, rate: Rate, wire: u32) -> Time {
-    if ps_per_byte != 0 { Time::from_ps(ps_per_byte as u64 * wire as u64) } else { rate.tx_time(wire as u64) }
 }
 
 /// A set of ports.

@@ -219,22 +219,8 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn port_counter(&self, port: PortId) -> PortCounters {
         let (egress, out) = (self.world.net.egress(), self.row(port));
         let of_port = egress.port(out);
-        let mut counters = PortCounters {
-            packets: of_port.packets,
-            bytes: of_port.bytes,
-            peak_queue: egress.peak_queue(out),
-            ..PortCounters::default()
-        };
-        for class in 0..egress.classes() {
-            let of_class = egress.counters(out, class, self.now());
-            counters.marked += of_class.marked;
-            counters.dropped += of_class.dropped;
-            counters.paused += of_class.paused;
-            counters.pauses += of_class.pauses;
-            counters.credit_wait += of_class.credit_wait;
-            counters.credit_waits += of_class.credit_waits;
-        }
-        counters
+        let classes = (0..egress.classes()).map(|class| egress.counters(out, class, self.now()));
+        PortCounters::sum(classes, (of_port.packets, of_port.bytes), egress.peak_queue(out))
     }
 
     /// Counters of every class at every port: port by port, control first, then the data classes in their order.

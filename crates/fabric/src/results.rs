@@ -45,6 +45,26 @@ pub struct PortCounters {
     pub credit_waits: u64,
 }
 
+impl PortCounters {
+    /// Those of a port with these classes, that sent these packets and bytes.
+    pub fn sum(
+        classes: impl IntoIterator<Item = ClassCounters>,
+        (packets, bytes): (u64, u64),
+        peak_queue: u64,
+    ) -> Self {
+        let mut counters = Self { packets, bytes, peak_queue, ..Self::default() };
+        for of_class in classes {
+            counters.marked += of_class.marked;
+            counters.dropped += of_class.dropped;
+            counters.paused += of_class.paused;
+            counters.pauses += of_class.pauses;
+            counters.credit_wait += of_class.credit_wait;
+            counters.credit_waits += of_class.credit_waits;
+        }
+        counters
+    }
+}
+
 /// Why packets were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
@@ -189,6 +209,24 @@ impl Incidents {
         if *seen <= Self::KEPT {
             self.kept.push(Incident { time, port, what });
         }
+    }
+}
+
+impl Incidents {
+    /// Keeps the first [`Self::KEPT`] of each kind.
+    pub fn keep_first(&mut self) {
+        let mut left = [Self::KEPT; 4];
+        self.kept.retain(|incident| {
+            let left = &mut left[match incident.what {
+                What::Dropped(_) => 0,
+                What::Paused(_) => 1,
+                What::CircularWait(_) => 2,
+                What::Storm(_) => 3,
+            }];
+            let kept = *left > 0;
+            *left = left.saturating_sub(1);
+            kept
+        });
     }
 }
 

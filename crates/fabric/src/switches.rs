@@ -1,6 +1,6 @@
 //! The switches and links of a network alone, with hosts outside the simulation.
 
-use crate::clock::{PAUSE_TIMER, SHAPER, kind, kind_of, number_of, source};
+use crate::clock::{kind, kind_of, number_of, source};
 use crate::config::NetworkConfig;
 use crate::layout::Layout;
 use crate::network::Network;
@@ -92,22 +92,8 @@ impl SwitchFabric {
 
     fn handle(&mut self, event: Event) {
         let at_host = match kind_of(event.source) {
-            kind::ARRIVE => self.net.arrive(PortId(number_of(event.source)), event.arg),
-            kind::PORT => self.net.port_wakes(PortIx(event.arg)),
             kind::START => self.depart(event.arg),
-            kind::SWITCH if number_of(event.source) & SHAPER != 0 => self.net.refill(PortIx(event.arg)),
-            kind::LINK if number_of(event.source) & PAUSE_TIMER != 0 => self.net.pause_timer(PortIx(event.arg)),
-            kind::LINK => self.net.repeats_credits(number_of(event.source)).and_then(|port| {
-                let nic = self.net.egress().port(port).nic();
-                if nic.is_none() {
-                    self.net.serve(port);
-                }
-                nic.map(AtHost::Nic)
-            }),
-            _ => {
-                self.net.program_timer(event.arg);
-                None
-            }
+            _ => self.net.handle(event),
         };
         match at_host {
             Some(AtHost::Packet(host, _, ix)) => {

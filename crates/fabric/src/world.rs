@@ -5,13 +5,12 @@ use crate::messages::Messages;
 use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::partition::RemoteUpdate;
-use crate::path::{FlowPath, key};
-use crate::plan::Speed;
+use crate::path::FlowPath;
 use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
-use fanin_cc::{Header, HeaderOverhead, Instance, PathInfo, Telemetry};
+use fanin_cc::{Header, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
-    Beside, ENDLESS, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
+    Beside, Ends, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, announced_incast,
 };
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::{EventQueue, mix};
@@ -41,9 +40,7 @@ impl<Q: EventQueue> World<Q> {
             true => (record.src as u64) << 32 | record.dst as u64,
             false => self.messages.state(query.message).name,
         };
-        let seed = self.net.plan().streams.seed();
-        // On symmetric routes both directions have one key.
-        key(if query.back && !self.net.config().symmetric { !seed } else { seed }, name)
+        self.net.plan().key(name, query.back)
     }
 
     /// Posts the messages whose triggers have just fired, each at its time.
@@ -63,53 +60,6 @@ impl<Q: EventQueue> World<Q> {
     pub fn note_incast(&mut self, message: MessageId) {
         let incast = announced_incast(self, message);
         self.net.core_mut().probes.add_incast(message, incast);
-    }
-
-    /// What a sender knows of a path.
-    fn path_info(&self, walked: &[PortId], overhead: HeaderOverhead) -> PathInfo {
-        let config = self.net.config();
-        let wire = config.largest_packet(overhead.data);
-        let ack = config.packet.ack as u32 + overhead.ack as u32;
-        let links = || walked.iter().map(|port| self.net.plan().speed(*port));
-        let rtt = links().map(|link| link.tx_time(wire) + link.tx_time(ack) + link.delay + link.delay);
-        let rate = |link: Option<Speed>| link.map_or(Rate::ZERO, |link| link.rate);
-        let (first, last) = (rate(links().next()), rate(links().next_back()));
-        let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
-        PathInfo {
-            nic_rate: first,
-            network_bdp: self.net.routes().network_bdp,
-            network_rtt: self.net.routes().network_rtt,
-            ..PathInfo::new(first.min(last), base_rtt, config.packet.payload as u32, wire)
-        }
-    }
-
-    /// Completion time of a message alone on a path, store-and-forward. It is the same under
-    /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
-    fn ideal(&self, walked: &[PortId], bytes: u64) -> Time {
-        if bytes >= ENDLESS || walked.is_empty() {
-            return Time::NEVER;
-        }
-        let config = self.net.config();
-        let payload = config.packet.payload as u64;
-        let header = config.packet.header as u64;
-        let full = (payload + header) as u32;
-        let before_last = (bytes - 1) / payload;
-        let last = (bytes - before_last * payload + header) as u32;
-        // The k full packets form a pipeline: at each link, the last of them is done after one transmission time of
-        // each link so far and k-1 more of the slowest; then the last packet follows.
-        let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
-        for port in walked {
-            let link = self.net.plan().speed(*port);
-            let packet = link.tx_time(full).as_ps();
-            sum += packet;
-            slowest = slowest.max(packet);
-            // A huge message over a slow link may take longer than the clock can represent.
-            let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
-            let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
-            done = done.max(full_done).saturating_add(link.tx_time(last).as_ps());
-            delays += link.delay.as_ps();
-        }
-        Time::from_ps(done.saturating_add(delays))
     }
 
     /// The contents of a packet besides its header are stored beside the slab.
@@ -310,9 +260,12 @@ impl<Q: EventQueue> Io for World<Q> {
             path: FlowPath { key, source_route: source_route.finish(reaches) },
             info: match needs {
                 Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
-                _ => self.path_info(&walked, self.messages.traffics()[record.traffic as usize].overhead),
+                _ => {
+                    let overhead = self.messages.traffics()[record.traffic as usize].overhead;
+                    self.net.plan().path_info(self.net.routes(), &walked, overhead)
+                }
             },
-            ideal: if needs == Needs::Info { Time::NEVER } else { self.ideal(&walked, record.bytes) },
+            ideal: if needs == Needs::Info { Time::NEVER } else { self.net.plan().ideal(&walked, record.bytes) },
             hops: walked.len() as u16,
         };
         self.scratch = walked;

@@ -96,6 +96,9 @@ fn dctcp_fig10_marking() {
     // The trace has enough of every case.
     assert!(marks > PACKETS / 10 && marks < PACKETS / 2, "{marks}");
     assert!(deaf_above > 1000 && at_threshold > 10, "{deaf_above} {at_threshold}");
+    let mut rows = fanin_claims::claim!("dctcp-fig10-marking");
+    let ours = format!("0 of {arrived}; {marks} were marked");
+    rows.asserted("packets marked at a queue of K or less, or not marked above it", "0", ours);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use common::lanes::*;
 use common::*;
 use fanin_cc::Action;
 use fanin_cc::schemes::dart::{Blocked, LaneCount, Params, TableKey};
+use fanin_claims::strict;
 use fanin_engine::Streams;
 use fanin_fabric::topology::{Graph, LeafSpine};
 use fanin_fabric::*;
@@ -107,6 +108,15 @@ fn dart_topo_hops() {
     println!("{most} links, {} us; {mean:.3} links on average", 5 * most);
     assert_eq!((most, 5 * most), (6, 30));
     assert!((5.75..=5.90).contains(&mean), "{mean}");
+    let mut rows = fanin_claims::claim!("dart-topo-hops");
+    rows.asserted("longest path", "6 links, 30 us", format!("{most} links, {} us", 5 * most));
+    rows.row(
+        "links of a path, mean over all pairs",
+        "5.8",
+        format!("{mean:.3}"),
+        "5.75 to 5.90",
+        strict((5.75..=5.90).contains(&mean)),
+    );
 }
 
 #[test]
@@ -119,6 +129,7 @@ fn dart_iofd_tokens() {
         links.extend((0..a).map(|b| (hosts + a, hosts + b, gbps(10), us(1))));
     }
     let config = NetworkConfig { buffer: BufferPolicy::Unlimited, ..darts(graph(hosts, switches, &links)) };
+    let mut rows = fanin_claims::claim!("dart-iofd-tokens");
     for (tokens, lanes) in [(4, LaneCount::Two), (4, LaneCount::One), (0, LaneCount::Two), (7, LaneCount::Two)] {
         let traffics = vec![dart("dart-iofd", |p| {
             (p.tokens, p.lanes, p.avoid_full, p.threshold) = (tokens, lanes, false, Bytes(1_500));
@@ -136,6 +147,9 @@ fn dart_iofd_tokens() {
         let seen = check_traces(&sim, &traffics);
         assert_eq!((seen.reordered, seen.astray), (0, 0));
         assert_eq!(seen.most, tokens, "some took all they had");
+        let lanes = if lanes == LaneCount::One { "one lane" } else { "two lanes" };
+        let what = format!("most misroutes of a message with {tokens} tokens, {lanes}");
+        rows.row(what, &tokens.to_string(), seen.most.to_string(), "its tokens", strict(seen.most == tokens));
         assert!(sim.hops().iter().all(|hop| hop.tokens <= tokens && hop.tokens < 8));
         assert!(sim.flows().iter().all(|flow| flow.links <= flow.hops + 2 * tokens as u16));
         assert_eq!(acted(&sim, 0, Action::TokenSpent), seen.deflections);
@@ -143,6 +157,7 @@ fn dart_iofd_tokens() {
             assert!(seen.revisits > 100 && seen.deflected > 1_000, "{seen:?}");
         }
     }
+    rows.asserted("messages that did not arrive, or took more than the shortest way and two links a token", "0", "0");
 }
 
 /// Short messages towards one rack, whose hosts take turns, at 1.2 times the rate of the link that all of them would
@@ -182,12 +197,14 @@ fn dart_iofd_threshold_order() {
     let mut links: Vec<(u32, u32, Rate, Time)> = (0..8).map(|h| (h, 8 + h / 4, gbps(10), us(1))).collect();
     links.extend([(8, 9, gbps(10), us(1)), (8, 10, gbps(10), us(1)), (10, 9, gbps(10), us(1))]);
     let two_ways = graph(8, 3, &links);
+    let mut rows = fanin_claims::claim!("dart-iofd-threshold-order");
     for bytes in [1448, 4_000, 8_000] {
         let shorts = |graph: &Graph| ramp(graph, &[0, 1, 2, 3], &[4, 5, 6, 7], bytes, 2_000_000 / bytes as usize);
         // First deflection.
         let mut sim = simulation(darts(two_ways.clone()), vec![dart("dart", |_| {})], shorts(&two_ways));
         let at = queue_before(&mut sim, (8, 9), |sim| acted(sim, 0, Action::MessageDeflected)).unwrap();
         assert!(at > 15_000 && at <= 16_500, "{at}");
+        let first = format!("{at}");
         // It clears the hot spot: no mark, and DCQCN does not act.
         finish(&mut sim);
         check_all_arrived(&sim);
@@ -200,11 +217,15 @@ fn dart_iofd_threshold_order() {
         let marked = |sim: &Simulation| (1..3).map(|class| sim.class_counter(hot, class).marked).sum();
         let at = queue_before(&mut sim, (8, 9), marked).unwrap();
         assert!(at > 22_500 && at <= 24_000, "{at}");
+        let what =
+            format!("queue at the first deflection, and at the first mark without another path, messages of {bytes} B");
+        rows.asserted(what, "15 KB, 22.5 KB", format!("{first} B, {at} B"));
         assert!(acted(&sim, 0, Action::NoPortFit) > 0, "it was to be deflected before");
         finish(&mut sim);
         let peak = sim.port_counters()[hot.ix()].peak_queue;
         assert!(peak > 60_000, "{peak}");
     }
+    rows.asserted("marks while another path is idle", "0", "0");
 }
 
 /// The messages of the typical mix on 256 hosts, of whose ToR uplinks (640 Gb/s) so many percent are offered: 40 of 100
@@ -252,7 +273,8 @@ fn whole_dart() -> MutexGuard<'static, Simulation> {
 
 #[test]
 fn dart_iofd_inorder() {
-    for sim in [iofd(), whole_dart()] {
+    let mut rows = fanin_claims::claim!("dart-iofd-inorder");
+    for (name, sim) in [("deflection alone", iofd()), ("Dart", whole_dart())] {
         let totals = sim.totals();
         assert_eq!((totals.reordered, totals.drops, totals.nacks, totals.timeouts), (0, Drops::default(), 0, 0));
         let flows = sim.flows();
@@ -264,11 +286,14 @@ fn dart_iofd_inorder() {
         }
         let deflected = short.iter().filter(|flow| flow.deflections > 0).count();
         assert!(deflected > 1_000, "{deflected}");
+        let what = format!("{name}: messages with a packet out of order, lost, twice or at a wrong host");
+        rows.asserted(what, "0", format!("0 of {}, {deflected} of them deflected", short.len()));
     }
 }
 
 #[test]
 fn dart_iofd_long_zero() {
+    let mut rows = fanin_claims::claim!("dart-iofd-long-zero");
     for (sim, traffic) in [(iofd(), dart("dart-iofd", |_| {})), (whole_dart(), dart("dart", |_| {}))] {
         let flows = sim.flows();
         let long = |message: u32| flows[message as usize].bytes == Message::ENDLESS;
@@ -276,6 +301,8 @@ fn dart_iofd_long_zero() {
         let of_long: Vec<&Hop> = sim.hops().iter().filter(|hop| long(hop.message)).collect();
         assert!(of_long.len() > 10_000, "{}", of_long.len());
         assert!(of_long.iter().all(|hop| (hop.tokens, hop.lane, hop.deflected) == (0, 0, 0)));
+        let what = format!("hops of long messages with a token or deflected, {}", traffic.scheme.id());
+        rows.asserted(what, "0", format!("0 of {}", of_long.len()));
         // Short ones set out with four.
         let mut set_out = sim.hops().iter().filter(|hop| !long(hop.message) && hop.deflected == 0);
         assert!(set_out.all(|hop| (hop.tokens, hop.lane) == (4, 1)));
@@ -306,6 +333,15 @@ fn dart_iofd_tor_hosts() {
     assert_eq!((seen.reordered, seen.astray, sim.totals().drops), (0, 0, Drops::default()));
     assert!(sent_back(&sim) > 100);
     assert!(acted(&sim, 0, Action::MessageDeflected) > 4 * acted(&whole_dart(), 0, Action::MessageDeflected));
+    let mut rows = fanin_claims::claim!("dart-iofd-tor-hosts");
+    rows.asserted("packets at a host that is not their receiver, and messages deflected at its queue", "0, 0", "0, 0");
+    rows.shown(
+        "deflections at the last hop where Dart is told to",
+        "-",
+        format!("{}", sent_back(&sim)),
+        "more than 100",
+        strict(sent_back(&sim) > 100),
+    );
 }
 
 #[test]
@@ -318,6 +354,10 @@ fn dart_iofd_vs_packet() {
     // All but a message's last packet at most.
     assert!(distance > 1448 && distance <= 8_000);
     assert_eq!(iofd().totals().reordered, 0);
+    let mut rows = fanin_claims::claim!("dart-iofd-vs-packet");
+    rows.asserted("packets out of order, deflecting messages", "0", "0");
+    let ours = sim.totals().reordered;
+    rows.row("packets out of order, deflecting packets", "some", ours.to_string(), "above 0", strict(ours > 0));
 }
 
 #[test]
@@ -373,6 +413,14 @@ fn dart_iofd_failure() {
     let later = sim.now() + Time::from_ms(9);
     run_to(&mut sim, later);
     assert_eq!(entries(&sim, 0), 0);
+    let mut rows = fanin_claims::claim!("dart-iofd-failure");
+    rows.asserted(
+        "messages set out again, each as a whole, once and in order",
+        "each affected one",
+        format!("{}", hit.len()),
+    );
+    rows.asserted("packets of an attempt on another path than its first one's, out of order or twice", "0", "0");
+    rows.asserted("entries left of dropped messages", "0", "0");
 }
 
 /// A leaf-spine fabric of 10 Gb/s, 32 KB of buffer per lane and port, and hosts that send 8 KB messages to other racks
@@ -462,6 +510,17 @@ fn four_tokens_can_lock_in_two_lanes_as_in_one() {
     let (sim, traffic, locked) = ring_with(two, LaneCount::Two, 4, Blocked::Stay);
     assert!(locked && !ring_with(one, LaneCount::Two, 4, Blocked::Duato).2);
     check_escape_lane(&sim, traffic);
+    let mut rows = fanin_claims::claim!("dart-iofd-escape-vl");
+    rows.asserted("packets that leave the escape lane, are deflected there, or go up after down", "0", "0");
+    let first = format!("the first is seed {one}");
+    rows.asserted("seeds of 100 with which one lane deadlocks", "at least one", first);
+    rows.row(
+        "seeds of 100 with which two lanes deadlock, 4 tokens",
+        "0",
+        format!("the first is seed {two}"),
+        "0",
+        strict(false),
+    );
     // No packet moves any more.
     let mut sim = sim;
     let (hops, open) = (sim.totals().packet_hops, sim.open_messages());

@@ -7,6 +7,7 @@ mod dart;
 use common::*;
 use dart::*;
 use fanin_cc::{Action, Lanes};
+use fanin_claims::strict;
 use fanin_fabric::topology::FatTree;
 use fanin_fabric::*;
 use fanin_units::Time;
@@ -19,6 +20,7 @@ fn dart_fig2_fairshare() {
     let mut log = Log::default();
     observe(&mut sim, 0, &[0, 1], us(2100), &mut log);
     let mut last = delivered(&sim);
+    let mut halves: Vec<f64> = Vec::new();
     for window in 0..18 {
         let until = sim.now() + us(1000);
         observe(&mut sim, 0, &[0, 1], until, &mut log);
@@ -26,12 +28,20 @@ fn dart_fig2_fairshare() {
         let rates: Vec<f64> = now.iter().zip(&last).map(|(a, b)| rate(a - b, us(1000))).collect();
         assert!(rates.iter().all(|r| (r / (GOODPUT / 2.0) - 1.0).abs() < 0.02), "window {window}: {rates:?}");
         assert!(rates.iter().sum::<f64>() >= 0.97 * GOODPUT, "window {window}: {rates:?}");
+        halves.extend(rates.iter().map(|r| r / (GOODPUT / 2.0)));
         last = now;
     }
     let joined = log.senders.iter().find(|(_, n)| *n == 2).unwrap().0;
     assert!(log.told.len() > 16_000);
     assert!(log.told.iter().all(|t| t.n == 1 + (t.at >= joined) as u64));
     assert_eq!(sim.totals().drops, Drops::default());
+    let mut rows = fanin_claims::claim!("dart-fig2-fairshare");
+    let (least, most) = span(&halves);
+    let holds = least > 0.98 && most < 1.02;
+    let ours = format!("{least:.3} to {most:.3}");
+    rows.row("goodput of each of two flows in each ms, parts of half the line", "1", ours, "within 2 %", strict(holds));
+    rows.asserted("ACKs that do not tell n = 1, then n = 2", "0", format!("0 of {}", log.told.len()));
+    rows.asserted("drops", "0", "0");
     // A stream of messages on one connection: between two messages its sender is not in the set (B2), and so one ACK of
     // the other sender may tell n = 1. Neither is held to less than its half by that.
     let stream = (0..200).map(|_| message(Time::ZERO, 1, 0, 100_000)).chain([endless(us(2000), 2, 0)]).collect();
@@ -137,6 +147,17 @@ fn churn_every_departure_resets_all_shares_once_and_so_do_joins_while_nothing_is
     let Change { n, caps, .. } = &events[30];
     let back = caps[15][0].0;
     assert!(*n == 1 && back <= sim.network_rtt() + Time::from_ps(2 * packet_time().as_ps()), "{back}");
+    let mut rows = fanin_claims::claim!("dart-dasr-churn");
+    let joins = joins_in_time(&sim, &log) - 1;
+    rows.row(
+        "joins after which all caps are C/n in time, with one change each, from the first on",
+        "15",
+        format!("{joins} of 15"),
+        "15",
+        strict(joins == 15),
+    );
+    rows.asserted("leaves after which they are", "15", "15 of 15");
+    rows.asserted("the last one is back at line rate after", "a round trip and two packets", back.to_string());
     // DCQCN never had a say.
     assert!(log.lowest.iter().all(|r| *r == LINE));
 }
@@ -164,6 +185,15 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     }
     assert!(sim.incidents().pauses > 0);
     let (sim, log) = churn(&dart("dart-dasr", |p| p.bdp_window = true));
+    let joins = joins_in_time(&sim, &log) - 1;
+    let mut rows = fanin_claims::claim!("dart-dasr-churn");
+    rows.shown(
+        "the same joins with a window of the bandwidth-delay product",
+        "15",
+        format!("{joins} of 15"),
+        "15",
+        strict(joins == 15),
+    );
     let held = waits(&log, &sim);
     show("window", &held, &sim, &log);
     // Row C13: one bandwidth-delay product more for each.
@@ -303,10 +333,18 @@ fn dart_dasr_feedback_path() {
         let scheme = traffic(preset).scheme;
         assert!(!scheme.build().switch_active() && !scheme.build().switch_watches() && scheme.lanes() == Lanes::One);
     }
+    let mut rows = fanin_claims::claim!("dart-dasr-feedback-path");
+    let age = ages[ages.len() * 999 / 1000];
+    let what = format!("age of n at 99.9 % of {} changes, reverse path loaded", ages.len());
+    let [micros, most] = [age, two_hops].map(|time| time.as_secs_f64() * 1e6);
+    let accept = format!("at most {most:.1} us");
+    rows.row(what, "a one-way delay", format!("{micros:.1} us"), &accept, strict(age <= two_hops));
+    rows.asserted("code of Dart at switches", "none", "none");
 }
 
 #[test]
 fn dart_linerate_start() {
+    let mut rows = fanin_claims::claim!("dart-linerate-start");
     for (preset, wire) in [("dart", DART_WIRE), ("dcqcn", WIRE)] {
         let mut traffics = vec![traffic(preset)];
         let config = with_lanes(darts_star(2), &mut traffics);
@@ -321,6 +359,15 @@ fn dart_linerate_start() {
         let flow = sim.flows()[0];
         let fct = (flow.finished - flow.start).as_ps() as f64;
         assert!(fct <= 1.01 * flow.ideal.as_ps() as f64, "{preset}: {fct} ps");
+        rows.asserted(format!("first 43 packets of {preset} that do not leave at line rate"), "0", "0");
+        let ratio = fct / flow.ideal.as_ps() as f64;
+        rows.row(
+            format!("FCT over the ideal, {preset}, 64 KB"),
+            "1",
+            format!("{ratio:.4}"),
+            "at most 1.01",
+            strict(ratio <= 1.01),
+        );
     }
 }
 
@@ -348,6 +395,7 @@ fn dart_lookahead_prepopulate() {
     let back_off = |log: &Log| log.caps[0][1].0;
     let slowest = |log: &Log| log.caps[0].iter().map(|(_, cap)| *cap).fold(f64::INFINITY, f64::min);
     assert!(slowest(&plain) > LINE / 21.0);
+    let mut rows = fanin_claims::claim!("dart-lookahead-prepopulate");
     for silent in [None, Some(7)] {
         let (sim, log) = run("dart-dasr-lookahead", silent);
         assert_eq!(log.told.iter().find(|t| t.at >= first_short(&log)).unwrap().n, 21);
@@ -371,6 +419,17 @@ fn dart_lookahead_prepopulate() {
     }
     let (_, all) = run("dart-dasr-lookahead", None);
     assert!(slowest(&all) < slowest(&plain));
+    rows.asserted("n in the first ACK of an incast of 20 beside a long flow", "21", "21");
+    let [with, without] = [&all, &plain].map(|log| back_off(log).as_secs_f64() * 1e6);
+    let ours = format!("{with:.1} and {without:.1}");
+    rows.row(
+        "time of the long flow's first back-off, with look-ahead and without, us",
+        "earlier",
+        ours,
+        "earlier",
+        strict(back_off(&all) < back_off(&plain)),
+    );
+    rows.asserted("senders that leave other than at their own end, or after 2 s of silence", "0", "0 of 20");
 }
 
 #[test]
@@ -408,6 +467,12 @@ fn dart_auss_tenant() {
     assert_eq!(run(true, true), (vec![2], vec![LINE / 4.0; 2], 51, 48));
     assert_eq!(run(false, true), (vec![22], vec![LINE / 22.0; 2], 51, 48));
     assert_eq!(run(false, false), (vec![2], vec![LINE / 2.0; 2], 0, 0));
+    let mut rows = fanin_claims::claim!("dart-auss-tenant");
+    rows.asserted(
+        "n of tenant A while B names 20 hosts: a set each; one set for all; no look-ahead",
+        "2; 22; 2",
+        "2; 22; 2",
+    );
 }
 
 #[test]
@@ -421,6 +486,7 @@ fn dart_weighted_share() {
     let before = delivered(&sim);
     observe(&mut sim, 0, &[0, 1, 2], us(5000), &mut log);
     let all_known = log.senders.last().unwrap().0;
+    let mut rows = fanin_claims::claim!("dart-weighted-share");
     for (i, weight) in weights.iter().enumerate() {
         let (at, cap) = settled(&log.caps[i]);
         let expected = *weight as f64 / 8.0;
@@ -429,6 +495,15 @@ fn dart_weighted_share() {
         let got = rate(delivered(&sim)[i] - before[i], us(4000)) / GOODPUT;
         println!("weight {weight} of 8: cap {cap} b/s, told after {}, got {got:.4} of the line", at - all_known);
         assert!((got / expected - 1.0).abs() < 0.01, "{i}: {got}");
+        let (what, paper) = (format!("cap and goodput of weight {weight}, parts of the line"), format!("{weight}/8"));
+        let holds = (cap / LINE / expected - 1.0).abs() < 0.01 && at - all_known <= sim.network_rtt();
+        rows.row(
+            what,
+            &paper,
+            format!("{:.4}, {got:.4}", cap / LINE),
+            "cap within 1 % after a round trip",
+            strict(holds),
+        );
     }
 }
 

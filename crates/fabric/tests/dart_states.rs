@@ -8,6 +8,7 @@ use common::*;
 use dart::*;
 use fanin_cc::Action;
 use fanin_cc::schemes::dart::ClearCount;
+use fanin_claims::strict;
 use fanin_fabric::topology::{Clos, Dumbbell};
 use fanin_fabric::*;
 use fanin_units::Time;
@@ -55,6 +56,7 @@ fn dart_fig5_rc_suppress() {
         (sim, log, full)
     };
     let (sim, log, _) = run("dart");
+    let marked = sim.traffic_counters()[0].packets_marked;
     assert!(sim.traffic_counters()[0].packets_marked > 1000);
     assert!(log.states.iter().filter(|(_, s)| *s == RECEIVER).count() > 30);
     assert!(log.states.iter().all(|(_, s)| *s != NON_RECEIVER), "{:?}", log.states);
@@ -72,6 +74,12 @@ fn dart_fig5_rc_suppress() {
     let (sim, _, full) = run("dcqcn");
     assert!(sim.totals().cnps > 0);
     assert!(full[3..].iter().any(|f| *f < 0.95));
+    let mut rows = fanin_claims::claim!("dart-fig5-rc-suppress");
+    let (lost, all) = (full[3..].iter().filter(|f| **f < 0.95).count(), full.len() - 3);
+    rows.asserted("marked packets that were answered in receiver congestion", "0", format!("0 of {marked}"));
+    rows.asserted("rates other than the last C/n", "0", "0");
+    let what = "round trips with less than 0.95 of the line under DCQCN";
+    rows.row(what, "some", format!("{lost} of {all}"), "above 0", strict(lost > 0));
 }
 
 // dart-fig5-nrc-n1 holds but for the rates of single flows: DCQCN's own differ by more than 10 % from seed to seed,
@@ -79,6 +87,7 @@ fn dart_fig5_rc_suppress() {
 #[test]
 fn nrc_n1_holds_for_states_and_for_all_rates_together() {
     let mut off: Vec<f64> = Vec::new();
+    let (mut fair, mut answered) = (Vec::new(), 0);
     for seed in 1..8 {
         let build = |preset: &str| {
             let messages = (0..3).map(|i| endless(Time::ZERO, i, 3 + i)).collect();
@@ -106,9 +115,28 @@ fn nrc_n1_holds_for_states_and_for_all_rates_together() {
         println!("seed {seed}: each {each:.3?}, Jain {:.4} and {:.4}", jain(&darts), jain(&dcqcn));
         off.extend(each.iter().map(|r| 100.0 * (r - 1.0).abs()).filter(|off| *off > 10.0));
         assert!((0.9..1.1).contains(&(sum / plain)), "seed {seed}: {darts:?} {dcqcn:?}");
+        fair.push(jain(&darts));
+        answered += log.told.len();
         assert!(jain(&darts) >= 0.9 && jain(&darts) > jain(&dcqcn) - 0.001, "seed {seed}: {darts:?} {dcqcn:?}");
     }
     println!("beyond 10 %: {off:.1?} %");
+    let mut rows = fanin_claims::claim!("dart-fig5-nrc-n1");
+    rows.asserted(
+        "ACKs with n other than 1, 7 seeds; receivers that do not answer marks",
+        "0",
+        format!("0 of {answered}; 0"),
+    );
+    let (least, most) = span(&fair);
+    rows.row("Jain's index, 7 seeds", "-", format!("{least:.4} to {most:.4}"), "at least 0.9", strict(least >= 0.9));
+    let (least, most) = span(&off);
+    let ours = format!("{} of 21, by {least:.0} to {most:.0} %", off.len());
+    rows.row(
+        "flows whose rate is not within 10 % of DCQCN's, 7 seeds of 3 flows",
+        "0",
+        ours,
+        "0",
+        strict(off.is_empty()),
+    );
 }
 
 #[test]
@@ -157,15 +185,23 @@ fn quarters(sim: &mut Simulation, preset: &str) -> Vec<f64> {
 fn dart_fig5_source() {
     // What seeds do to it, with the claim's queue and with row E6's.
     // Dart leaves the band in all of them with a queue of 64 KB, which is row E6's and not the claim's.
+    let mut rows = fanin_claims::claim!("dart-fig5-source");
     for (preset, capacity, beyond) in
         [("dart", 225_000, 0), ("dcqcn", 225_000, 0), ("dart", 64_000, 7), ("dcqcn", 64_000, 0)]
     {
         let got: Vec<f64> = (1..8).flat_map(|seed| quarters(&mut source(preset, capacity, seed), preset)).collect();
-        let (least, most) =
-            (got.iter().copied().fold(f64::INFINITY, f64::min), got.iter().copied().fold(0.0, f64::max));
+        let (least, most) = span(&got);
         let off = got.chunks(4).filter(|of| of.iter().any(|r| (r - 1.0).abs() >= 0.15)).count();
         println!("{preset}, {capacity} B: {least:.2} to {most:.2} of a quarter, beyond 15 % with {off} of 7 seeds");
         assert_eq!(off, beyond, "{preset}, {capacity} B");
+        let what =
+            format!("rates of {preset}'s four flows over a quarter, a NIC queue of {} KB, 7 seeds", capacity / 1000);
+        let (ours, verdict) = (format!("{least:.2} to {most:.2}"), strict(off == 0));
+        if (preset, capacity) == ("dart", 225_000) {
+            rows.row(what, "1", ours, "within 15 %", verdict);
+        } else {
+            rows.shown(what, "1", ours, "within 15 %", verdict);
+        }
     }
     for preset in ["dart", "dcqcn"] {
         let mut sim = source(preset, 225_000, 1);
@@ -190,6 +226,7 @@ fn dart_fig5_source() {
             assert!(log.told.iter().all(|t| t.n == 1));
         }
     }
+    rows.asserted("marks that are not the NIC's, and ACKs with n other than 1", "0, 0", "0, 0");
 }
 
 #[test]
@@ -211,12 +248,24 @@ fn dart_fig5_internal() {
         .map(|(_, from, to)| (from.0, to.0))
         .collect();
     assert_eq!(marks, [(17, 18)]);
-    assert!(rate(counters(&sim, 19, 8).bytes - before, us(19_000)) >= 0.95 * LINE);
+    let full = rate(counters(&sim, 19, 8).bytes - before, us(19_000)) / LINE;
+    assert!(full >= 0.95);
     // Once it is entered it is never left: a window of a round trip does not flap.
     assert_eq!(log.states.iter().map(|(_, s)| *s).collect::<Vec<_>>(), [NONE, RECEIVER]);
     assert_eq!((sim.totals().cnps, acted(&sim, Action::MarkPassed)), (0, 0));
     assert!(acted(&sim, Action::MarkSuppressed) > 10_000);
     assert!(log.lowest.iter().all(|r| *r == LINE));
+    let mut rows = fanin_claims::claim!("dart-fig5-internal");
+    rows.asserted("switches that mark: the inner one before the receiver's rack", "an inner one", "this one alone");
+    rows.row(
+        "rate of the receiver's link",
+        "full",
+        format!("{full:.4} of the line"),
+        "at least 0.95",
+        strict(full >= 0.95),
+    );
+    let suppressed = acted(&sim, Action::MarkSuppressed);
+    rows.asserted("marks that were answered", "0", format!("0 of {suppressed}"));
 }
 
 /// dart-fig5-combined with a shared link of so many Gb/s: what D1's states were, what it got, and each message's rate.
@@ -244,6 +293,23 @@ fn combined_congestion_stays_receiver_congestion_where_shares_fill_the_line() {
     for clear_count in [ClearCount::Senders, ClearCount::One] {
         let (states, d1, got) = combined(10, clear_count);
         assert_eq!(states, [NONE, RECEIVER]);
+        if clear_count == ClearCount::Senders {
+            let mut rows = fanin_claims::claim!("dart-fig5-combined");
+            rows.row(
+                "states of D1, an uplink of 10 Gb/s",
+                "receiver congestion, then the other",
+                "receiver congestion alone",
+                "in this order",
+                strict(false),
+            );
+            rows.row(
+                "goodput of D1 over 10 to 30 ms",
+                "no lasting loss",
+                format!("{d1:.3} of the line"),
+                "at least 0.9",
+                strict(d1 >= 0.9),
+            );
+        }
         assert!(d1 >= 0.9);
         // S1 receives no mark and takes its third; the others share what DCQCN leaves them.
         assert!((got[0] * 3.0 - 1.0).abs() < 0.01 && got[1] < 0.95 * got[0] && got[2] < 0.95 * got[0], "{got:?}");
@@ -254,11 +320,24 @@ fn combined_congestion_stays_receiver_congestion_where_shares_fill_the_line() {
 // claim's with n = 1 where there are no marks; with n as it is, it gets less than nine tenths.
 #[test]
 fn combined_congestion_goes_on_to_the_other_state_where_shares_are_left_unused() {
+    let mut rows = fanin_claims::claim!("dart-fig5-combined");
     for (uplink, kept) in [(5, 0.99), (3, 0.8), (1, 0.75)] {
+        rows.asserted(
+            format!("states of D1, an uplink of {uplink} Gb/s"),
+            "receiver congestion, then the other",
+            "in this order",
+        );
         for clear_count in [ClearCount::Senders, ClearCount::One] {
             let (states, d1, _) = combined(uplink, clear_count);
             assert_eq!(states[..3], [NONE, RECEIVER, NON_RECEIVER]);
             assert!(d1 >= if clear_count == ClearCount::One { 0.9 } else { kept });
+            let what = format!("goodput of D1 over 10 to 30 ms, an uplink of {uplink} Gb/s");
+            let (ours, verdict) = (format!("{d1:.3} of the line"), strict(d1 >= 0.9));
+            if clear_count == ClearCount::Senders {
+                rows.row(what, "no lasting loss", ours, "at least 0.9", verdict);
+            } else {
+                rows.shown(what + ", clear_count = one", "no lasting loss", ours, "at least 0.9", verdict);
+            }
         }
     }
     assert!(combined(3, ClearCount::Senders).1 < 0.9);
@@ -333,4 +412,9 @@ fn sec3c_flows_that_only_their_receiver_limits_get_their_share() {
     // All together the others lose less than the claim lets each lose.
     let sums = |rates: &[f64]| others.iter().map(|i| rates[*i]).sum::<f64>();
     assert!((sums(&got) / sums(&plain) - 1.0).abs() < 0.15);
+    let mut rows = fanin_claims::claim!("dart-sec3c-convergence");
+    let what = "flows that only their receiver limits: farthest from C/n after a round trip";
+    rows.row(what, "0", format!("{:.1} %", 100.0 * most), "at most 5 %", strict(most < 0.05));
+    let ours = format!("{alike} of {}", others.len());
+    rows.row("other flows within 15 % of DCQCN's rate", "all", ours, "all", strict(alike == others.len()));
 }

@@ -54,6 +54,10 @@ fn dart_baseline_dcqcn_in_the_network() {
     assert_eq!(sim.totals().drops, Drops::default());
     // The queue was controlled: it never filled the port.
     assert!(common::counters(&sim, 3, 0).peak_queue < 225_000);
+    let mut rows = fanin_claims::claim!("dart-baseline-dcqcn");
+    let (fast, additive) = (acted(Action::FastRecovery), acted(Action::AdditiveIncrease));
+    let what = "two flows to one host, 20 ms: CNPs, steps of fast recovery, additive and hyper increase";
+    rows.asserted(what, "some, some, some, 0", format!("{cnps}, {fast}, {additive}, {}", acted(Action::HyperIncrease)));
 }
 
 #[test]

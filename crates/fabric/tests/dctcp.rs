@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use fanin_cc::schemes::dctcp::{self, Dctcp};
 use fanin_cc::{Scheme, Settings};
+use fanin_claims::strict;
 use fanin_fabric::topology::{Cable, Dumbbell};
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
@@ -55,6 +56,7 @@ fn queue(sim: &Simulation, senders: u32) -> u64 {
 /// Claim dctcp-eq1-alpha, its last part: alpha estimates how often the queue is above K.
 #[test]
 fn dctcp_eq1_alpha_is_the_share_of_time_above_k() {
+    let mut rows = fanin_claims::claim!("dctcp-eq1-alpha");
     for (senders, gbps, k) in [(2, 1, 20), (10, 1, 20), (2, 10, 65)] {
         let rtt = us(100);
         let mut sim = flows(paper("dctcp", G), gbps, rtt, k, &vec![Time::ZERO; senders as usize]);
@@ -71,6 +73,9 @@ fn dctcp_eq1_alpha_is_the_share_of_time_above_k() {
         let (share, mean) = (above / looks, sum / looks);
         assert!((mean - share).abs() <= 0.1, "N = {senders} at {gbps} Gb/s: alpha {mean:.3}, above K {share:.3}");
         assert!(share > 0.02, "the queue was never above K");
+        let what = format!("mean alpha, and share of time above K: {senders} flows at {gbps} Gb/s, K = {k}");
+        let holds = (mean - share).abs() <= 0.1;
+        rows.row(what, "the same", format!("{mean:.3}, {share:.3}"), "within 0.1", strict(holds));
     }
 }
 
@@ -104,6 +109,11 @@ fn dctcp_eq7_g_a_larger_gain_makes_alpha_and_the_queue_restless() {
     assert!(found.windows(2).all(|g| g[0].0 > g[1].0), "the spread of alpha: {found:.3?}");
     assert!(found[0].1 > found[1].1, "that of the queue: {found:.3?}");
     assert!(found.iter().all(|g| g.2 > 0.99), "the load: {found:.3?}");
+    let mut rows = fanin_claims::claim!("dctcp-eq7-g");
+    let ours: Vec<String> = found.iter().map(|(spread, ..)| format!("{spread:.3}")).collect();
+    let more = found.windows(2).all(|g| g[0].0 > g[1].0);
+    let what = "standard deviation of alpha over its mean with g = 1/4, 1/16, 1/64";
+    rows.row(what, "more with a larger g", ours.join(", "), "in this order", strict(more));
 }
 
 /// How long a flow that joins another takes to 90 % of its fair share, in milliseconds; its goodput is smoothed over
@@ -136,10 +146,15 @@ fn dctcp_sec35_convergence() {
         let times: Vec<f64> = (0..20).map(|i| convergence_ms(id, gbps, rtt, k, 150 + 7 * i)).collect();
         times.iter().sum::<f64>() / times.len() as f64
     };
-    let within = |gbps: u64, rtt: Time, k: u64, low: f64, high: f64| {
+    let mut rows = fanin_claims::claim!("dctcp-sec35-convergence");
+    let mut within = |gbps: u64, rtt: Time, k: u64, low: f64, high: f64| {
         let (dctcp, newreno) = (mean("dctcp", gbps, rtt, k), mean("newreno", gbps, rtt, k));
         println!("{gbps} Gb/s, {rtt}: dctcp {dctcp:.1} ms, newreno {newreno:.1} ms");
         assert!((low..=high).contains(&dctcp), "{gbps} Gb/s, {rtt}: {dctcp:.1} ms");
+        let (says, least, most) = if gbps == 1 { ("20 to 30", 10.0, 60.0) } else { ("80 to 150", 40.0, 300.0) };
+        let at = format!("at {gbps} Gb/s and {rtt}, mean of 20 joins");
+        rows.within(format!("time until a new flow has 90 % of its share {at}, ms"), says, (dctcp, 0), least, most);
+        rows.within(format!("the same over NewReno's {at}"), "2 to 3", (dctcp / newreno, 2), 1.2, 6.0);
         dctcp / newreno
     };
     // TCP is as slow there: its queue of 700 KB is 56 RTTs.

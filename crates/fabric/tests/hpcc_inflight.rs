@@ -6,6 +6,7 @@ mod hpcc;
 
 use common::*;
 use fanin_cc::{Kind, flags};
+use fanin_claims::strict;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{Bytes, Rate, Time};
@@ -104,6 +105,15 @@ fn hpcc_eq1_inflight() {
         }
     }
     println!("at worst {worst} of the bound");
+    let mut rows = fanin_claims::claim!("hpcc-eq1-inflight");
+    let ours = format!("{:.0} % of the bound", 100.0 * worst);
+    rows.row(
+        "largest error of eq. (1) at one bottleneck, 36 loads",
+        "0",
+        ours,
+        "5 % and a packet",
+        strict(worst <= 1.0),
+    );
 }
 
 /// Three switches in a row; one flow over both links between them, one over each alone.
@@ -144,4 +154,8 @@ fn hpcc_eq1_inflight_of_two_bottlenecks_is_a_lower_bound() {
     }
     // And no more than that: a queue at one link does not count at the other.
     assert!(least_of < 0.95, "{least_of}");
+    let mut rows = fanin_claims::claim!("hpcc-eq1-inflight");
+    rows.asserted("estimates at two bottlenecks above the truth", "0", "0");
+    let ours = format!("{:.0} % below", 100.0 * (1.0 - least_of));
+    rows.shown("estimate at two bottlenecks, farthest below the truth", "a lower bound", ours, "-", strict(true));
 }

@@ -105,6 +105,13 @@ fn hpcc_winit_pacing() {
     let rate = HPCC_WIRE as f64 * 8.0 * (late.len() - 1) as f64 / (late[late.len() - 1] - late[0]).as_secs_f64();
     assert!((0.94..0.96).contains(&(rate / 100e9)), "{rate}");
 
+    let mut rows = fanin_claims::claim!("hpcc-winit-pacing");
+    rows.asserted("first window at 100 Gb/s and T = 13 us, B", "162,500", "162,500");
+    rows.asserted(
+        "packets of the first round trip that do not leave at line rate",
+        "0",
+        format!("0 of {}", first.len()),
+    );
     // No ACK for 1 ms: the receiver's link is down, which is not detected. The sender is silent after W bytes.
     let mut config = hosts(2, gbps(100), us(3));
     config.detection = Time::from_ms(10);
@@ -120,6 +127,7 @@ fn hpcc_winit_pacing() {
     });
     assert!(at_most as f64 <= 162_500.0 + 1000.0 && at_most > 130_000, "{at_most}");
     assert!(silent_from < us(100) + us(30), "{silent_from}");
+    rows.asserted("most in flight while ACKs stay away, B", "W and a packet at most", at_most.to_string());
 }
 
 /// Fig. 6: two into one at 100 Gb/s; the second joins after 100 us.

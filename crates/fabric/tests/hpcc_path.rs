@@ -7,6 +7,7 @@ mod hpcc;
 
 use common::*;
 use fanin_cc::{Action, IntHop, Kind, flags};
+use fanin_claims::strict;
 use fanin_fabric::tap::Captured;
 use fanin_fabric::topology::{Clos, LeafSpine};
 use fanin_fabric::*;
@@ -105,6 +106,9 @@ fn records_are_what_each_port_knew_and_come_back_in_order_and_unchanged() {
             assert_eq!(ack.telemetry, data.telemetry);
         }
     }
+    let mut rows = fanin_claims::claim!("hpcc-fig4-int-path");
+    let what = "records that are not what the times of all packets say, not in the path's order, or changed in the ACK";
+    rows.asserted(what, "0", format!("0 of {}", 3 * data.len()));
 }
 
 /// 4.1: a flow that is led around a dead link starts its records anew, and keeps its window.
@@ -148,6 +152,8 @@ fn hpcc_fig7_pathid_after_a_change_of_routes() {
     }
     seen_paths.sort_unstable();
     assert_eq!(seen_paths, [1, 2], "the flow was on one of the two");
+    let mut rows = fanin_claims::claim!("hpcc-fig7-pathid");
+    rows.asserted("the id after a flow is led around a dead link", "XOR of the switches' ids", "that of the new path");
 }
 
 /// Flows of one NIC, each to a receiver of its own.
@@ -188,15 +194,26 @@ fn sent_and_paced(all: f64, weights: &[f64], credit: u32) -> Vec<(f64, f64)> {
 #[test]
 fn hpcc_fig8_nic_with_credit_for_two_packets_gives_each_flow_its_rate() {
     let credit = 2 * HPCC_WIRE as u32;
+    let mut worst = 0.0f64;
     for (all, n) in [(0.1, 1), (0.1, 4), (0.9, 2), (0.95, 4), (0.95, 16), (0.98, 4)] {
         let weights: Vec<f64> = (0..n).map(|i| (1 + i % 4) as f64).collect();
         for (i, (packets, paced)) in sent_and_paced(all, &weights, credit).into_iter().enumerate() {
             // A packet more or less at the ends.
             let off = ((packets - paced).abs() - 1.0) / paced;
+            worst = worst.max(off);
             println!("{all} of the link: flow {i} of {n}: {packets} packets, paced {paced:.1}");
             assert!(packets > 500.0 && off <= 0.01, "flow {i} of {n} at {all}: {packets} packets, paced {paced}");
         }
     }
+    let mut rows = fanin_claims::claim!("hpcc-fig8-nic (credit of two packets)");
+    let ours = format!("{:.2} %", 100.0 * worst.max(0.0));
+    rows.row(
+        "most that a paced flow is from its rate, 1 to 16 flows at up to 0.98 of a NIC",
+        "0",
+        ours,
+        "1 %",
+        strict(worst <= 0.01),
+    );
 }
 
 /// Without credit a pace is kept from packet to packet, as in the authors' simulator: what a packet waits for another
@@ -211,11 +228,26 @@ fn without_credit_flows_of_a_busy_nic_fall_behind_their_paces() {
     println!("two flows lack {idle:.3?} of their paces at a tenth of a link, {busy:.3?} at nine tenths");
     assert!(idle.iter().all(|lost| lost.abs() <= 0.01), "{idle:?}");
     assert!(busy.iter().all(|lost| (0.15..0.22).contains(lost)), "{busy:?}");
+    let mut rows = fanin_claims::claim!("hpcc-fig8-nic (without credit)");
+    let ours = format!("{:.1} %, {:.1} %", 100.0 * busy[0], 100.0 * busy[1]);
+    rows.row(
+        "rates that two paced flows lack at nine tenths of a NIC",
+        "0",
+        ours,
+        "1 %",
+        strict(busy.iter().all(|l| l.abs() <= 0.01)),
+    );
+    let most = 100.0 * span(&idle.iter().map(|lost| lost.abs()).collect::<Vec<_>>()).1;
+    rows.row("the same at a tenth", "0", format!("{most:.1} % at most"), "1 %", strict(most <= 1.0));
 }
 
 /// 4.2: 300 flows, each with a window and a rate for the whole link as no receiver's link is busy.
 #[test]
 fn three_hundred_flows_share_a_nic_and_fill_it() {
+    let mut of_both = [
+        fanin_claims::claim!("hpcc-fig8-nic (without credit)"),
+        fanin_claims::claim!("hpcc-fig8-nic (credit of two packets)"),
+    ];
     for n in [1, 2, 50, 300] {
         let mut sim = one_nic(vec![testbed(); n]);
         run_to(&mut sim, Time::from_ms(20));
@@ -229,6 +261,13 @@ fn three_hundred_flows_share_a_nic_and_fill_it() {
         // One alone fills its receiver's link too, to eta.
         assert!(used >= if n == 1 { 0.94 } else { 0.98 }, "{n}: {used}");
         assert!((most - least) as f64 <= 0.01 * *most as f64, "{n}: {least} to {most}");
+        let apart = (most - least) as f64 / *most as f64;
+        for rows in &mut of_both {
+            let ours = format!("{:.2} %; {used:.4}", 100.0 * apart);
+            let what = format!("greedy flows, {n}: farthest from each other; part of 25 Gb/s that they use");
+            let holds = apart <= 0.01 && used >= if n == 1 { 0.94 } else { 0.98 };
+            rows.row(what, "equal; full", ours, "1 %; at least 0.98 (one alone: eta)", strict(holds));
+        }
     }
 }
 
@@ -262,6 +301,16 @@ fn a_gap_makes_one_nak_and_starts_again_at_what_was_lost() {
     }
     let backwards = sent.windows(2).filter(|pair| pair[1].head.seq <= pair[0].head.seq).count();
     assert_eq!(backwards, naks.len(), "go-back-N and nothing else sends again");
+    for rows in &mut [
+        fanin_claims::claim!("hpcc-fig8-nic (without credit)"),
+        fanin_claims::claim!("hpcc-fig8-nic (credit of two packets)"),
+    ] {
+        rows.asserted(
+            "NAKs of three gaps, and packets sent first after them that are not the lost one",
+            "3, 0",
+            format!("{}, 0", naks.len()),
+        );
+    }
 }
 
 /// 5.1: the longest path of the FatTree has a round trip of 12 us; the testbed's are 5.4 and 8.5 us.
@@ -292,4 +341,18 @@ fn hpcc_base_rtt() {
     let (same, other) = racks.split_at(15);
     assert!(same.iter().all(|time| within(time, 5.4)), "{same:?}");
     assert!(other.iter().all(|time| within(time, 8.5)), "{other:?}");
+    let mut rows = fanin_claims::claim!("hpcc-base-rtt");
+    let most = fat_tree.iter().max().expect("pings");
+    rows.asserted("longest round trip of the fat tree, propagation alone", "12 us", most.to_string());
+    for (what, times, says) in [("a rack", same, 5.4), ("two racks", other, 8.5)] {
+        let least = times.iter().min().expect("pings");
+        let holds = times.iter().all(|time| within(time, says));
+        rows.row(
+            format!("round trip in {what} of the testbed, us"),
+            &says.to_string(),
+            format!("{:.2}", least.as_secs_f64() * 1e6),
+            "within 2 %",
+            strict(holds),
+        );
+    }
 }

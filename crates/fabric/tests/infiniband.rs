@@ -3,12 +3,15 @@
 
 mod common;
 
+use common::random::{Case, congested, credited};
 use common::*;
-use fanin_cc::schemes::infiniband::{Params, Scope, VictimMask};
-use fanin_cc::{Action, Settings};
+use fanin_cc::schemes::infiniband::{Becn, Cct, InfiniBand, Params, Scope, Shifted, VictimMask};
+use fanin_cc::{Action, Scheme, Settings};
+use fanin_fabric::parallel::why_not_cut;
 use fanin_fabric::topology::{Dumbbell, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
+use proptest::prelude::*;
 
 /// The scheme with parameters of its own.
 fn infiniband(change: impl FnOnce(&mut Params)) -> TrafficConfig {
@@ -158,5 +161,105 @@ fn idle_networks_see_no_action_and_any_number_of_threads_the_same() {
         assert_eq!(cut.totals(), sim.totals(), "{preset}");
         assert_eq!(cut.flows(), sim.flows());
         assert_eq!(cut.port_counters(), sim.port_counters());
+    }
+}
+
+/// Any parameters under which the slowest source still sends at a two hundredth of its line.
+fn any_params() -> impl Strategy<Value = Params> {
+    let preset = prop::sample::select(InfiniBand::PRESETS);
+    let switch = (0u8..=15, prop_oneof![Just(0u32), 0u32..20], 1u32..30);
+    let masks = prop::sample::select(vec![VictimMask::None, VictimMask::Hosts, VictimMask::All]);
+    let source = (1u16..20, 1u16..200, 0u16..20, 1u32..300, 0u16..200, 0u8..=3);
+    let kinds = (masks, any::<(bool, bool, bool, bool)>());
+    (preset, switch, kinds, source).prop_map(|(preset, switch, (victim_mask, kinds), source)| {
+        let (ccti_increase, more, ccti_min, ccti_timer, cct_max, cct_shift) = source;
+        let (threshold, marking_rate, packet_size) = switch;
+        let mut params = Params {
+            threshold,
+            marking_rate,
+            packet_size,
+            victim_mask,
+            becn: if kinds.0 { Becn::Ack } else { Becn::Cnp },
+            scope: if kinds.1 { Scope::QueuePair } else { Scope::ServiceLevel },
+            shifted: if kinds.2 { Shifted::Multiplier } else { Shifted::Time },
+            ccti_increase,
+            ccti_min,
+            ccti_limit: ccti_min + more,
+            ccti_timer,
+            cct_max,
+            cct_shift,
+            ..InfiniBand::preset(preset)
+        };
+        if kinds.3 || params.multiplier(params.ccti_limit) > 200 {
+            params.cct = Cct::Linear;
+        }
+        params
+    })
+}
+
+/// Fan-in without losses, by credits or with PFC, all of it under this scheme, each traffic with parameters of its own.
+fn any_case() -> impl Strategy<Value = Case> {
+    (prop_oneof![congested(), credited()], proptest::collection::vec(any_params(), 3)).prop_map(|(mut case, params)| {
+        for (traffic, params) in case.traffics.iter_mut().zip(params) {
+            traffic.scheme = infiniband(|p| *p = params).scheme;
+        }
+        case.messages.sort_by_key(|message| message.start);
+        case
+    })
+}
+
+/// The parameters of a traffic whose queue pairs have an index each.
+fn own(traffic: &TrafficConfig) -> Option<&Params> {
+    match &traffic.scheme {
+        Settings::InfiniBand(_, params) if params.scope == Scope::QueuePair => Some(params),
+        _ => None,
+    }
+}
+
+/// Runs a case to its end; every index that is seen on the way is within its bounds.
+fn within_bounds(case: &Case) -> Simulation {
+    let mut sim = case.build();
+    let mut done = false;
+    while !done {
+        done = sim.run_until(Time::from_s(60), 1000);
+        for (at, message) in (0..).zip(&case.messages) {
+            let Some(params) = own(&case.traffics[message.traffic as usize]) else { continue };
+            let Some((_, ccti)) = sim.watch(at).into_iter().find(|(name, _)| *name == "ccti") else { continue };
+            let bounds = f64::from(params.ccti_min)..=f64::from(params.ccti_limit);
+            assert!(bounds.contains(&ccti), "{ccti} of {bounds:?}");
+        }
+    }
+    assert!(sim.is_over(), "{} messages wait", sim.open_messages());
+    sim
+}
+
+proptest! {
+    #![proptest_config(cases(8))]
+
+    #[test]
+    fn any_messages_all_arrive_and_indices_keep_their_bounds(case in any_case(), partitions in 2usize..5) {
+        let sim = within_bounds(&case);
+        check_all_arrived(&sim);
+        prop_assert_eq!((sim.totals().drops, sim.totals().timeouts), (Drops::default(), 0));
+        // Never faster than the line, and no step up without a mark.
+        prop_assert!(sim.flows().iter().all(|flow| flow.finished - flow.start >= flow.ideal));
+        for counters in sim.traffic_counters() {
+            let get = |action| counters.actions.get(action);
+            prop_assert!(get(Action::Cut) <= get(Action::MarkSeen));
+            // The last one may come when all is acknowledged.
+            prop_assert!(get(Action::CnpReceived) <= get(Action::CnpSent));
+        }
+        let mut again = case.build();
+        finish(&mut again);
+        prop_assert_eq!((again.totals(), again.flows()), (sim.totals(), sim.flows()), "again");
+        prop_assert_eq!(again.port_counters(), sim.port_counters());
+        let of = fanin_fabric::parallel::cut(&case.config.graph, partitions);
+        prop_assume!(of.contains(&1) && why_not_cut(&case.config, &case.traffics).is_none());
+        let messages = Box::new(case.messages.clone().into_iter());
+        let mut cut = ParallelSimulation::cut(case.config.clone(), case.traffics.clone(), messages, &of);
+        cut.always_share();
+        prop_assert!(cut.run_until(Time::from_s(60), u64::MAX));
+        prop_assert_eq!((cut.totals(), cut.flows()), (sim.totals(), sim.flows()), "{} partitions", partitions);
+        prop_assert_eq!(cut.port_counters(), sim.port_counters());
     }
 }

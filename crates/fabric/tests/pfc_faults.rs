@@ -34,12 +34,16 @@ fn headroom() -> u64 {
 /// Host 0, switches 2, 3 and 4, host 1, and its messages to host 1, without ACKs. A switch pauses at three packets and
 /// a byte.
 fn three_switches(pauses: PauseOptions, messages: Vec<Message>) -> Simulation {
+    three_switches_with("none", pauses, messages)
+}
+
+fn three_switches_with(scheme: &str, pauses: PauseOptions, messages: Vec<Message>) -> Simulation {
     let link = |a, b| (a, b, gbps(10), us(1));
     let mut config = network(graph(2, 3, &[link(0, 2), link(2, 3), link(3, 4), link(4, 1)]));
     config.classes = vec![class(true, Marking::Off)];
     config.buffer = lossless(3 * WIRE + 1 + headroom(), None);
     config.pauses = PauseOptions { record: true, ..pauses };
-    let mut traffic = traffic("none");
+    let mut traffic = traffic(scheme);
     traffic.endpoint.ack_chunk = u32::MAX;
     simulation(config, vec![traffic], messages)
 }
@@ -255,6 +259,28 @@ fn a_watchdog_may_ignore_the_pauses_instead() {
     assert_eq!(pauses_of(&sim, 4, 1), [(101_051.2, 151_051.2)]);
     assert_eq!(pauses_of(&sim, 3, 4)[0], (106_051.2, 156_051.2));
     assert_eq!(sim.totals().drops, Drops::default());
+}
+
+#[test]
+fn where_switches_run_programs_it_drops_nothing_either() {
+    // Packets go through the programs of switches, where a watchdog that drops would drop them.
+    let watchdog = Some(Watchdog { detect: us(50), restore: us(20), action: WatchdogAction::Forward });
+    let options = PauseOptions { faults: vec![storm(us(100), us(300))], watchdog, ..PauseOptions::default() };
+    let mut sim = three_switches_with("infiniband", options, endless());
+    assert!(traffic("infiniband").scheme.build().switch_active());
+    run_to(&mut sim, us(500));
+    assert_eq!((storms(&sim).len(), sim.totals().drops), (3, Drops::default()));
+}
+
+#[test]
+fn a_slow_host_whose_pauses_are_ignored_loses_packets_of_a_lossless_class() {
+    let watchdog = Some(Watchdog { detect: us(50), restore: us(20), action: WatchdogAction::Forward });
+    let faults = vec![slow(gbps(1), 4 * WIRE + 1 + headroom(), Time::NEVER)];
+    let mut sim = three_switches(PauseOptions { faults, watchdog, ..PauseOptions::default() }, endless());
+    run_to(&mut sim, Time::from_ms(2));
+    let drops = sim.totals().drops;
+    assert!(drops.lossless > 0, "{drops:?}");
+    assert_eq!(drops, Drops { lossless: drops.lossless, ..Drops::default() }, "flow control has failed it");
 }
 
 #[test]

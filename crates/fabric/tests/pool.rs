@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use fanin_claims::strict;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{PortId, Rate, Time};
@@ -120,10 +121,20 @@ impl Switch {
 #[test]
 fn dctcp_table1_mmu() {
     // DCTCP 2.3.1: one busy port of the Triumph gets about 700 KB, not 4 MB.
-    for switch in [TRIUMPH, SCORPION] {
+    let mut rows = fanin_claims::claim!("dctcp-table1-mmu");
+    for (name, switch) in [("Triumph", TRIUMPH), ("Scorpion", SCORPION)] {
         let alone = switch.watch(1, us(20_000))[0];
         assert!((alone - 700_000.0).abs() <= 0.05 * 700_000.0, "{alone}");
+        let ours = format!("{:.0}", alone / 1000.0);
+        rows.row(
+            format!("buffer of one busy port of the {name}, KB"),
+            "700",
+            ours,
+            "within 5 %",
+            strict((alone / 7e5 - 1.0).abs() <= 0.05),
+        );
     }
+    let (mut apart, mut off) = (0.0f64, 0.0f64);
     for switch in [TRIUMPH, SCORPION, CAT4948] {
         for (busy, until) in [(1, 110_000), (2, 110_000), (5, 80_000)] {
             // Faster ports fill sooner.
@@ -138,8 +149,13 @@ fn dctcp_table1_mmu() {
             let (least, most) = plateaus.iter().fold((f64::MAX, 0.0f64), |(l, m), p| (l.min(*p), m.max(*p)));
             assert!(most - least <= 0.05 * most, "{busy}: {plateaus:?}");
             assert!(plateaus.iter().sum::<f64>() <= switch.pool as f64);
+            apart = apart.max(1.0 - least / most);
+            off = plateaus.iter().map(|plateau| (plateau / expected - 1.0).abs()).fold(off, f64::max);
         }
     }
+    let ours = format!("{:.1} %, {:.1} %", 100.0 * apart, 100.0 * off);
+    let what = "1, 2 and 5 busy ports of three switches: farthest from each other, and from alpha (B - n q)";
+    rows.row(what, "equal", ours, "5 %", strict(apart <= 0.05 && off <= 0.05));
 }
 
 #[test]

@@ -195,6 +195,31 @@ fn deflections_without_pfc_are_the_same() {
     }
 }
 
+/// Messages of a pair of hosts share what Dart's receiver grants them. The last ACK of one may change it for the
+/// others, which get to know it then, and not with whatever the scheme does next in the same partition.
+#[test]
+fn what_pairs_of_hosts_share_is_the_same() {
+    let (host_link, fabric_link) = (cable(gbps(10), us(1)), cable(gbps(10), us(1)));
+    let graph = LeafSpine { leaves: 4, hosts: 2, spines: 2, host_link, fabric_link }.build().unwrap();
+    let classes = two_lanes(class(false, Marking::Step { above: 22_500, at: MarkAt::Enqueue }));
+    let config = NetworkConfig { classes, packet: common::lanes::DART_PACKET, ..network(graph) };
+    // Six at once from a host to another, of different lengths.
+    let one = |i: u64| {
+        let (word, group) = (fanin_engine::mix(5, i / 6), i / 6);
+        let (src, dst) = (group as u32 % 4, 4 + (word >> 40) as u32 % 4);
+        message(ns(9_000 * group + 100 * (i % 6)), src, dst, 2_000 + fanin_engine::mix(6, i) % 16_000)
+    };
+    let messages = (0..1200).map(one);
+    let case = Case { config, traffics: vec![dart("dart-lasthop", |_| ())], messages: messages.collect() };
+    let stops = [us(300), Time::from_ms(20)];
+    let expected = whole(&case, &stops);
+    assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
+    for partitions in [2, 3, 8] {
+        let found = in_partitions(&case, &any_cut(&case, partitions, 7), true, &stops);
+        assert_eq!(found, expected, "{partitions} partitions");
+    }
+}
+
 #[test]
 fn many_threads_run_only_dense_windows() {
     let graph = FatTree { k: 8, link: cable(gbps(10), us(5)) }.build().unwrap();

@@ -1,9 +1,10 @@
-//! Broken files for every reader, and broken specs from parsing to results ([`specs`]). A reader may refuse them; it
-//! may not panic, hang, or allocate memory based on unverified counts.
+//! Broken files and frames for every reader, and broken specs from parsing to results ([`specs`]). A reader may refuse
+//! them; it may not panic, hang, or allocate memory based on unverified counts.
 //!
 //! Each reader is an entry of [`TARGETS`]. The tests run some cases of each target (`FANIN_CASES`); `make fuzz`
 //! continues until something is found.
 
+pub mod frames;
 pub mod memory;
 mod mutate;
 pub mod specs;
@@ -15,9 +16,6 @@ pub use targets::{TARGETS, Target};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
-
-/// Memory that a reader may use for an empty file: tables of all nodes with an address.
-const MEMORY_AT_LEAST: usize = 4 << 20;
 
 /// Additional memory per byte of the file.
 const MEMORY_PER_BYTE: usize = 128;
@@ -33,7 +31,7 @@ thread_local! {
 /// The panic's message and place, or the excessive memory.
 pub fn run(target: &Target, input: &[u8]) -> Result<(), String> {
     let ((), peak) = guarded(|| (target.run)(input))?;
-    let most = MEMORY_AT_LEAST + MEMORY_PER_BYTE * input.len();
+    let most = target.memory_at_least() + MEMORY_PER_BYTE * input.len();
     if peak > most {
         return Err(format!("{peak} bytes of memory for a file of {} bytes; at most {most} are fair", input.len()));
     }

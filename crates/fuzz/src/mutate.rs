@@ -162,10 +162,12 @@ impl Mutator {
                 input.splice(at..at, again);
             }
             5 => {
-                // A number of a binary file.
-                let bytes = NUMBERS[self.below(NUMBERS.len())].to_le_bytes();
+                // A number of a binary file or, in network byte order, of a header.
+                let number = NUMBERS[self.below(NUMBERS.len())];
                 let width = [1, 2, 4, 8][self.below(4)].min(input.len() - at);
-                input[at..at + width].copy_from_slice(&bytes[..width]);
+                let (little, big) = (number.to_le_bytes(), number.to_be_bytes());
+                let bytes = if self.one_in(2) { &little[..width] } else { &big[8 - width..] };
+                input[at..at + width].copy_from_slice(bytes);
             }
             6 => {
                 let line = input.iter().position(|b| *b == b'\n').map_or(input.len(), |end| end + 1);

@@ -1,5 +1,6 @@
 //! The readers.
 
+use crate::frames;
 use fanin_formats::hpcc::trace::{Header, Packet, PortRate, Record, read_trace};
 use fanin_formats::hpcc::{
     Config, SizeCdf, Topology, check, flows_to_text, read_fct, read_flows, read_pfc, read_qlen, read_trace_nodes,
@@ -14,6 +15,18 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Valid files.
     pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+impl Target {
+    /// Memory that it may use for an empty input, in bytes.
+    pub fn memory_at_least(&self) -> usize {
+        match self.name {
+            // Two endpoints with their event queues, and what they keep of a peer (`Limits`); up to 5.4 MB was seen.
+            "endpoint" => 8 << 20,
+            // Tables of all nodes with an address.
+            _ => 4 << 20,
+        }
+    }
 }
 
 /// All readers.
@@ -32,8 +45,19 @@ pub const TARGETS: &[Target] = &[
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
     Target { name: "flow-table", run: fanin_formats::tables::fuzz_flows, seeds: || texts(&[FLOW_TABLE]) },
     Target { name: "link-table", run: fanin_formats::tables::fuzz_links, seeds: || texts(&[LINK_TABLE, WITH_NODES]) },
+    Target {
+        name: "endpoint",
+        run: fanin_transport::endpoint::fuzz::run,
+        seeds: fanin_transport::endpoint::fuzz::seeds,
+    },
     Target { name: "pcapng", run: pcapng, seeds: captures },
+    Target { name: "frame", run: frame, seeds: frames::frames },
+    Target { name: "frame-headers", run: frames::read_headers, seeds: frames::headers },
 ];
+
+fn frame(bytes: &[u8]) {
+    let _ = frames::read(bytes);
+}
 
 fn pcapng(bytes: &[u8]) {
     fanin_formats::pcapng::fuzz(bytes);

@@ -2,14 +2,18 @@
 //! in `python/fanin/_core.pyi`.
 
 mod arrow;
+mod endpoint;
 
 use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
 use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc};
 use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
+use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::ffi::OsString;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 pyo3::create_exception!(_core, SpecError, PyValueError, "A spec that cannot run.");
@@ -242,6 +246,96 @@ fn run(
     Ok(py.detach(|| left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())))
 }
 
+/// Runs a spec on a wire, in processes that `program` starts, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn run_wire(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+    program: Vec<OsString>,
+    progress: Option<Py<PyAny>>,
+    clock: &str,
+    link: &str,
+    by_hand: Option<(String, u64)>,
+) -> PyResult<RunResult> {
+    let wrong = |problem: String| SpecError::new_err(problem);
+    let clock = Clock::parse(clock).map_err(wrong)?;
+    let options = Options { clock, link: Link::parse(link).map_err(wrong)?, ..Options::default() };
+    let (checked, of) = py.detach(|| {
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        let checked = spec.check().map_err(refused)?;
+        let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), state);
+        let of = match by_hand {
+            None => fanin_wirelab::run_with(&checked, &options, &program, &mut progress),
+            Some((listen, token)) => {
+                let listener = TcpListener::bind(&listen).map_err(|error| failed(format!("{listen}: {error}")))?;
+                fanin_wirelab::run_by_hand(&checked, &listener, token, &program, &mut progress)
+            }
+        };
+        let of = of.map_err(|error| match error {
+            WireError::Refused(_) => SpecError::new_err(error.to_string()),
+            WireError::Failed(_) | WireError::Rejected(_) => failed(error),
+        })?;
+        Ok::<_, PyErr>((checked, of))
+    })?;
+    let measure = checked.measure();
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    let (document, wire) = (checked.document(), of.described());
+    let (name, seed, allow_drops) = (&document.name, document.seed, measure.allow_drops);
+    let mut left = py.detach(|| left_by(of.outcome, sizes, allow_drops, name, seed, checked.to_toml()));
+    left.manifest.wire = Some(wire);
+    Ok(left)
+}
+
+/// Runs a spec with messages that start up to `most_ps` later, as member `draw` of an ensemble, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn run_moved(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    scheme: Option<&str>,
+    seed: Option<u64>,
+    most_ps: u64,
+    draw: u64,
+) -> PyResult<RunResult> {
+    py.detach(|| {
+        let checked = read(text, name, format, folder, &overrides, scheme, seed)?.check().map_err(refused)?;
+        let built = fanin_wirelab::ensemble::moved(checked.build(), most_ps, draw);
+        let outcome = fanin_experiment::run(built, &mut |_| true);
+        let (measure, document) = (checked.measure(), checked.document());
+        Ok(left_by(outcome, SizeRange::ALL, measure.allow_drops, &document.name, document.seed, checked.to_toml()))
+    })
+}
+
+/// Takes part in a run as a host, until it ends; this process then ends too.
+#[pyfunction]
+fn wire_host(py: Python<'_>, switches: &str, token: u64, host: u32) -> PyResult<()> {
+    let switches = switches.parse().map_err(|_| failed(format!("{switches}: an address is like 192.0.2.1:4790")))?;
+    py.detach(|| fanin_wirelab::join(switches, token, host)).map_err(failed)
+}
+
+/// Why links of virtual Ethernet interfaces are not permitted here; nothing where they are.
+#[pyfunction]
+fn wire_veth_refused(py: Python<'_>) -> Option<String> {
+    py.detach(|| fanin_wirelab::veth::permitted().err())
+}
+
+/// Is one of these processes: does what the one that started it says over its standard input, until that ends.
+#[pyfunction]
+fn wire_member(py: Python<'_>) {
+    py.detach(|| fanin_wirelab::member::serve(std::io::stdin(), std::io::stdout()));
+}
+
 /// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
 #[pyfunction]
 #[pyo3(signature = (config, folder, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None))]
@@ -469,10 +563,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowTable>()?;
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
+    module.add_class::<endpoint::WireEndpoint>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_wire, module)?)?;
+    module.add_function(wrap_pyfunction!(wire_member, module)?)?;
+    module.add_function(wrap_pyfunction!(wire_veth_refused, module)?)?;
+    module.add_function(wrap_pyfunction!(wire_host, module)?)?;
+    module.add_function(wrap_pyfunction!(run_moved, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_topology, module)?)?;

@@ -29,6 +29,50 @@ impl Machine {
     }
 }
 
+/// How one part of a network on a wire kept up with real time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WirePart {
+    /// `switches`, or the number of the host.
+    pub name: String,
+    /// 99 % of the times at which it handled events were no further behind the clock, in us of network time.
+    pub behind_p99_us: f64,
+    /// The furthest, in us of network time.
+    pub behind_max_us: f64,
+    /// The longest time by which the machine woke it too late, in us of network time.
+    pub gap_max_us: f64,
+}
+
+/// How a run on a wire kept up with real time. A frame's lateness is the time from when its last bit left its sender
+/// until its receiver had it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct WireTiming {
+    /// Frames that arrived over the links between hosts and switches.
+    pub frames: u64,
+    /// Median of their lateness, in us of network time.
+    pub lateness_p50_us: f64,
+    /// 99th percentile of it.
+    pub lateness_p99_us: f64,
+    /// Largest of it.
+    pub lateness_max_us: f64,
+    /// Share of frames that came later than the delay of their link; a run with more than 0.01 is rejected.
+    pub late_share: f64,
+    /// Frames that came after what had to follow them, and were handled later than they should have been.
+    pub moved: u64,
+    /// The switches, then the hosts.
+    pub parts: Vec<WirePart>,
+}
+
+/// How a run on a wire ran.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WireRun {
+    /// `lockstep`, `slowed:N` or `real`.
+    pub clock: String,
+    /// What carried frames: `udp` or `veth`.
+    pub link: String,
+    /// How it kept up with real time; null in lockstep, where time is virtual.
+    pub timing: Option<WireTiming>,
+}
+
 /// Metadata and speed of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Manifest {
@@ -42,6 +86,8 @@ pub struct Manifest {
     pub threads: usize,
     /// Why the run used fewer threads than allowed; null if it used them all.
     pub threads_reason: Option<String>,
+    /// How it ran on a wire; null in the simulator.
+    pub wire: Option<WireRun>,
     /// The machine.
     pub machine: Machine,
     /// Whether the run was stopped before its end.
@@ -73,6 +119,7 @@ impl Manifest {
             seed,
             threads: 1,
             threads_reason: None,
+            wire: None,
             machine: Machine::here(),
             cancelled,
             complete: !cancelled,

@@ -71,6 +71,6 @@ impl Ethernet {
 /// its low byte first.
 pub fn fcs(frame: &[u8]) -> u32 {
     let mut crc = Crc32::new();
-    frame.iter().for_each(|byte| crc.add(*byte));
+    crc.add(frame);
     crc.finish()
 }

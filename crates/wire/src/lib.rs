@@ -22,6 +22,7 @@ mod pfc;
 mod roce;
 mod tcp;
 
+pub use crc::Crc32;
 pub use dart::{DartAck, DartData, SenderList, Senders};
 pub use error::WireError;
 pub use ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};

@@ -1,11 +1,12 @@
 //! Whole packets: Ethernet frames from the destination address to the frame check sequence.
 
+use crate::crc::Crc32;
 use crate::dart::{DartAck, DartData};
 use crate::error::{WireError, require, take, take_slice, wrong};
-use crate::ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype, fcs};
+use crate::ethernet::{Ethernet, FCS_LEN, MIN_FRAME, Mac, ethertype};
 use crate::ip::{Ecn, Ipv4, PROTOCOL_UDP, ROCE_PORT, Udp};
 use crate::pfc::{PFC_ADDRESS, Pfc};
-use crate::roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, icrc, opcode};
+use crate::roce::{Aeth, Bth, CNP_RESERVED, DEFAULT_PARTITION, ICRC_LEN, Syndrome, icrc_and_crc, opcode};
 use crate::size;
 
 /// A whole packet.
@@ -155,24 +156,24 @@ impl<'a> Packet<'a> {
         let missing = len.saturating_sub(buffer.len());
         let frame = buffer.get_mut(..len).ok_or(WireError::NoRoom { header: "packet", missing })?;
         let (content, trailer) = frame.split_at_mut(len - FCS_LEN);
-        content.fill(0);
-        match self {
+        let (at, mut crc) = match self {
             Self::Data(data) => encode_roce(&data.envelope, data.bth(), None, data.payload, content)?,
             Self::Ack(ack) => ack.encode(Syndrome::PLAIN_ACK, None, content)?,
             Self::Nack(nack) => nack.encode(Syndrome::SEQUENCE_ERROR, None, content)?,
             Self::Cnp(cnp) => encode_roce(&cnp.envelope, cnp.bth(), None, &[0; CNP_RESERVED], content)?,
-            Self::DartData(data) => {
-                encode_roce(&data.envelope, data.bth(), Some(&data.dart), data.payload, content)?;
-            }
+            Self::DartData(data) => encode_roce(&data.envelope, data.bth(), Some(&data.dart), data.payload, content)?,
             Self::DartAck { ack, dart } => ack.encode(Syndrome::PLAIN_ACK, Some(dart), content)?,
             Self::Pfc { source, pfc } => {
                 let ethernet =
                     Ethernet { destination: PFC_ADDRESS, source: *source, ethertype: ethertype::MAC_CONTROL };
-                let at = ethernet.encode(content)?;
-                pfc.encode(&mut content[at..])?;
+                let mut at = ethernet.encode(content)?;
+                at += pfc.encode(&mut content[at..])?;
+                (at, crc_of(&content[..at]))
             }
-        }
-        trailer.copy_from_slice(&fcs(content).to_le_bytes());
+        };
+        content[at..].fill(0);
+        crc.add(&content[at..]);
+        trailer.copy_from_slice(&crc.finish().to_le_bytes());
         Ok(len)
     }
 
@@ -187,26 +188,36 @@ impl<'a> Packet<'a> {
     /// Any [`WireError`] but `NoRoom`.
     pub fn decode(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WireError> {
         let (ethernet, inner) = Ethernet::decode(bytes)?;
-        let (packet, rest) = match ethernet.ethertype {
-            ethertype::IPV4 => decode_roce(&ethernet, inner)?,
+        let (packet, rest, mut crc) = match ethernet.ethertype {
+            ethertype::IPV4 => decode_roce(&ethernet, bytes, inner)?,
             ethertype::MAC_CONTROL => {
                 let [d0, d1, d2, d3, d4, d5] = ethernet.destination;
                 let found = u64::from_be_bytes([0, 0, d0, d1, d2, d3, d4, d5]);
                 let right = ethernet.destination == PFC_ADDRESS;
                 require(right, "Ethernet", "destination", found, "01-80-C2-00-00-01, as for all PFC")?;
                 let (pfc, rest) = Pfc::decode(inner)?;
-                (Self::Pfc { source: ethernet.source, pfc }, rest)
+                (Self::Pfc { source: ethernet.source, pfc }, rest, crc_of(&bytes[..bytes.len() - rest.len()]))
             }
             other => {
                 return Err(wrong("Ethernet", "type", other, "0x800 (IPv4) or 0x8808 (MAC control)"));
             }
         };
         let used = bytes.len() - rest.len();
-        let (_, rest) = take_slice("Ethernet padding", rest, (MIN_FRAME - FCS_LEN).saturating_sub(used))?;
-        let covered = &bytes[..bytes.len() - rest.len()];
+        let (padding, rest) = take_slice("Ethernet padding", rest, (MIN_FRAME - FCS_LEN).saturating_sub(used))?;
+        crc.add(padding);
         let (trailer, rest) = take("Ethernet FCS", rest)?;
-        check("Ethernet FCS", u32::from_le_bytes(*trailer), fcs(covered))?;
+        check("Ethernet FCS", u32::from_le_bytes(*trailer), crc.finish())?;
         Ok((packet, rest))
+    }
+
+    /// Reads a frame from a link that delivers one at a time: bytes after it are an error too.
+    ///
+    /// # Errors
+    /// Those of [`Packet::decode`]; [`WireError::Field`] for bytes after the FCS.
+    pub fn decode_frame(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let (packet, rest) = Self::decode(bytes)?;
+        require(rest.is_empty(), "frame", "number of bytes after the FCS", rest.len() as u64, "0")?;
+        Ok(packet)
     }
 }
 
@@ -238,7 +249,12 @@ impl DartSend<'_> {
 }
 
 impl Response {
-    fn encode(&self, syndrome: Syndrome, dart: Option<&DartAck>, content: &mut [u8]) -> Result<(), WireError> {
+    fn encode(
+        &self,
+        syndrome: Syndrome,
+        dart: Option<&DartAck>,
+        content: &mut [u8],
+    ) -> Result<(usize, Crc32), WireError> {
         let mut body = [0; Aeth::LEN + DartAck::LEN];
         let mut len = Aeth { syndrome, msn: self.msn }.encode(&mut body)?;
         let mut opcode = opcode::ACKNOWLEDGE;
@@ -278,14 +294,14 @@ const fn plain_bth(destination_qp: u32) -> Bth {
     }
 }
 
-/// Writes everything from the Ethernet header to the ICRC. `content` is zeroed and long enough.
+/// Writes everything from the Ethernet header to the ICRC; returns its length and its CRC. `content` is long enough.
 fn encode_roce(
     envelope: &Envelope,
     bth: Bth,
     dart: Option<&DartData<'_>>,
     body: &[u8],
     content: &mut [u8],
-) -> Result<(), WireError> {
+) -> Result<(usize, Crc32), WireError> {
     let body_len = dart.map_or(0, DartData::wire_len) + body.len();
     let length = Udp::LEN + Bth::LEN + body_len + bth.pad_count as usize + ICRC_LEN;
     let Ok(total_length) = u16::try_from(Ipv4::LEN + length) else {
@@ -315,15 +331,25 @@ fn encode_roce(
         at += dart.encode(&mut content[at..])?;
     }
     content[at..at + body.len()].copy_from_slice(body);
-    at += body.len() + bth.pad_count as usize;
-    let crc = icrc(&content[Ethernet::LEN..at]);
-    content[at..at + ICRC_LEN].copy_from_slice(&crc.to_le_bytes());
-    Ok(())
+    at += body.len();
+    let padding = bth.pad_count as usize;
+    content[at..at + padding].fill(0);
+    at += padding;
+    let (icrc, mut crc) = icrc_and_crc(&content[..at]);
+    let trailer = icrc.to_le_bytes();
+    content[at..at + ICRC_LEN].copy_from_slice(&trailer);
+    crc.add(&trailer);
+    Ok((at + ICRC_LEN, crc))
 }
 
-/// Reads everything from the IPv4 header to the ICRC.
-fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, &'a [u8]), WireError> {
-    let (ip, rest) = Ipv4::decode(bytes)?;
+/// Reads everything from the IPv4 header to the ICRC of a frame, the bytes `inner` on; also returns the bytes after it
+/// and the CRC of the frame up to them.
+fn decode_roce<'a>(
+    ethernet: &Ethernet,
+    frame: &'a [u8],
+    inner: &'a [u8],
+) -> Result<(Packet<'a>, &'a [u8], Crc32), WireError> {
+    let (ip, rest) = Ipv4::decode(inner)?;
     require(ip.protocol == PROTOCOL_UDP, "IPv4", "protocol", ip.protocol, "17 (UDP)")?;
     let (udp, rest) = Udp::decode(rest)?;
     require(udp.destination_port == ROCE_PORT, "UDP", "destination port", udp.destination_port, "4791 (RoCEv2)")?;
@@ -411,10 +437,18 @@ fn decode_roce<'a>(ethernet: &Ethernet, bytes: &'a [u8]) -> Result<(Packet<'a>, 
             return Err(wrong("BTH", "opcode", other, expected));
         }
     };
-    let covered = &bytes[..bytes.len() - rest.len()];
+    let covered = &frame[..frame.len() - rest.len()];
     let (trailer, rest) = take("ICRC", rest)?;
-    check("ICRC", u32::from_le_bytes(*trailer), icrc(covered))?;
-    Ok((packet, rest))
+    let (icrc, mut crc) = icrc_and_crc(covered);
+    check("ICRC", u32::from_le_bytes(*trailer), icrc)?;
+    crc.add(trailer);
+    Ok((packet, rest, crc))
+}
+
+fn crc_of(bytes: &[u8]) -> Crc32 {
+    let mut crc = Crc32::new();
+    crc.add(bytes);
+    crc
 }
 
 fn check(header: &'static str, found: u32, computed: u32) -> Result<(), WireError> {

@@ -3,6 +3,8 @@
 
 use crate::crc::Crc32;
 use crate::error::{WireError, put, require, take};
+use crate::ethernet::Ethernet;
+use crate::ip::{Ipv4, Udp};
 
 /// Bytes of the invariant CRC, the trailer of every RoCEv2 packet.
 pub const ICRC_LEN: usize = 4;
@@ -185,8 +187,12 @@ impl Aeth {
     }
 }
 
+/// Bytes from the IPv4 header to the BTH.
+const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
+
 /// Offsets, from the start of the IPv4 header, of bytes that may change on the path and are not covered by the ICRC:
-/// DSCP and ECN, time to live, IPv4 checksum, UDP checksum, and the byte of the BTH with FECN and BECN.
+/// DSCP and ECN, time to live, IPv4 checksum, UDP checksum, and the byte of the BTH with FECN and BECN. (Annex A17.3.3;
+/// the last one is "Resv8a" in section 7.8.1.)
 const VARIANT: [usize; 7] = [1, 8, 10, 11, 26, 27, 32];
 
 /// The invariant CRC of a RoCEv2 packet over IPv4 without options (Annex A17.3.3). `datagram` is the IPv4 packet
@@ -195,10 +201,34 @@ const VARIANT: [usize; 7] = [1, 8, 10, 11, 26, 27, 32];
 /// It is the CRC-32 of Ethernet over eight bytes of ones (in place of InfiniBand's own link header) and the datagram,
 /// with ones in all bytes that may change on the path.
 pub fn icrc(datagram: &[u8]) -> u32 {
-    let mut crc = Crc32::new();
-    [0xFF; 8].iter().for_each(|ones| crc.add(*ones));
-    for (offset, byte) in datagram.iter().enumerate() {
-        crc.add(if VARIANT.contains(&offset) { 0xFF } else { *byte });
-    }
+    let (headers, rest) = datagram.split_at(datagram.len().min(HEADERS));
+    let mut crc = invariant(headers);
+    crc.add(rest);
     crc.finish()
+}
+
+/// The ICRC of a frame that begins with its Ethernet header and ends before the ICRC, and the CRC of all these bytes,
+/// with which its FCS begins. What both cover is read once.
+pub(crate) fn icrc_and_crc(frame: &[u8]) -> (u32, Crc32) {
+    let (front, rest) = frame.split_at(frame.len().min(Ethernet::LEN + HEADERS));
+    let mut icrc = invariant(front.get(Ethernet::LEN..).unwrap_or_default());
+    let mut crc = Crc32::new();
+    crc.add(front);
+    Crc32::add_to_both(&mut icrc, &mut crc, rest);
+    (icrc.finish(), crc)
+}
+
+/// The CRC with which an ICRC begins. At most [`HEADERS`] bytes.
+fn invariant(headers: &[u8]) -> Crc32 {
+    let mut bytes = [0xFF; 8 + HEADERS];
+    let bytes = &mut bytes[..8 + headers.len()];
+    bytes[8..].copy_from_slice(headers);
+    for offset in VARIANT {
+        if let Some(byte) = bytes.get_mut(8 + offset) {
+            *byte = 0xFF;
+        }
+    }
+    let mut crc = Crc32::new();
+    crc.add(bytes);
+    crc
 }

@@ -158,6 +158,19 @@ fn dart_lookahead_overhead() {
         seen.extend(list.senders.iter());
     }
     assert_eq!(seen, all);
+    let mut rows = fanin_claims::claim!("dart-lookahead-overhead");
+    rows.asserted(
+        "bytes of a list of 20 senders, and of its own header",
+        "40",
+        format!("{}, {}", list.len(), group.len()),
+    );
+    let percent = |payload: f64| 100.0 * list.len() as f64 / payload;
+    rows.asserted(
+        "part of 2,048 and of 2,000 B",
+        "2 %",
+        format!("{:.2} and {:.2} %", percent(2048.0), percent(2000.0)),
+    );
+    rows.asserted("hosts that can be told apart", "64 K", seen.len().to_string());
 }
 
 #[test]

@@ -85,6 +85,11 @@ pub trait Scheme: 'static {
         None
     }
 
+    /// Why it cannot do without switches that have its program; `None` if it can.
+    fn needs_switches(_params: &Self::Params) -> Option<&'static str> {
+        None
+    }
+
     /// Whether congestion marks are what it slows down by, so that in a network that never marks it is not itself.
     fn needs_marks(_params: &Self::Params) -> bool {
         false

@@ -94,6 +94,9 @@ pub struct Ack<'a> {
     pub sent_to: u64,
     /// Bytes in flight just before this ACK.
     pub in_flight: u64,
+    /// Bytes that the sender had ready just before this ACK to hand to its NIC at once (segmentation offload): they
+    /// wait until they, or a third of the window, fit into the window. 0 where segments go one by one.
+    pub burst: u64,
     /// Whether the endpoint is repairing a loss, so that the window must not change (RFC 6675, RFC 6582).
     pub recovering: bool,
     /// Whether it echoes a congestion mark.

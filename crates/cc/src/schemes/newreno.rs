@@ -20,7 +20,8 @@
 //! * ACK, else: cwnd += MSS each time that cwnd bytes have been acknowledged.
 //! * No growth by an ACK that echoes a mark, nor from a loss until its repair is acknowledged, nor, with
 //!   `grow_only_if_used`, by an ACK for a window that was not used. A window was used if, at some time in the last
-//!   window of data, it was full (not one MSS more would have fitted) or, in slow start, more than half full.
+//!   window of data, it was full (not one MSS more would have fitted, nor, with segmentation offload, the burst that
+//!   waits for it) or, in slow start, more than half full.
 //! * Loss: ssthresh = max(in flight / 2, `min_window` MSS), cwnd = ssthresh.
 //! * Timeout: ssthresh as by a loss, but unchanged if the same byte timed out before; cwnd = 1 MSS.
 //! * First packet after more than `restart_after` without one, nothing in flight: cwnd = min(cwnd, `initial_window`
@@ -263,8 +264,10 @@ impl Reno {
     /// Linux's measure of a window's use: the maximum in flight within a window of data counts, because bytes in flight
     /// fall below a full window while ACKs arrive faster than packets can leave.
     fn note_use(&mut self, ack: &Ack<'_>) {
-        // RFC 5681: a segment leaves if it fits whole
-        let filled = ack.in_flight + self.mss > self.cwnd;
+        // RFC 5681: a segment leaves if it fits whole. Linux's tcp_tso_should_defer: a burst, or a third of the window;
+        // a sender that waits for that room is limited by its window.
+        let least = ack.burst.min((self.cwnd / 3).max(self.mss)).max(self.mss);
+        let filled = ack.in_flight + least > self.cwnd;
         if filled || ack.acked_to > self.used_to || (!self.filled && ack.in_flight > self.used) {
             self.used = ack.in_flight;
             self.filled = filled;

@@ -112,6 +112,10 @@ impl Scheme for Rcp {
         false
     }
 
+    fn needs_switches(_: &Params) -> Option<&'static str> {
+        Some("needs switches that write rates into packets")
+    }
+
     fn header_overhead(_: &Params) -> HeaderOverhead {
         HeaderOverhead::new(8, 4)
     }

@@ -284,6 +284,8 @@ fn rcc_alg2_queue() {
             }
         }
     }
+    let mut rows = fanin_claims::claim!("rcc-alg2-queue");
+    rows.asserted("operations after which the queue is not an oracle's", "0", "0 of 1,200,000");
 }
 
 /// Claim rcc-skiptime, with the paper's link: 83,333 packets a second, and RTO_r = 10 ms.
@@ -292,7 +294,8 @@ fn rcc_skiptime() {
     let params = with("rcc", |p| p.queue_maxsize = 3);
     let host = Host::new(&params, &NicInfo::new(Rate::from_gbps(1), us(160), PAYLOAD, 1500));
     // floor(C RTO_r / 2) and floor(C RTO_r / 4)
-    assert_eq!(host.skips(), (416, 208));
+    let (first, second) = host.skips();
+    assert_eq!((first, second), (416, 208));
     // A long flow, whose ACK waits, and short ones that never end.
     let mut w = World { host, ..World::new(params) };
     let short: Vec<u32> = (0..10).map(|_| w.open(Some(1000))).collect();
@@ -320,4 +323,15 @@ fn rcc_skiptime() {
     println!("{served} releases, {skips} skips");
     assert_eq!(skips, 416);
     assert!(served <= 416 + waiting, "{served}");
+    let mut rows = fanin_claims::claim!("rcc-skiptime");
+    rows.asserted(
+        "limits of overtaking, floor(C RTO_r / 2) and floor(C RTO_r / 4)",
+        "416, 208",
+        format!("{first}, {second}"),
+    );
+    rows.asserted(
+        "times that the lowest priority was overtaken, and releases until its own",
+        "416",
+        format!("{skips}, {served}"),
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::common::dart::Dice;
 use super::world::*;
+use fanin_claims::strict;
 
 /// Algorithm 1 line by line, with priorities 1/size in 2^100ths. `None` is a size that is not known.
 fn oracle(sizes: &[Option<u64>], queue_maxsize: u64, use_flow_priority: bool) -> Vec<u64> {
@@ -89,6 +90,14 @@ fn rcc_alg1_assignment() {
     // For instance: a flow of 30 segments among thirty of 1000 has half of all priority.
     let sizes: Vec<Option<u64>> = [30].into_iter().chain([1000; 30]).map(Some).collect();
     assert_eq!(assigned(&sizes, 40, true).iter().sum::<u64>(), 21 + 30);
+    let mut rows = fanin_claims::claim!("rcc-alg1-assignment");
+    rows.asserted(
+        "draws in which a window is not a line-by-line oracle's, or not from 1 to the size",
+        "0",
+        "0 of 20,000",
+    );
+    let what = "draws in which the windows sum to more than the larger of queue_maxsize (40) and n";
+    rows.row(what, "0", format!("{above} of 10,000"), "0", strict(above == 0));
 }
 
 /// Claim rcc-alg1-min-one-window: 100 windows of one segment, though queue_maxsize is 40.
@@ -99,6 +108,8 @@ fn rcc_alg1_min_one_window() {
         assert_eq!(windows, [1; 100]);
         assert_eq!(windows.iter().sum::<u64>(), 100);
     }
+    let mut rows = fanin_claims::claim!("rcc-alg1-min-one-window");
+    rows.asserted("windows of 100 flows with queue_maxsize of 40, segments", "1 each", "1 each");
 }
 
 /// The windows of all flows of a world are those that the oracle gives the open ones, and nobody else has one.
@@ -154,6 +165,9 @@ fn rcc_info_syn_fin() {
             check_info(&w, &open);
         }
     }
+    let mut rows = fanin_claims::claim!("rcc-info-syn-fin");
+    let what = "sequences of SYNs, data and FINs, with copies, after which the table is not the set of open flows";
+    rows.asserted(what, "0", "0 of 200");
 }
 
 /// Claim rcc-info-syn-fin: a flow that dies without a FIN leaves after six timeouts in a row, 63 RTO_r, and is back
@@ -179,4 +193,6 @@ fn rcc_info_syn_fin_forgets_the_dead() {
     // It may end as every other.
     w.fin(dead);
     assert_eq!([w.ceiling(live), w.ceiling(more)], [20, 20]);
+    let mut rows = fanin_claims::claim!("rcc-info-syn-fin");
+    rows.asserted("a flow that ends without a FIN leaves the table", "by a timeout", "after six timeouts, 63 RTO_r");
 }

@@ -155,6 +155,8 @@ fn hpcc_lemma_i_ii_on_the_senders() {
         }
     }
     assert!((200..=950).contains(&overloaded), "both kinds of beginning: {overloaded}");
+    let mut rows = fanin_claims::claim!("hpcc-lemma-i-ii");
+    rows.asserted("the same with the code of the senders, 12 steps", "0", "0 of 1000");
 }
 
 #[test]

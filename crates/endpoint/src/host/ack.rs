@@ -37,7 +37,8 @@ impl<P: Copy> Hosts<P> {
                 }
             }
         }
-        let at = io.scheme(scheme).receiver_wake_at(host as usize);
+        // A window that began with the first bit of a packet may be over before its last.
+        let at = io.scheme(scheme).receiver_wake_at(host as usize).max(now);
         if at != Time::NEVER {
             let event = &mut self.receiver_events[scheme as usize * self.hosts.len() + host as usize];
             if at < *event {

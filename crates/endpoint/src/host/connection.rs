@@ -419,6 +419,7 @@ impl<P: Copy> Hosts<P> {
             seq: number.saturating_sub(1).min(acked.acked_to),
             sent_to: acked.sent_to,
             in_flight: acked.in_flight,
+            burst: acked.burst,
             recovering: acked.recovering,
             ecn_echo: acked.ecn_echo,
             rtt: acked.rtt,

@@ -83,6 +83,25 @@ impl FlowRecord {
     }
 }
 
+impl FlowRecord {
+    /// The record of a message from those at its sender and at its receiver, which are apart. Both ends of a TCP
+    /// connection have timers.
+    pub fn of_two(sender: &Self, receiver: &Self) -> Self {
+        Self {
+            finished: receiver.finished,
+            delivered: receiver.delivered,
+            given_up: receiver.given_up,
+            packets_marked: receiver.packets_marked,
+            packets_arrived: receiver.packets_arrived,
+            links: receiver.links,
+            deflections: receiver.deflections,
+            reordered: receiver.reordered,
+            timeouts: sender.timeouts + receiver.timeouts,
+            ..*sender
+        }
+    }
+}
+
 /// Totals of one traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficCounters {

@@ -427,7 +427,7 @@ impl<P: Copy> Hosts<P> {
 
     /// The other senders of a pair may have become able to send.
     #[inline(never)]
-    fn activate_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
+    pub(super) fn activate_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
         let pair = self.senders[changed as usize].pair as usize;
         for at in 0..self.pair_senders[pair].len() {
             let other = self.pair_senders[pair][at];
@@ -439,7 +439,7 @@ impl<P: Copy> Hosts<P> {
 
     /// The shared state of a pair of hosts has changed: asks the scheme for new decisions of its other senders.
     #[inline(never)]
-    fn tell_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
+    pub(super) fn tell_pair<I: Io<Path = P>>(&mut self, io: &mut I, changed: u32) {
         let pair = self.senders[changed as usize].pair as usize;
         for at in 0..self.pair_senders[pair].len() {
             let slot = self.pair_senders[pair][at];

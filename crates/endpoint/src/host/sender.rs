@@ -218,6 +218,11 @@ impl<P: Copy> Hosts<P> {
                 }
                 if done {
                     if !endpoint.connection {
+                        // Its last ACK may have changed what it shares with others.
+                        if io.scheme(scheme).take_shared_changed() {
+                            self.tell_pair(io, slot);
+                            self.activate_pair(io, slot);
+                        }
                         self.close_sender(io, slot);
                         return;
                     }
@@ -279,6 +284,14 @@ impl<P: Copy> Hosts<P> {
         }
         self.closing.insert(pair, (until, 0));
         self.release_sender(io, slot);
+    }
+
+    /// Gives up the queue pair of a message that has one of its own, if it is open.
+    pub fn abandon<I: Io<Path = P>>(&mut self, io: &mut I, message: MessageId) {
+        let slot = io.ends(message).send;
+        if slot != NO_SLOT {
+            self.give_up(io, slot);
+        }
     }
 
     /// All of a queue pair is acknowledged.

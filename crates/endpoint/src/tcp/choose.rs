@@ -88,6 +88,15 @@ impl SendHalf {
         self.nxt < self.burst_to && self.hands_over()
     }
 
+    /// Segmentation offload: most bytes of the next burst of new data, which has not begun; 0 without one.
+    #[inline(always)]
+    pub(super) fn next_burst(&self) -> u64 {
+        if self.offload == 0 || !self.hands_over() || self.nxt < self.burst_to {
+            return 0;
+        }
+        self.data_end.saturating_sub(self.nxt).min(self.offload)
+    }
+
     /// Segmentation offload: the next segment of the burst, or the first one of a new burst. `room`: new bytes that the
     /// peer accepts, at least 1.
     fn choose_of_burst(&self, window: u64, room: u64, left: u64, in_flight: u64) -> Option<Choice> {

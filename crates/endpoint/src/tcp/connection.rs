@@ -267,6 +267,7 @@ impl Connection {
             outcome.must_ack = segment.len > 0 || segment.has(bits::FIN);
             return outcome;
         }
+        let burst = self.send.next_burst();
         let effect = self.send.on_ack(now, segment);
         let ecn_echo = self.ecn && segment.has(bits::ECE);
         if effect.newly_acked > 0 || effect.duplicate || ecn_echo {
@@ -275,6 +276,7 @@ impl Connection {
                 acked_to: self.acked_to(),
                 sent_to: self.sent_to(),
                 in_flight: effect.in_flight,
+                burst,
                 recovering: self.send.recovering,
                 ecn_echo,
                 rtt: now.saturating_sub(segment.echo),

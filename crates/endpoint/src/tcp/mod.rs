@@ -178,6 +178,8 @@ pub struct Acked {
     pub sent_to: u64,
     /// Stream bytes in flight just before this ACK: pipe in recovery by SACK, otherwise sent less acknowledged.
     pub in_flight: u64,
+    /// Stream bytes of the burst that waited for its window just before this ACK (segmentation offload), or 0.
+    pub burst: u64,
     /// Whether a loss is being repaired now, after this ACK.
     pub recovering: bool,
     /// Whether it echoes a congestion mark, where ECN is agreed.

@@ -1,12 +1,13 @@
 //! What hosts do at their ports.
 
 use super::Network;
-use crate::clock::{kind, kind_of, number_of};
-use crate::packet::PacketIx;
+use crate::clock::{kind, kind_of, number_of, source};
+use crate::packet::{Packet, PacketIx};
 use crate::port::PortIx;
 use crate::results::DropCause;
+use fanin_cc::Telemetry;
 use fanin_engine::{Event, EventQueue};
-use fanin_units::{NodeId, Time};
+use fanin_units::{NodeId, PortId, Time};
 
 impl<Q: EventQueue> Network<Q> {
     /// The number of a host in the whole network, from its row.
@@ -30,6 +31,18 @@ impl<Q: EventQueue> Network<Q> {
         let packet = &mut self.core.packets[ix];
         let next = self.routes.routed(self.first_ports[out.ix()], packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);
+    }
+
+    /// A packet is on its way over a link from a host that is no part of this network, and arrives at this time.
+    pub fn expect(&mut self, at: Time, link: PortId, packet: &Packet, telemetry: Option<&Telemetry>) {
+        let ix = self.core.packets.add(packet);
+        if let Some(telemetry) = telemetry {
+            self.core.packets.set_telemetry(ix, telemetry);
+        }
+        let first_port = self.far_ends[link.ix()].first_port;
+        let next = self.routes.routed(first_port, packet.path.source_route, packet.head.hops);
+        self.core.packets[ix].next_hop.set_port(next);
+        self.core.clock.push(Event { at, source: source(kind::ARRIVE, link.0), arg: ix });
     }
 
     /// A host's packet joins the queue of its port.

@@ -4,9 +4,7 @@ use super::members::ParallelSimulation;
 use crate::config::NetworkConfig;
 use crate::flows::Flows;
 use crate::pause_log::{self, PauseRecord};
-use crate::results::{
-    ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters, What,
-};
+use crate::results::{ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters};
 use crate::sim::Simulation;
 use fanin_engine::{Event, Order};
 use fanin_units::{NodeId, PortId, Time};
@@ -105,7 +103,8 @@ impl ParallelSimulation {
         }
         let known = self.record_of(number).expect("the message has been loaded");
         let (from, to) = (self.with_host(known.src), self.with_host(known.dst));
-        Cow::Owned(merged(from.message(number), to.message(number), !std::ptr::eq(from, to)))
+        let (sender, receiver) = (from.message(number), to.message(number));
+        Cow::Owned(if std::ptr::eq(from, to) { *sender } else { FlowRecord::of_two(sender, receiver) })
     }
 
     /// A message's record in one of its partitions, enough to know its hosts.
@@ -147,7 +146,8 @@ impl ParallelSimulation {
             let Some((_, second)) = known.next() else { return Some(first) };
             let sends_first =
                 self.plan.layout.partition(NodeId(first.src)) < self.plan.layout.partition(NodeId(first.dst));
-            Some(if sends_first { merged(&first, &second, true) } else { merged(&second, &first, true) })
+            let (sender, receiver) = if sends_first { (first, second) } else { (second, first) };
+            Some(FlowRecord::of_two(&sender, &receiver))
         })
     }
 
@@ -230,19 +230,8 @@ impl ParallelSimulation {
             sum.storms += of.storms;
         }
         all.sort_by_key(|(key, _)| *key);
-        let mut left = [Incidents::KEPT; 4];
         sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
-        sum.kept.retain(|incident| {
-            let left = &mut left[match incident.what {
-                What::Dropped(_) => 0,
-                What::Paused(_) => 1,
-                What::CircularWait(_) => 2,
-                What::Storm(_) => 3,
-            }];
-            let kept = *left > 0;
-            *left = left.saturating_sub(1);
-            kept
-        });
+        sum.keep_first();
         Cow::Owned(sum)
     }
 
@@ -353,22 +342,5 @@ impl ParallelSimulation {
     /// See [`Simulation::circular_wait`]: there is none in a network that may be cut.
     pub fn circular_wait(&self) -> Option<Vec<(PortId, u8)>> {
         self.one().and_then(Simulation::circular_wait)
-    }
-}
-
-/// The record of a message from the rows of its sender's and its receiver's partition. Both ends of a TCP connection
-/// have timers.
-fn merged(sender: &FlowRecord, receiver: &FlowRecord, apart: bool) -> FlowRecord {
-    FlowRecord {
-        finished: receiver.finished,
-        delivered: receiver.delivered,
-        given_up: receiver.given_up,
-        packets_marked: receiver.packets_marked,
-        packets_arrived: receiver.packets_arrived,
-        links: receiver.links,
-        deflections: receiver.deflections,
-        reordered: receiver.reordered,
-        timeouts: if apart { sender.timeouts + receiver.timeouts } else { sender.timeouts },
-        ..*sender
     }
 }

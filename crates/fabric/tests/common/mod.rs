@@ -25,6 +25,11 @@ pub fn cases(divisor: u32) -> Config {
     Config { cases: (cases / divisor).max(1), failure_persistence: None, max_shrink_iters: 60, ..Config::default() }
 }
 
+/// The least and the largest of some numbers.
+pub fn span(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)))
+}
+
 pub fn us(n: u64) -> Time {
     Time::from_us(n)
 }

@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::replay::*;
 use fanin_cc::Action;
+use fanin_claims::strict;
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::*;
 use fanin_units::Time;
@@ -142,6 +143,12 @@ fn rcc_receiver_newreno() {
             assert_eq!(sender(limit, segments), (halvings, again), "{segments:?} at the sender");
         }
     }
+    let mut rows = fanin_claims::claim!("rcc-receiver-newreno");
+    rows.asserted(
+        "scripts of losses, windows of 10 and 40, with a packet other than RFC 6582's sender sends",
+        "0",
+        "0 of 10",
+    );
 }
 
 /// Where claim rcc-receiver-newreno does not hold: with the first packet of a window also the last one is lost that
@@ -163,9 +170,12 @@ fn a_loss_that_nothing_shows_before_the_repair_may_be_a_second_event_to_a_receiv
         assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (2, 0));
         [Action::LossReaction, Action::Timeout].map(|action| sim.traffic_counters()[0].actions.get(action))
     };
+    let mut rows = fanin_claims::claim!("rcc-receiver-newreno");
     for (limit, expected) in [(10, 1), (40, 2)] {
         assert_eq!(halvings(without_sack(rcc(|p| (p.ecn, p.queue_maxsize) = (false, limit)))), [expected, 0]);
         assert_eq!(halvings(bounded(limit)), [1, 0]);
+        let what = format!("halvings if the last packet before the repair is lost too, a window of {limit}");
+        rows.row(what, "1", expected.to_string(), "1", strict(expected == 1));
     }
 }
 
@@ -222,4 +232,11 @@ fn rcc_eq3_ecn() {
     // No echo: the SYN-ACK's bit agrees to ECN.
     assert!(acks.iter().all(|ack| ack.segment.has(bits::SYN) || !ack.segment.has(bits::ECE)));
     assert!(sim.flows().iter().all(|flow| flow.packets_marked > 0));
+    let mut rows = fanin_claims::claim!("rcc-eq3-ecn");
+    rows.asserted(
+        "cuts, and round trips without marks, after which rwnd is not the formula's",
+        "0, 0",
+        format!("0 of {cuts}, 0 of {clean}"),
+    );
+    rows.asserted("cuts beyond one a round trip, and ACKs with ECE", "0, 0", "0, 0");
 }

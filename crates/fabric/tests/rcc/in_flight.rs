@@ -4,6 +4,7 @@ use crate::common::*;
 use crate::random::held;
 use crate::replay::*;
 use fanin_cc::Action;
+use fanin_claims::strict;
 use fanin_fabric::*;
 use fanin_units::Time;
 
@@ -78,6 +79,18 @@ fn rcc_alg2_flightwins() {
     }
     assert_eq!(most, 41 * PAYLOAD);
     assert!(replay.released.len() > 80_000, "{}", replay.released.len());
+    let mut rows = fanin_claims::claim!("rcc-alg2-flightwins");
+    let ours = format!("0 of {}", replay.released.len());
+    rows.asserted("releases at which the counter is not what is in flight, 50 flows", "0", ours);
+    let most = most / PAYLOAD;
+    rows.row(
+        "most segments in flight",
+        "queue_maxsize and a release",
+        most.to_string(),
+        "at most 41",
+        strict(most <= 41),
+    );
+    rows.asserted("drops", "0", "0");
 }
 
 /// Claim rcc-alg1-min-one-window, its second half.
@@ -97,4 +110,13 @@ fn rcc_alg1_min_one_window_in_an_incast() {
     check_all_arrived(&sim);
     assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (0, 0));
     assert_eq!(sim.traffic_counters()[0].actions.get(Action::Timeout), 0);
+    let mut rows = fanin_claims::claim!("rcc-alg1-min-one-window");
+    rows.row(
+        "most segments in flight to the receiver, 100 senders",
+        "40 and one",
+        format!("{most}"),
+        "at most 41",
+        strict(most <= 41.0),
+    );
+    rows.asserted("drops", "0", "0");
 }

@@ -39,9 +39,13 @@ impl Known {
 #[test]
 fn rcc_rwnd_only() {
     // Below and above what the path holds.
+    let mut rows = fanin_claims::claim!("rcc-rwnd-only");
     for limit in [12, 40] {
         let (full, shrunk) = follow_the_window(limit);
         assert!(shrunk > 0 && (full > 500 || limit == 40), "{limit}: {full} {shrunk}");
+        let what =
+            format!("data sent beyond rwnd, and sent later than rwnd allows, windows of {limit}, sender = advertised");
+        rows.asserted(what, "0", "0");
     }
 }
 
@@ -103,6 +107,8 @@ fn rcc_rwnd_only_after_a_timeout_of_the_sender() {
         assert_eq!(*bytes, (una + n as u64 * PAYLOAD, una + (n as u64 + 1) * PAYLOAD));
         assert_eq!(packet.left, again[0].left + FULL.saturating_mul(n as u64));
     }
+    let mut rows = fanin_claims::claim!("rcc-rwnd-only");
+    rows.asserted("window after a timeout of the sender, segments", "the last rwnd, 40", (rwnd / PAYLOAD).to_string());
 }
 
 /// What a run with scripted losses shows: the packets on the links of the first sender and of the receiver.
@@ -165,6 +171,12 @@ fn rcc_alg3_retransmission() {
         assert!(again[0].left < due + BASE);
         assert_eq!(seen.sim.traffic_counters()[0].actions.get(Action::Timeout), 1);
     }
+    let mut rows = fanin_claims::claim!("rcc-alg3-retransmission");
+    rows.asserted(
+        "segments sent again after the ACK with PSH: the last of windows of 3, 16 and 30",
+        "that one",
+        "that one",
+    );
 }
 
 /// Claim rcc-alg3-retransmission: an ACK is lost while its sender waits for it alone.
@@ -185,6 +197,8 @@ fn rcc_alg3_retransmission_of_an_ack() {
     assert_eq!(next.bytes(), (PAYLOAD, 2 * PAYLOAD));
     assert!(next.left < acks[push].left + BASE);
     assert_eq!((seen.sim.totals().timeouts, seen.sim.traffic_counters()[0].actions.get(Action::Timeout)), (0, 1));
+    let mut rows = fanin_claims::claim!("rcc-alg3-retransmission");
+    rows.asserted("after a lost ACK the next data comes within a round trip of the ACK with PSH", "yes", "yes");
 }
 
 /// Claim rcc-alg3-retransmission, with 100 flows: one of them loses its only packet in flight; the others' ACKs wait in
@@ -192,6 +206,7 @@ fn rcc_alg3_retransmission_of_an_ack() {
 #[test]
 fn rcc_alg3_retransmission_among_100_flows() {
     let messages: Vec<Message> = (0..100).map(|host| message(us(0), host, 100, 32_000)).collect();
+    let mut rows = fanin_claims::claim!("rcc-alg3-retransmission");
     for (rto, expected) in [(Time::from_ms(10), 1..=1), (us(500), 100..=u64::MAX)] {
         let traffic = patient(rcc(|p| (p.ecn, p.rto) = (false, rto)));
         let mut losses = Losses::new(split(100, Marking::Off));
@@ -207,5 +222,9 @@ fn rcc_alg3_retransmission_among_100_flows() {
         assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (1, 0));
         let timeouts = sim.traffic_counters()[0].actions.get(Action::Timeout);
         assert!(expected.contains(&timeouts), "{timeouts} with {rto}");
+        if rto == Time::from_ms(10) {
+            let what = "timeouts of 100 flows, one of which lost a packet while the others' ACKs wait";
+            rows.asserted(what, "1", timeouts.to_string());
+        }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::tests::example;
-use crate::{SizeRange, summarise, tables};
+use crate::{SizeRange, WirePart, WireRun, WireTiming, summarise, tables};
 use std::collections::BTreeSet;
 
 #[test]
@@ -51,7 +51,11 @@ fn every_field_of_the_json_files_is_described() {
     let mut run = example();
     run.traffics[0].table_peak = Some(3);
     let summary = summarise(&run, SizeRange::ALL, false);
-    let manifest = Manifest::new("x", 1, &run, 1.0, false);
+    let part = WirePart { name: "0".to_string(), behind_p99_us: 1.0, behind_max_us: 2.0, gap_max_us: 3.0 };
+    let timing = WireTiming { parts: vec![part], ..WireTiming::default() };
+    let (clock, link) = ("slowed:5000".to_string(), "udp".to_string());
+    let wire = Some(WireRun { clock, link, timing: Some(timing) });
+    let manifest = Manifest { wire, ..Manifest::new("x", 1, &run, 1.0, false) };
     let files = [
         (serde_json::to_value(&summary).unwrap(), fields::of::<Summary>()),
         (serde_json::to_value(&manifest).unwrap(), fields::of::<Manifest>()),

@@ -337,8 +337,9 @@ pub struct Rdma {
     pub restart: RdmaRestart,
     /// Bytes that a paced flow may make up for when it could not send in time, because of other flows of its host or of
     /// its window, as the scheduler of HPCC's NIC does (HPCC section 4.2). With 0 B each packet restarts the pacing, as
-    /// in the ns-3 HPCC simulator.
-    pub pacing_credit: Bytes,
+    /// in the ns-3 HPCC simulator. Default: two packets of the network's MTU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_credit: Option<Bytes>,
     /// CPU time of the receiving host between the arrival of a data packet and the ACK or NACK that answers it, drawn
     /// for each of them. With an `ack_chunk` of at least a message it is a time per message. Times of different
     /// answers overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends
@@ -396,7 +397,7 @@ impl Default for Rdma {
             ack_chunk: Bytes(0),
             persistent: false,
             restart: RdmaRestart::Never,
-            pacing_credit: Bytes(0),
+            pacing_credit: None,
             cpu_time: None,
         }
     }

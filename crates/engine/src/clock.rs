@@ -1,59 +1,70 @@
-//! The time and the pending events.
+//! The time and the pending events of a model of hosts and switches, and how their events are numbered. A simulator and
+//! a transport use the same numbers, so that the order of simultaneous events is the same in both.
 
-use fanin_engine::{Event, EventQueue, Order};
+use crate::{Event, EventQueue, Order};
 use fanin_units::Time;
 
 /// The kind of an event: the upper three bits of its source.
-pub(crate) mod kind {
+pub mod kind {
+    /// The last bit of a packet reached the other end of a link; numbered by the port that sent it.
     pub const ARRIVE: u32 = 0;
+    /// A port is to be served.
     pub const PORT: u32 = 1;
+    /// Timers of a sender, by its message.
     pub const SENDER: u32 = 2;
+    /// Timers of a host.
     pub const HOST: u32 = 3;
+    /// The timer of a scheme's receiver at a host.
     pub const RECEIVER: u32 = 4;
+    /// A message is posted.
     pub const START: u32 = 5;
+    /// A link changes, or a timer of its port.
     pub const LINK: u32 = 6;
+    /// Switch programs and shapers.
     pub const SWITCH: u32 = 7;
 }
 /// In the number of a [`kind::SWITCH`] event: it is about the shaper of the port of that number, not a switch program.
-pub(crate) const SHAPER: u32 = 1 << (KIND_SHIFT - 1);
+pub const SHAPER: u32 = 1 << (KIND_SHIFT - 1);
 const KIND_SHIFT: u32 = 29;
 /// The number of an event: the other bits. They number ports, hosts, switches and messages of the whole network, so
 /// that the order of events does not depend on how it is cut.
 const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 /// Bits of a sender's number that hold its message; the bit above selects the end of a connection.
-pub(crate) const MESSAGE: u32 = NUMBER >> 1;
+pub const MESSAGE: u32 = NUMBER >> 1;
 /// The bit of a number of kind LINK that selects the timer of a port for its pauses; the other bits are the port.
-pub(crate) const PAUSE_TIMER: u32 = MESSAGE + 1;
+pub const PAUSE_TIMER: u32 = MESSAGE + 1;
 
 /// The bit of a number of kind HOST that selects the timer of its waiting answers; the other bits are the host.
-pub(crate) const ANSWERS: u32 = MESSAGE + 1;
+pub const ANSWERS: u32 = MESSAGE + 1;
 
 /// The argument of a START event: the application posts, the host's overhead is over, or the receiver gets to know that
 /// the queue pair was given up.
-pub(crate) const START_POSTED: u32 = 0;
-pub(crate) const START_AFTER_OVERHEAD: u32 = 1;
-pub(crate) const START_GIVEN_UP: u32 = 2;
+pub const START_POSTED: u32 = 0;
+/// See [`START_POSTED`].
+pub const START_AFTER_OVERHEAD: u32 = 1;
+/// See [`START_POSTED`].
+pub const START_GIVEN_UP: u32 = 2;
 
 /// The source of an event.
 #[inline(always)]
-pub(crate) const fn source(kind: u32, number: u32) -> u32 {
+pub const fn source(kind: u32, number: u32) -> u32 {
     kind << KIND_SHIFT | number
 }
 
 /// The kind of an event.
 #[inline(always)]
-pub(crate) const fn kind_of(source: u32) -> u32 {
+pub const fn kind_of(source: u32) -> u32 {
     source >> KIND_SHIFT
 }
 
 /// The number of an event.
 #[inline(always)]
-pub(crate) const fn number_of(source: u32) -> u32 {
+pub const fn number_of(source: u32) -> u32 {
     source & NUMBER
 }
 
 /// The time and the pending events. Time never goes back.
-pub(crate) struct Clock<Q> {
+pub struct Clock<Q> {
     now: Time,
     /// The source of the current event.
     cause: u32,
@@ -62,6 +73,7 @@ pub(crate) struct Clock<Q> {
 }
 
 impl<Q> Clock<Q> {
+    /// At time zero.
     pub fn new(seed: u64, queue: Q) -> Self {
         Self { now: Time::ZERO, cause: 0, queue, order: Order::new(seed) }
     }

@@ -1,0 +1,490 @@
+//! The parts of a network on a wire: a host, and the switches.
+
+use crate::report::{PortReport, Report};
+use fanin_cc::{Header, HeaderOverhead};
+use fanin_experiment::built::Built;
+use fanin_fabric::outside::{NO_ROUTE, OnLink, Paths, Switches};
+use fanin_fabric::triggers::Triggers;
+use fanin_fabric::{ClassCounters, Dependency, DropCause, Drops, Incident, Message, Totals, What};
+use fanin_transport::frame::Layout;
+use fanin_transport::{Carried, Class, Config, Control, Directory, Formats, Known, LinkConfig, Notice, Out, Path};
+use fanin_transport::{Post, Sent, Station};
+use fanin_units::{MessageId, NodeId, PortId, Time};
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+
+const _: () = assert!(fanin_transport::Incident::KEPT == fanin_fabric::Incidents::KEPT);
+
+/// Something that one part sends to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A frame on a link.
+    Frame(Sent),
+    /// A message about a connection, to this host.
+    Control(NodeId, Vec<u8>),
+}
+
+/// A part of a network.
+pub trait Node {
+    /// Something reaches this part. What comes from one neighbour comes in the order in which it was sent.
+    fn deliver(&mut self, item: Item);
+    /// Runs all events before `until`. Calls `send` with what leaves for a neighbour: its number and the item.
+    fn run_until(&mut self, until: Time, send: &mut dyn FnMut(usize, Item));
+    /// When something happens next, as far as this part knows.
+    fn next_at(&mut self) -> Time;
+    /// From now on nothing is posted but what has been asked for.
+    fn stop_posting(&mut self);
+    /// Its results so far; `full` with the records of messages and all counters.
+    fn report(&mut self, full: bool) -> Report;
+}
+
+/// What a host knows of its network: all paths, and a hash of what happens at it.
+pub struct Neighbourhood {
+    paths: Paths,
+    event_hash: u64,
+}
+
+fn path((key, route): (u32, u32)) -> Path {
+    Path { key, route }
+}
+
+impl Directory for Neighbourhood {
+    fn key(&self, name: u64, back: bool) -> u32 {
+        self.paths.key(name, back)
+    }
+
+    fn path(&self, from: NodeId, to: NodeId, key: u32) -> Path {
+        path(self.paths.path(from, to, key))
+    }
+
+    fn path_by_hash(&self, key: u32) -> Path {
+        Path { key, route: NO_ROUTE }
+    }
+
+    fn walk(&self, from: NodeId, to: NodeId, key: u32, overhead: HeaderOverhead, bytes: u64) -> Known {
+        let of = self.paths.walk(from, to, key, overhead, bytes);
+        Known { link: of.link, path: path(of.path), info: of.info, ideal: of.ideal, hops: of.hops }
+    }
+
+    fn link(&self, from: NodeId, to: NodeId, key: u32) -> Option<PortId> {
+        self.paths.out_of_host(from, to, key)
+    }
+
+    fn peer(&self, port: PortId) -> NodeId {
+        ends(&self.paths, port).1
+    }
+
+    fn network_rtt(&self) -> Time {
+        self.paths.network_rtt()
+    }
+
+    fn note(&mut self, now: Time, node: NodeId, head: &Header, lost: bool) {
+        self.event_hash = self.event_hash.wrapping_add(Paths::event_hash(now, node, head, lost));
+    }
+}
+
+/// The nodes at the ends of a link, the one that sends by this port first.
+fn ends(paths: &Paths, port: PortId) -> (NodeId, NodeId) {
+    let link = &paths.config().graph.links[port.ix() / 2];
+    if port.ix().is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) }
+}
+
+/// The shortest time from when a packet begins to leave a host or for a host until it has arrived: the lookahead
+/// between the two.
+pub fn lookahead(built: &Built, host: NodeId) -> Time {
+    let packet = &built.network.packet;
+    let least = [packet.ack, packet.cnp, packet.pause, packet.header].into_iter().min().unwrap_or(0);
+    let links = built.network.graph.links.iter().filter(|link| link.a == host || link.b == host);
+    links.map(|link| link.delay + link.rate.tx_time(u64::from(least))).min().unwrap_or(Time::NEVER)
+}
+
+/// What frames look like.
+fn formats(built: &Built, traffics: &[fanin_endpoint::host::Traffic]) -> Formats {
+    let mut layouts = Vec::new();
+    for traffic in traffics {
+        // Traffics with one scheme have one layout; tenant and weight are those of the first.
+        if usize::from(traffic.scheme) == layouts.len() {
+            let config = &traffic.config;
+            let (tenant, weight) = (config.tenant, config.weight);
+            layouts.push(Layout { format: config.scheme.wire_format(), tenant, weight });
+        }
+    }
+    Formats { payload: built.network.packet.payload, ack: built.network.packet.ack, layouts }
+}
+
+/// Of a message, at a host of it.
+struct Counted {
+    traffic: u16,
+    dependency: Dependency,
+    ends: bool,
+}
+
+/// A host, with the applications of the experiment.
+pub struct HostNode {
+    station: Station<Neighbourhood>,
+    node: NodeId,
+    messages: Peekable<Box<dyn Iterator<Item = Message> + Send>>,
+    /// Messages of each traffic so far, and of all.
+    of_traffic: Vec<u32>,
+    loaded: u32,
+    triggers: Triggers,
+    counted: BTreeMap<u32, Counted>,
+    /// Messages with an end posted, less those that have arrived, here.
+    open: i64,
+    schemes: u16,
+}
+
+impl HostNode {
+    /// One host of an experiment.
+    ///
+    /// # Errors
+    /// Where its network cannot run on a wire.
+    pub fn new(built: Built, node: NodeId) -> Result<Self, &'static str> {
+        let paths = Paths::new(built.network.clone(), &built.traffics)?;
+        let (traffics, schemes) = paths.schemes_at(node, &built.traffics);
+        let network = &built.network;
+        let mut siblings = vec![0; network.classes.len() + 1];
+        for (class, c) in network.classes.iter().zip(1u8..) {
+            if let Some(other) = class.sibling_vl {
+                siblings[usize::from(c)] = other;
+                siblings[usize::from(other)] = c;
+            }
+        }
+        let classes = network.classes.iter().zip(&siblings[1..]);
+        let classes = classes.map(|(of, sibling)| Class { urgent: of.urgent, shaper: of.shaper, sibling: *sibling });
+        let links = paths.ports_of(node).map(|port| {
+            let (rate, delay) = paths.link(port);
+            LinkConfig { port, rate, delay }
+        });
+        let config = Config {
+            node,
+            hosts: network.graph.hosts,
+            seed: network.seed,
+            cpu_word: paths.word("host cpu", node.0.into()),
+            token_word: paths.word("connection token", node.0.into()),
+            spacing: paths.event_spacing(),
+            sizes: network.packet,
+            host_fifo: network.host_fifo,
+            largest: paths.largest_packet(),
+            classes: classes.collect(),
+            links: links.collect(),
+            formats: formats(&built, &traffics),
+            schemes,
+            traffics,
+        };
+        let (schemes, of_traffic) = (config.schemes.len() as u16, vec![0; config.traffics.len()]);
+        let station = Station::new(config, Neighbourhood { paths, event_hash: 0 });
+        Ok(Self {
+            station,
+            node,
+            messages: built.messages.peekable(),
+            of_traffic,
+            loaded: 0,
+            triggers: Triggers::default(),
+            counted: BTreeMap::new(),
+            open: 0,
+            schemes,
+        })
+    }
+
+    /// Takes in the messages that start before a time.
+    fn load(&mut self, until: Time) {
+        while let Some(message) = self.messages.next_if(|message| message.start < until) {
+            let (number, traffic) = (self.loaded, message.traffic);
+            let name = u64::from(traffic) << 32 | u64::from(self.of_traffic[usize::from(traffic)]);
+            self.loaded += 1;
+            self.of_traffic[usize::from(traffic)] += 1;
+            let (sends, receives) = (message.src == self.node.0, message.dst == self.node.0);
+            if !sends && !receives {
+                continue;
+            }
+            let dependency = message.dependency;
+            self.triggers.depend(number, traffic, &dependency, sends, receives);
+            let (waited, ends) = (dependency.after.is_some(), message.bytes < Message::ENDLESS);
+            self.counted.insert(number, Counted { traffic, dependency, ends });
+            if !sends {
+                continue;
+            }
+            let (message, start) = (message.clone(), message.start);
+            let Message { dst, bytes, group, senders, .. } = message;
+            let post = Post { message: MessageId(number), dst, bytes, traffic, group, name, senders };
+            self.station.add(post);
+            if !waited {
+                self.open += i64::from(ends);
+                self.station.post_at(MessageId(number), start.saturating_add(dependency.delay));
+            }
+        }
+    }
+
+    /// The applications react to what has happened.
+    fn react(&mut self) {
+        for notice in self.station.take_notices() {
+            let (message, arrived) = match notice {
+                Notice::Arrived(message) => (message, true),
+                Notice::Acked(message) => (message, false),
+            };
+            self.open -= i64::from(arrived);
+            let Some(counted) = self.counted.get(&message.0) else { continue };
+            let trigger = if arrived { counted.dependency.counts } else { counted.dependency.counts_acked };
+            let Some(trigger) = trigger else { continue };
+            for released in self.triggers.count((counted.traffic, trigger)) {
+                let ends = self.counted.get(&released.message).is_some_and(|of| of.ends);
+                self.open += i64::from(ends);
+                let at = self.station.now().saturating_add(released.delay);
+                self.station.post_at(MessageId(released.message), at);
+            }
+        }
+    }
+}
+
+impl Node for HostNode {
+    fn deliver(&mut self, item: Item) {
+        match item {
+            Item::Frame(Sent { port, arrives, bytes }) => self.station.on_frame(port, arrives, &bytes),
+            Item::Control(_, bytes) => {
+                if let Some(control) = Control::decode(&bytes) {
+                    self.station.on_control(control);
+                }
+            }
+        }
+    }
+
+    fn run_until(&mut self, until: Time, send: &mut dyn FnMut(usize, Item)) {
+        self.load(until);
+        while self.station.step(until) {
+            self.react();
+        }
+        self.station.advance_to(until);
+        for out in self.station.take_out() {
+            send(
+                0,
+                match out {
+                    Out::Frame(sent) => Item::Frame(sent),
+                    Out::Control(to, control) => {
+                        let mut bytes = Vec::new();
+                        control.encode(&mut bytes);
+                        Item::Control(to, bytes)
+                    }
+                },
+            );
+        }
+    }
+
+    fn next_at(&mut self) -> Time {
+        let start = self.messages.peek().map_or(Time::NEVER, |message| message.start);
+        self.station.next_at().min(start)
+    }
+
+    fn stop_posting(&mut self) {
+        self.messages = (Box::new(std::iter::empty()) as Box<dyn Iterator<Item = Message> + Send>).peekable();
+        self.triggers.answer_only();
+    }
+
+    fn report(&mut self, full: bool) -> Report {
+        let station = &self.station;
+        let sums = |of: &fanin_fabric::TrafficCounters| {
+            [of.started, of.finished, of.delivered, of.packets_arrived, of.packets_marked]
+        };
+        let ports = station.ports().map(|(port, [packets, bytes, peak], classes)| PortReport {
+            port,
+            packets,
+            bytes,
+            peak,
+            queued: station.queued(port).unwrap_or(0),
+            classes: classes
+                .iter()
+                .map(|of| ClassCounters {
+                    marked: of.marked,
+                    dropped: of.dropped,
+                    peak_queue: of.peak,
+                    paused: of.paused,
+                    pauses: of.pauses,
+                    ..ClassCounters::default()
+                })
+                .collect(),
+        });
+        let mut report = Report {
+            open: self.open,
+            loaded: u64::from(self.loaded),
+            all_loaded: self.messages.peek().is_none(),
+            counters: station.counters().iter().map(sums).collect(),
+            endless: station.endless_delivered(),
+            ports: ports.collect(),
+            ..Report::default()
+        };
+        report.packet_hops = report.ports.iter().map(|port| port.packets).sum();
+        if !full {
+            return report;
+        }
+        let of = station.totals();
+        report.totals = Totals {
+            packet_hops: report.packet_hops,
+            events: of.events,
+            event_hash: station.directory().event_hash,
+            drops: Drops { shaper: of.shaper, wrong_host: of.wrong_host, no_route: of.no_route, ..Drops::default() },
+            timeouts: of.host.timeouts,
+            given_up: of.host.given_up,
+            nacks: of.host.nacks,
+            duplicates: of.host.duplicates,
+            cnps: of.host.cnps,
+            reordered: of.host.reordered,
+            reorder_distance: of.host.reorder_distance,
+            detour_bytes: of.host.detour_bytes,
+            ..Totals::default()
+        };
+        (report.totals.ledger.sent, report.totals.ledger.delivered) = (of.sent, of.delivered);
+        report.totals.ledger.dropped = of.dropped;
+        report.refused = of.refused;
+        report.flows = station.records();
+        report.actions = (0..self.schemes).map(|scheme| station.actions(scheme).clone()).collect();
+        report.dropped = station.dropped().to_vec();
+        let incident = |of: &fanin_transport::Incident| {
+            let what = match of.what {
+                fanin_transport::What::Paused(class) => What::Paused(class),
+                fanin_transport::What::Dropped => What::Dropped(DropCause::Shaper),
+                fanin_transport::What::NoRoute => What::Dropped(DropCause::NoRoute),
+            };
+            (Incident { time: of.time, port: of.port, what }, of.cause)
+        };
+        report.incidents = station.incidents().iter().map(incident).collect();
+        let [drops, pauses] = station.incidents_seen();
+        report.seen = [drops, pauses, 0, 0];
+        report
+    }
+}
+
+/// The switches of a network.
+pub struct SwitchNode {
+    switches: Switches,
+    paths: Paths,
+    formats: Formats,
+    schemes: u16,
+    traffics: usize,
+    now: Time,
+    refused: u64,
+    scratch: Vec<u8>,
+    /// What is passed on from host to host.
+    passing: Vec<(usize, Item)>,
+}
+
+impl SwitchNode {
+    /// The switches of an experiment.
+    ///
+    /// # Errors
+    /// Where its network cannot run on a wire.
+    pub fn new(built: &Built) -> Result<Self, &'static str> {
+        let switches = Switches::new(built.network.clone(), &built.traffics)?;
+        let paths = switches.paths();
+        let (traffics, schemes) = paths.schemes_at(NodeId(0), &built.traffics);
+        let formats = formats(built, &traffics);
+        Ok(Self {
+            switches,
+            paths,
+            formats,
+            schemes: schemes.len() as u16,
+            traffics: traffics.len(),
+            now: Time::ZERO,
+            refused: 0,
+            scratch: Vec::new(),
+            passing: Vec::new(),
+        })
+    }
+}
+
+impl Node for SwitchNode {
+    fn deliver(&mut self, item: Item) {
+        match item {
+            Item::Frame(Sent { port, arrives, bytes }) => {
+                let carried = Carried::decode(&self.formats, &bytes, &mut self.scratch);
+                let graph = &self.paths.config().graph;
+                let on_link = port.ix() / 2 < graph.links.len() && arrives >= self.now;
+                let Some(of) = carried.filter(|of| {
+                    on_link
+                        && of.scheme < self.schemes
+                        && graph.is_host(ends(&self.paths, port).0)
+                        && graph.is_host(of.head.src)
+                        && graph.is_host(of.head.dst)
+                        && usize::from(of.head.class) <= self.paths.config().classes.len()
+                }) else {
+                    self.refused += 1;
+                    return;
+                };
+                self.switches.expect(&OnLink {
+                    link: port,
+                    arrives,
+                    header: of.head,
+                    path: (of.path.key, of.path.route),
+                    scheme: of.scheme,
+                    deflections: of.deflections,
+                    telemetry: of.telemetry,
+                });
+            }
+            Item::Control(to, bytes) => self.passing.push((to.ix(), Item::Control(to, bytes))),
+        }
+    }
+
+    fn run_until(&mut self, until: Time, send: &mut dyn FnMut(usize, Item)) {
+        self.passing.drain(..).for_each(|(to, item)| send(to, item));
+        self.now = until;
+        let Self { switches, paths, formats, refused, .. } = self;
+        switches.run_until(until, |of| {
+            let ends = ends(paths, of.link);
+            let carried = Carried {
+                head: of.header,
+                path: path(of.path),
+                scheme: of.scheme,
+                deflections: of.deflections,
+                telemetry: of.telemetry,
+            };
+            let mut bytes = Vec::new();
+            match carried.encode(formats, ends, None, &mut bytes) {
+                Ok(()) => send(ends.1.ix(), Item::Frame(Sent { port: of.link, arrives: of.arrives, bytes })),
+                Err(_) => *refused += 1,
+            }
+        });
+    }
+
+    fn next_at(&mut self) -> Time {
+        self.switches.next_at()
+    }
+
+    fn stop_posting(&mut self) {}
+
+    fn report(&mut self, full: bool) -> Report {
+        let graph = &self.paths.config().graph;
+        let ports = (0..2 * graph.links.len() as u32).map(PortId);
+        let own = ports.clone().filter(|port| !graph.is_host(ends(&self.paths, *port).0));
+        let port = |port: PortId| {
+            let (of, classes) = self.switches.counters(port);
+            let queued = self.switches.queued(port);
+            PortReport { port, packets: of.packets, bytes: of.bytes, peak: of.peak_queue, queued, classes }
+        };
+        let mut report = Report {
+            all_loaded: true,
+            counters: vec![[0; 5]; self.traffics],
+            endless: vec![0; self.traffics],
+            ports: own.map(port).collect(),
+            ..Report::default()
+        };
+        report.packet_hops = report.ports.iter().map(|port| port.packets).sum();
+        if !full {
+            return report;
+        }
+        report.totals = self.switches.totals();
+        report.refused = self.refused;
+        report.actions = (0..self.schemes).map(|scheme| self.switches.actions(scheme).clone()).collect();
+        report.dropped = self.switches.dropped().to_vec();
+        let (incidents, causes) = self.switches.incidents();
+        report.incidents = incidents.kept.iter().copied().zip(causes.iter().copied()).collect();
+        report.seen = [incidents.drops, incidents.pauses, incidents.circular_waits, incidents.storms];
+        let from_hosts = ports.filter(|port| graph.is_host(ends(&self.paths, *port).0));
+        report.dropped_from = from_hosts.map(|port| (port, self.switches.dropped_from(port))).collect();
+        let peak = |scheme: u16| {
+            let of = |switch| self.switches.watch(scheme, switch);
+            let seen = (0..graph.switches()).flat_map(of).filter(|(name, _)| *name == "table_peak");
+            seen.map(|(_, value)| value as u64).max()
+        };
+        report.table_peaks = (0..self.schemes).map(peak).collect();
+        report
+    }
+}

@@ -1,0 +1,171 @@
+//! Real processes that exchange frames over UDP, in virtual time: results are those of the simulator.
+
+mod common;
+
+use common::*;
+use fanin_experiment::{Outcome, run};
+use fanin_units::Time;
+use fanin_wirelab::{Clock, Options, Processes, WireError, run_by_hand, run_on_wire};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+fn on_wire(text: &str) -> Result<Outcome, WireError> {
+    run_on_wire(&spec(text), &program(), &mut |_| true)
+}
+
+fn same(text: &str) {
+    equal(&on_wire(text).unwrap().run, &run(spec(text).build(), &mut |_| true).run);
+}
+
+#[test]
+fn a_star_of_processes() {
+    for scheme in ["dcqcn", "dart"] {
+        same(&experiment(&(star(4) + PAUSES), scheme, &INCAST.replace('4', "3")));
+    }
+}
+
+#[test]
+fn a_leaf_spine_network_with_telemetry() {
+    same(&experiment(LEAF_SPINE, "hpcc", POISSON));
+}
+
+#[test]
+fn what_cannot_run_is_said_before_anything_starts() {
+    let Err(WireError::Refused(reasons)) =
+        on_wire(&experiment(&star(70), "dctcp", &format!("transport = \"tcp\"\n{INCAST}")))
+    else {
+        panic!("it must be refused");
+    };
+    assert_eq!(
+        reasons,
+        [
+            "traffic \"t\" is over TCP; only RDMA runs on the wire",
+            "70 hosts would be 70 processes; at most 64 hosts run on the wire"
+        ]
+    );
+}
+
+/// Processes that run an incast which does not end, in a thread, and the number of each in the system.
+fn endless(clock: Clock) -> (Vec<u32>, JoinHandle<Result<(), String>>) {
+    let options = Options { clock, impatient: false, ..Options::default() };
+    let processes = Processes::start(&spec(&endless_incast()).to_toml(), 3, &options, 7, &program()).unwrap();
+    (processes.ids(), in_thread(processes))
+}
+
+fn endless_incast() -> String {
+    experiment(&star(3), "dcqcn", "pattern = { kind = \"incast\", degree = 2 }\nsize = \"endless\"\n")
+}
+
+fn in_thread(mut processes: Processes) -> JoinHandle<Result<(), String>> {
+    processes.set_patience(Duration::from_millis(1500));
+    std::thread::spawn(move || processes.run_until(Time::from_s(1000)))
+}
+
+fn signal(process: u32, name: &str) {
+    assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+}
+
+/// Whether none of these processes is there any more.
+fn gone(processes: &[u32]) -> bool {
+    processes.iter().all(|process| !Path::new(&format!("/proc/{process}")).exists())
+}
+
+#[test]
+fn a_process_that_dies_ends_the_run_at_once_and_nothing_is_left() {
+    let (processes, run) = endless(Clock::Lockstep);
+    std::thread::sleep(Duration::from_millis(200));
+    let began = Instant::now();
+    signal(processes[2], "-KILL");
+    let said = run.join().unwrap().unwrap_err();
+    assert_eq!(said, "host 1 ended before the run did: signal: 9 (SIGKILL)");
+    assert!(began.elapsed() < Duration::from_secs(5) && gone(&processes));
+}
+
+#[test]
+fn a_process_that_hangs_ends_the_run_and_nothing_is_left() {
+    let real = Clock::Slowed(1000);
+    for (number, name, clock) in [
+        (0, "the switches", Clock::Lockstep),
+        (3, "host 2", Clock::Lockstep),
+        (0, "the switches", real),
+        (2, "host 1", real),
+    ] {
+        let (processes, run) = endless(clock);
+        std::thread::sleep(Duration::from_millis(200));
+        signal(processes[number], "-STOP");
+        let said = run.join().unwrap().unwrap_err();
+        assert_eq!(said, format!("{name} has said nothing for 1.5 s"));
+        assert!(gone(&processes));
+    }
+}
+
+/// Not a test of its own: a host that was started by hand, in a process of the test below.
+#[test]
+fn a_host_by_hand() {
+    if let Ok(arguments) = std::env::var("FANIN_TEST_HOST") {
+        let (port, number) = arguments.split_once(' ').unwrap();
+        let switches = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port.parse().unwrap());
+        fanin_wirelab::join(switches, 7, number.parse().unwrap()).unwrap();
+    }
+}
+
+/// Three hosts that were started by hand, and where they connect.
+fn hosts_by_hand() -> (TcpListener, Vec<Child>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let start = |number| {
+        let mut host = Command::new(std::env::current_exe().unwrap());
+        host.args(["--exact", "a_host_by_hand"]).env("FANIN_TEST_HOST", format!("{port} {number}"));
+        host.stdout(Stdio::null()).spawn().unwrap()
+    };
+    (listener, (0..3).map(start).collect())
+}
+
+#[test]
+fn hosts_by_hand_have_the_results_of_the_simulator() {
+    let text = experiment(&star(3), "dart", &INCAST.replace('4', "2"));
+    let (listener, hosts) = hosts_by_hand();
+    let found = run_by_hand(&spec(&text), &listener, 7, &program(), &mut |_| true).unwrap();
+    equal(&found.outcome.run, &run(spec(&text).build(), &mut |_| true).run);
+    for mut host in hosts {
+        assert!(host.wait().unwrap().success());
+    }
+}
+
+/// Processes with hosts that were started by hand, and these.
+fn endless_by_hand() -> (Vec<Child>, JoinHandle<Result<(), String>>) {
+    let (listener, hosts) = hosts_by_hand();
+    let began = Instant::now();
+    let mut waiting = |_: usize| began.elapsed() < Duration::from_secs(60);
+    let text = spec(&endless_incast()).to_toml();
+    let processes = Processes::by_hand(&text, 3, &listener, 7, &program(), &mut waiting).unwrap().unwrap();
+    assert_eq!(processes.ids().len(), 1);
+    (hosts, in_thread(processes))
+}
+
+#[test]
+fn a_host_by_hand_that_hangs_or_dies_ends_the_run_and_all_other_parts() {
+    for (name, expected) in
+        [("-STOP", "host 1 has said nothing for 1.5 s"), ("-KILL", "host 1 ended before the run did")]
+    {
+        let (mut hosts, run) = endless_by_hand();
+        // Longer than any host may be silent: they say that they are there.
+        std::thread::sleep(Duration::from_millis(2500));
+        assert!(!run.is_finished());
+        signal(hosts[1].id(), name);
+        assert_eq!(run.join().unwrap().unwrap_err(), expected);
+        hosts[1].kill().unwrap();
+        for mut host in hosts {
+            host.wait().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_no_part_of_a_run_is_an_error() {
+    let found = run_on_wire(&spec(&experiment(&star(3), "dcqcn", POISSON)), &["/bin/true".into()], &mut |_| true);
+    assert!(matches!(found, Err(WireError::Failed(_))), "{found:?}");
+}
