@@ -1,5 +1,6 @@
 """The table of claims: facts, verdicts, and the command that shows and checks them."""
 
+import importlib
 import json
 import re
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ import pytest
 from conftest import Command
 from fanin import claims, papers, table
 from fanin.claims import Claim, Row, Verdict, changes, split_label, totals, verdict_of
+
+RECORDS = Path(__file__).parents[1] / "docs" / "papers"
 
 ALL = {claim.id: claim for claim in claims.claims()}
 
@@ -76,6 +79,17 @@ def test_a_changed_verdict_is_found_in_either_direction() -> None:
     ]
 
 
+def test_no_row_hides_another() -> None:
+    row = {"claim": "x", "what": "a", "verdict": "holds", "ours": "1"}
+    with pytest.raises(ValueError, match="two rows are x, a"):
+        changes({"rows": [row]}, {"rows": [row, {**row, "verdict": "differs"}]})
+
+
+@pytest.mark.parametrize("path", sorted(RECORDS.glob("*.json")), ids=lambda path: path.stem)
+def test_rows_of_a_record_have_names_of_their_own(path: Path) -> None:
+    assert claims.named(json.loads(path.read_text(encoding="utf-8"))["rows"])
+
+
 # The facts
 
 
@@ -97,7 +111,7 @@ def test_the_facts_of_a_claim_fit_together(claim: Claim, root: Path) -> None:
     shown = bool(claim.tests or claim.experiments)
     assert shown == (claim.verdict != "not run")
     if not claim.experiments:
-        assert bool(claim.ours) == shown
+        assert bool(claim.rows) == shown
     assert not (claim.verdict == "differs" and not claim.cause)
     for test in claim.tests:
         path, _, name = test.partition("::")
@@ -118,13 +132,40 @@ def test_experiments_measure_claims_that_there_are(root: Path) -> None:
     assert set(claims.measured()) == {path.stem for path in (root / "docs" / "papers").glob("*.json")}
 
 
+def test_rows_of_tests_name_a_test_of_their_claim() -> None:
+    """And a claim that only tests show has rows of each of them: nothing is written by hand."""
+    for row in claims.tested()["rows"]:
+        assert row["test"] in ALL[split_label(row["claim"])[0]].tests, row
+    for claim in ALL.values():
+        if claim.tests and not claim.experiments:
+            reported = {row.test for row in claim.rows}
+            assert reported == set(claim.tests), claim.id
+            assert not claim.ours, claim.id
+
+
+def test_rows_of_tests_are_compared_with_the_recorded_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another number, a row that is gone and a new one are found, whatever the order of the files."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "tools"))
+    tested = importlib.import_module("pages.tested")
+    rows = [dict(row) for row in claims.tested()["rows"]]
+    for at, row in enumerate(reversed(rows)):
+        (tmp_path / f"{at:04}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert tested.differences(rows, sorted(tested.gathered(tmp_path), key=rows.index)) == []
+    first, second = rows[0], {**rows[1], "ours": "another", "verdict": "differs"}
+    found = tested.differences(rows, [second, {**first, "what": "new"}, *rows[2:]])
+    assert len(found) == 3
+    assert found[0].endswith("did not report it")
+    assert "now another (differs;" in found[1]
+    assert found[2].endswith("is not recorded")
+
+
 def test_commands_name_the_crate_and_the_test() -> None:
     commands = {test: claims.command_of(test) for claim in ALL.values() for test in claim.tests}
     assert commands["crates/cc/tests/theory/hpcc_lemma.rs::hpcc_lemma_i_ii_on_the_senders"] == (
         "cargo test -p fanin-cc --test theory hpcc_lemma_i_ii_on_the_senders"
     )
-    assert commands["tests/test_dctcp_claims.py::test_dctcp_fig13_pi"] == (
-        "pytest tests/test_dctcp_claims.py::test_dctcp_fig13_pi"
+    assert commands["tests/test_dctcp_claims.py::test_dctcp_eq3_qmax"] == (
+        "pytest tests/test_dctcp_claims.py::test_dctcp_eq3_qmax"
     )
 
 
@@ -135,9 +176,9 @@ def test_the_table_has_every_claim_and_totals(command: Command) -> None:
     found = json.loads(command("claims", "--json").stdout)
     assert [claim["id"] for claim in found] == list(ALL)
     assert all(claim["verdict"] == ALL[claim["id"]].verdict for claim in found)
-    shown = command("claims", "--paper", "rcc", "--verdict", "not run")
+    shown = command("claims", "--paper", "rcc", "--verdict", "holds")
     assert shown.returncode == 0
-    assert "rcc-fig8a-fct" in shown.stdout
+    assert "rcc-skiptime" in shown.stdout
     assert "dart-" not in shown.stdout
 
 

@@ -64,16 +64,6 @@ def test_dctcp_eq6_kbound(root: Path) -> None:
     assert claim(study.rows(), "dctcp-eq6-kbound")[1].verdict == "holds"
 
 
-def test_dctcp_fig13_pi(root: Path) -> None:
-    assert {row.verdict for row in studied(root, "dctcp-fig13").rows()} == {"holds"}
-
-
-def test_dctcp_fig14_queue(root: Path) -> None:
-    study = studied(root, "dctcp-fig14", quick=True)
-    wrong = [row for row in study.rows() if row.verdict != "holds"]
-    assert not wrong
-
-
 def test_dctcp_fig18_multihop(root: Path) -> None:
     study = studied(root, "dctcp-fig18", quick=True)
     assert sum(study.measures[("dctcp", 0, 1)]["timeouts"]) == 0

@@ -116,7 +116,7 @@ def test_claims_that_are_cited_are_defined() -> None:
     defined = {claim.id for claim in claims.claims()}
     others = {row["id"] for row in _core.schemes()} | set(papers.EXPERIMENTS)
     others |= {path.stem for path in ROOT.glob("papers/*/*.toml")}
-    identifier = re.compile(r"\b(?:dart|dctcp|hpcc|rcc)(?:-[a-z0-9]+)+\b(?!\.md)")
+    identifier = re.compile(r"\b(?:dart|dctcp|hpcc|rcc)(?:-[A-Za-z0-9]+)+\b(?!\.md)")
     texts = [(ROOT / "VALIDATION.md").read_text(encoding="utf-8")]
     for path in ROOT.glob("docs/papers/*.json"):
         texts += [row["claim"] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]

@@ -120,11 +120,12 @@ def test_where_causes_hold_at_once_the_first_of_the_list_counts(tmp_path: Path) 
     run = star(tmp_path, [(1, 0, 40, 1)], SLOW, scheme=window(1))
     rtt = RTT + 3 * TX + 3 * ACK
     assert host_parts(run) == {"window": 39 * (rtt - TX), "send": 40 * TX}
-    # Others leave while it waits for its rate. Only delay beyond that is attributed to them.
+    # Others leave while it waits for its rate. Only delay beyond that is attributed to them, and its credit makes that
+    # up: the pacer waits less by as much, but for at most two packets.
     many = star(tmp_path, [(1, 0, 40, 1), (1, 2, 40, 1)], SLOW, scheme=window(1000))
     paced = host_parts(many, "load:0")
-    assert paced["pacing"] == 39 * 3 * TX
     assert 0 < paced["nic"] < 40 * TX
+    assert 0 <= paced["pacing"] + paced["nic"] - 39 * 3 * TX <= 2 * TX
 
 
 def test_a_paused_port_is_pfc(tmp_path: Path) -> None:

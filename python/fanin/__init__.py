@@ -2,7 +2,7 @@
 
 `run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
 folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow; `explain` shows
-paths, thresholds, load and cost of a spec before it runs.
+paths, thresholds, load and cost of a spec before it runs. `wire` sends messages between hosts under the same schemes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fanin import plot
+    from fanin import plot, wire
     from fanin._core import LimitError, SpecError, __version__
     from fanin.causes import Why, why
     from fanin.comparing import compare, every_scheme, load_comparison
@@ -48,6 +48,7 @@ __all__ = [
     "run_hpcc",
     "sweep",
     "why",
+    "wire",
 ]
 
 # No module has the name of a function of the package: importing the module would replace the function.
@@ -78,7 +79,7 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Imports a name when it is first used, so that `fanin --help` does not load Polars and Matplotlib."""
-    if name in ("plot", "_core"):
+    if name in ("plot", "wire", "_core"):
         return import_module(f"fanin.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

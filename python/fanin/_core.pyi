@@ -1,7 +1,7 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable
-from typing import Literal, TypedDict, final, type_check_only
+from typing import Literal, Self, TypedDict, final, type_check_only
 
 __version__: str
 
@@ -112,6 +112,48 @@ def explain(
 ) -> str:
     """The meaning of a spec before it runs, as JSON: `fanin.explanation.Explanation`. Raises `SpecError`."""
 
+def run_wire(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+    program: list[str],
+    progress: Callable[[Progress], bool] | None,
+    clock: str,
+    link: str,
+    by_hand: tuple[str, int] | None,
+) -> RunResult:
+    """Runs a spec on a wire, in processes that `program` with its arguments starts, each of which calls `wire_member`.
+    Raises `SpecError` for what cannot run there, before anything starts, and `RuntimeError` where a process fails or
+    the machine is too slow for the clock. With `by_hand`, an address and a token, it starts the switches only, and
+    waits for hosts that connect there."""
+
+def run_moved(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    overrides: list[str],
+    scheme: str | None,
+    seed: int | None,
+    most_ps: int,
+    draw: int,
+) -> RunResult:
+    """Runs a spec in the simulator with messages that start up to `most_ps` later, drawn for member `draw` of an
+    ensemble. Raises `SpecError`."""
+
+def wire_host(switches: str, token: int, host: int) -> None:
+    """Takes part in such a run as a host, until it ends; this process then ends too. Raises `RuntimeError`."""
+
+def wire_veth_refused() -> str | None:
+    """Why links of virtual Ethernet interfaces are not permitted here; None where they are."""
+
+def wire_member() -> None:
+    """Is one of these processes: does what the one that started it says over its standard input, until that ends."""
+
 def run_hpcc(
     config: str,
     folder: str,
@@ -194,3 +236,31 @@ def bench_cases() -> list[tuple[str, str]]: ...
 def schemes() -> list[Scheme]: ...
 def schema() -> str: ...
 def columns() -> str: ...
+
+@final
+class WireEndpoint:
+    """An endpoint of messages between hosts, used by `fanin.wire`."""
+
+    def __new__(
+        cls,
+        address: str,
+        port: int,
+        scheme: str,
+        parameters: str,
+        recovery: str,
+        rate: str,
+        payload: int,
+        rtt: float | None,
+        timeout: float,
+        quiet: float,
+        host: int | None,
+        secret: tuple[int, int],
+    ) -> Self: ...
+    def address(self) -> tuple[str, int]: ...
+    def connect(self, address: str, port: int) -> int: ...
+    def post(self, connection: int, content: bytes, incast: int, senders: list[int] | None) -> int: ...
+    def poll(self, seconds: float) -> list[tuple[str, int, int, bytes | None, str]]: ...
+    def end(self, connection: int) -> None: ...
+    def close(self) -> None: ...
+    def rtt(self, connection: int) -> float | None: ...
+    def counts(self) -> list[tuple[str, int]]: ...

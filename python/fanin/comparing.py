@@ -13,7 +13,7 @@ from fanin._core import LimitError
 from fanin.comparison import Comparison
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.runs import Job, SpecLike, Watcher, cores, run_jobs
+from fanin.runs import Job, SpecLike, Watcher, check_places, cores, run_jobs
 from fanin.spec import schemes_to_compare
 
 # A warning about the scheme of a traffic: what it needs is not there.
@@ -61,6 +61,7 @@ def compare(
     max_memory: int | None = None,
     max_time: float | None = None,
     threads: int | None = None,
+    on: Sequence[str] = ("simulator",),
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
@@ -68,11 +69,13 @@ def compare(
     runs of each scheme, counting from the spec's seed, or the list of seeds; by default there is one run, with the
     spec's seed. `workers` is the number of simultaneous runs, by default one per processor. The other arguments are
     those of `fanin.run`; `max_memory` is for all simultaneous runs together, `max_time` for each. `threads` is for each
-    run, by default its share of the cores.
+    run, by default its share of the cores. `on=["simulator", "wire"]` runs each of them in the simulator and on a wire
+    (docs/wire.md), side by side.
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
     base = Job.of(spec, set)
+    check_places(on)
     resolved = base.resolve()
     each_seed: Sequence[int | None] = [None]
     if isinstance(seeds, int):
@@ -85,10 +88,16 @@ def compare(
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
         schemes = every_scheme(spec, set=set)[0]
     each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
-    wanted = [(scheme, seed) for scheme in dict.fromkeys(each_scheme) for seed in dict.fromkeys(each_seed)]
+    wanted = [
+        (scheme, seed, place)
+        for scheme in dict.fromkeys(each_scheme)
+        for place in dict.fromkeys(on)
+        for seed in dict.fromkeys(each_seed)
+    ]
     at_once = max(1, min(workers or cores(), len(wanted)))
     memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
-    jobs = [base.using(scheme, seed).within(memory, max_time).on(threads, at_once=at_once) for scheme, seed in wanted]
+    limited = base.within(memory, max_time).on(threads, at_once=at_once)
+    jobs = [limited.using(scheme, seed).at(place, named=len(on) > 1) for scheme, seed, place in wanted]
     try:
         results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
     except LimitError as error:

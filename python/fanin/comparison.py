@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from fanin.measures import completion_us, group_names, messages, percentile, queries, reported, scheme_name
+from fanin.measures import completion_us, group_names, messages, percentile, queries, ran_on, reported, scheme_name
 from fanin.over_seeds import Estimate, estimate
 from fanin.run_folder import check_target, is_run_folder
 from fanin.spec import traffics as traffics_of
@@ -86,6 +86,8 @@ class Row:
     """Congestion notification packets that receivers sent."""
     ci95: dict[str, float]
     """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
+    on: str = "simulator"
+    """Where its runs ran: simulator or wire."""
 
     def estimate(self, name: str) -> Estimate:
         """A number with its interval."""
@@ -109,10 +111,10 @@ class Comparison:
     @cached_property
     def rows(self) -> list[Row]:
         """One row per scheme, in the order of the runs."""
-        of_scheme: dict[str, list[Numbers]] = {}
-        for scheme, found in zip(group_names(self.results), self.numbers, strict=True):
-            of_scheme.setdefault(scheme, []).append(found)
-        return [row(scheme, runs) for scheme, runs in of_scheme.items()]
+        of_scheme: dict[tuple[str, str], list[Numbers]] = {}
+        for scheme, result, found in zip(group_names(self.results), self.results, self.numbers, strict=True):
+            of_scheme.setdefault((scheme, ran_on(result)), []).append(found)
+        return [replace(row(scheme, runs), on=on) for (scheme, on), runs in of_scheme.items()]
 
     @cached_property
     def numbers(self) -> list[Numbers]:

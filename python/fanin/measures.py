@@ -39,10 +39,15 @@ def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
     return groups
 
 
+def ran_on(result: Result) -> str:
+    """Where it ran: simulator or wire."""
+    return "wire" if result.manifest.get("wire") else "simulator"
+
+
 def group_names(results: Sequence[Result]) -> list[str]:
     """For each run the name of its group of `by_scheme`."""
     schemes = [scheme_name(result) for result in results]
-    settings = [_settings(result.spec) for result in results]
+    settings = [{**_settings(result.spec), "on": ran_on(result)} for result in results]
     names = list(schemes)
     for scheme in dict.fromkeys(schemes):
         mine = [place for place, name in enumerate(schemes) if name == scheme]

@@ -316,4 +316,5 @@ def load(folder: str | os.PathLike[str]) -> Result:
     )
 
 
-_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key != "threads_reason")  # older versions lack this key
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key not in ("threads_reason", "wire"))
+# Older versions lack these keys.

@@ -159,6 +159,35 @@ class Machine(TypedDict):
     cores: int
 
 
+class WirePart(TypedDict):
+    """How one part of a network on a wire kept up with real time."""
+
+    name: str
+    behind_p99_us: float
+    behind_max_us: float
+    gap_max_us: float
+
+
+class WireTiming(TypedDict):
+    """How a run on a wire kept up with real time."""
+
+    frames: int
+    lateness_p50_us: float
+    lateness_p99_us: float
+    lateness_max_us: float
+    late_share: float
+    moved: int
+    parts: list[WirePart]
+
+
+class WireRun(TypedDict):
+    """How a run on a wire ran."""
+
+    clock: str
+    link: str
+    timing: WireTiming | None
+
+
 class Manifest(TypedDict):
     """Origin and speed of a run."""
 
@@ -168,6 +197,8 @@ class Manifest(TypedDict):
     threads: int
     threads_reason: str | None
     """Why these are fewer than it was allowed; None if it used them all."""
+    wire: WireRun | None
+    """How it ran on a wire; None in the simulator."""
     machine: Machine
     cancelled: bool
     complete: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -14,6 +15,7 @@ from typing import Literal, Protocol, TypeVar
 from fanin import _core, limits
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
+from fanin.run_folder import RunError
 
 T = TypeVar("T")
 
@@ -64,6 +66,16 @@ class Job:
     """Most real time in seconds by the estimate; `None` is no limit."""
     threads: int = 1
     """Most threads of the run. Its result does not depend on it."""
+    wire: bool = False
+    """Whether it runs on a wire, in processes, instead of in the simulator."""
+    clock: str = "lockstep"
+    """On a wire: `lockstep`, `slowed:N` or `real`."""
+    link: str = "udp"
+    """On a wire: `udp` or `veth`."""
+    moved: tuple[int, int] | None = None
+    """In the simulator: messages start up to so many ps later, drawn for a member with this number."""
+    by_hand: tuple[str, int] | None = None
+    """On a wire: where hosts that were started by hand connect, as ADDRESS:PORT, and their token."""
 
     @staticmethod
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
@@ -103,6 +115,11 @@ class Job:
         """The same spec on so many threads; `None` shares the cores among so many runs at once."""
         return replace(self, threads=threads_of(threads, at_once))
 
+    def at(self, place: str, *, named: bool) -> Job:
+        """The same spec in the simulator or on the wire; `named` puts that into its label."""
+        placed = replace(self, wire=place == "wire")
+        return replace(placed, title=f"{self.label}-on-{place}") if named else placed
+
     @property
     def label(self) -> str:
         """Names the run among others of the same spec; fit for a folder name."""
@@ -125,7 +142,44 @@ class Job:
         )
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
-        """Runs it in this thread, without the GIL."""
+        """Runs it in this thread, without the GIL; on a wire in processes that it starts."""
+        if self.wire:
+            if flows is not None:
+                raise _core.SpecError("flows of the caller's do not run on the wire: write them into the spec")
+            try:
+                result = _core.run_wire(
+                    self.text,
+                    self.name,
+                    self.format,
+                    self.folder,
+                    list(self.overrides),
+                    self.scheme,
+                    self.seed,
+                    list(WIRE_MEMBER),
+                    watcher,
+                    self.clock,
+                    self.link,
+                    self.by_hand,
+                )
+            except RuntimeError as error:
+                raise RunError(str(error)) from None
+            return Result.of(result, label=self.label)
+        if self.moved is not None:
+            most_ps, draw = self.moved
+            return Result.of(
+                _core.run_moved(
+                    self.text,
+                    self.name,
+                    self.format,
+                    self.folder,
+                    list(self.overrides),
+                    self.scheme,
+                    self.seed,
+                    most_ps,
+                    draw,
+                ),
+                label=self.label,
+            )
         return Result.of(
             _core.run(
                 self.text,
@@ -143,6 +197,22 @@ class Job:
             ),
             label=self.label,
         )
+
+
+WIRE_MEMBER = (sys.executable, "-c", "from fanin import _core; _core.wire_member()")
+"""The command of a process of a run on a wire."""
+
+
+PLACES = ("simulator", "wire")
+
+
+def check_places(on: Sequence[str]) -> None:
+    """Raises `ValueError` unless these are places where a spec can run, each once."""
+    for place in on:
+        if place not in PLACES:
+            raise ValueError(f'on is "simulator" or "wire", not "{place}"')
+    if not on or len(on) > len({*on}):
+        raise ValueError("on names each place once, and one at least")
 
 
 def threads_of(threads: int | None, at_once: int = 1) -> int:
@@ -170,6 +240,9 @@ def run(
     max_memory: int | None = None,
     max_time: float | None = None,
     threads: int | None = None,
+    on: str = "simulator",
+    clock: str = "lockstep",
+    link: str = "udp",
 ) -> Result:
     """Runs one spec and returns its result, in memory.
 
@@ -184,12 +257,18 @@ def run(
     The run has at most so many `threads`, by default one per core, and fewer where more would not make it faster: its
     manifest has the number and the reason. The result is the same for any number.
 
+    `on="wire"` runs it in processes that exchange frames over a `link`, "udp" or "veth": see docs/wire.md. Its `clock`
+    is "lockstep", with the same result; "slowed:N", real time with a network that is N times slower; or "real". A run
+    in real time on a machine that is too slow for it has no result, and raises `RunError`.
+
     Ctrl-C stops the run; the result is then that up to there and `cancelled` is True.
 
     Raises `SpecError` for a spec that cannot run, its subclass `LimitError` for one above its limits, and `OSError`
     for a file that cannot be read.
     """
+    check_places([on])
     job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time).on(threads)
+    job = replace(job.at(on, named=False), clock=clock, link=link)
     return run_one(job, flows=flows, progress=progress)
 
 

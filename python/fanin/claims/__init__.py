@@ -1,7 +1,8 @@
 """What the papers claim, claim by claim, beside what was measured here.
 
 The facts of a claim (where it stands, what it says, when it counts as holding) are in a file for each paper; rows that
-experiments measured are in `measured.json`, which `make docs` gathers from `docs/papers`.
+experiments measured are in `measured.json`, which `make docs` gathers from `docs/papers`, and rows that tests in Rust
+measured in `tested.json`, which `make tested` gathers from the last `make test-rust`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Row:
     """A measured part of a claim."""
 
     experiment: str
+    """The experiment that measured it; empty for a test's."""
     setting: str
     """The reading of the paper or the variant that it was measured under; empty without a choice."""
     what: str
@@ -44,6 +46,8 @@ class Row:
     verdict: Verdict
     judged: bool
     """Whether it decides the claim's verdict."""
+    test: str = ""
+    """The test that measured it, as `path::name`; empty for an experiment's."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,13 @@ def measured() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
+def tested() -> Mapping[str, Any]:
+    """What tests in Rust measured: their `rows`, and the `version`."""
+    found: dict[str, Any] = json.loads((FOLDER / "tested.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
 def claims() -> tuple[Claim, ...]:
     """All claims, paper by paper, in the order of their files."""
     return claims_of(measured())
@@ -108,9 +119,10 @@ def claims() -> tuple[Claim, ...]:
 
 def claims_of(recorded: Mapping[str, Mapping[str, Any]]) -> tuple[Claim, ...]:
     """The same with other records of experiments than those of the package."""
-    rows = _rows_by_claim(recorded)
+    rows = _rows_by_claim({**recorded, "": tested()})
+    versions = {name: record.get("version", "") for name, record in {**recorded, "": tested()}.items()}
     return tuple(
-        _claim(id_, file.stem, facts, rows.get(id_, ()), recorded)
+        _claim(id_, file.stem, facts, rows.get(id_, ()), versions)
         for file in sorted(FOLDER.glob("*.toml"))
         for id_, facts in tomllib.loads(file.read_text(encoding="utf-8")).items()
     )
@@ -122,7 +134,8 @@ def _rows_by_claim(of: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Row]]:
         for row in record["rows"]:
             claim, setting = split_label(row["claim"])
             parts = {key: row[key] for key in ("what", "paper", "ours", "accept", "verdict")}
-            found.setdefault(claim, []).append(Row(name, setting, **parts, judged=row.get("judged", True)))
+            judged, test = row.get("judged", True), row.get("test", "")
+            found.setdefault(claim, []).append(Row(name, setting, **parts, judged=judged, test=test))
     return found
 
 
@@ -137,13 +150,12 @@ def _claim(
     paper: str,
     facts: Mapping[str, Any],
     rows: Sequence[Row],
-    recorded: Mapping[str, Mapping[str, Any]],
+    versions: Mapping[str, str],
 ) -> Claim:
     tests = tuple(facts.get("tests", ()))
     settings = tuple(facts.get("settings", ("",)))
     verdict = facts.get("verdict") or verdict_of(rows, settings)
-    experiments = tuple(dict.fromkeys(row.experiment for row in rows))
-    versions = [recorded[name].get("version", "") for name in experiments]
+    sources = dict.fromkeys(row.experiment for row in rows)
     return Claim(
         id=id_,
         paper=paper,
@@ -157,8 +169,8 @@ def _claim(
         cause=facts.get("cause", ""),
         proven=facts.get("proven", False),
         tests=tests,
-        experiments=experiments,
-        version=max(versions, default=facts.get("version", "")),
+        experiments=tuple(filter(None, sources)),
+        version=max((versions[name] for name in sources), default=facts.get("version", "")),
         rows=tuple(decides(row, settings) for row in rows),
     )
 
@@ -192,9 +204,20 @@ def totals(of: Sequence[Claim]) -> dict[str, dict[Verdict, int]]:
     }
 
 
+def named(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Rows by claim and what they measure; no two are alike in both, or one would hide the other."""
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in rows:
+        name = (row["claim"], row["what"])
+        if name in found:
+            raise ValueError(f"two rows are {', '.join(name)}; say what each of them measures")
+        found[name] = row
+    return found
+
+
 def changes(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, str]]:
     """The rows of an experiment whose verdict is not the recorded one, and those that are new or gone."""
-    before, after = ({(row["claim"], row["what"]): row for row in record["rows"]} for record in (recorded, now))
+    before, after = (named(record["rows"]) for record in (recorded, now))
     found = []
     for claim, what in dict.fromkeys([*before, *after]):
         old, new = (side.get((claim, what), {"verdict": "no row", "ours": "-"}) for side in (before, after))

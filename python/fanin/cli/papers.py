@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,13 +27,17 @@ from fanin.cli.common import (
     show,
     stderr,
     stdout,
+    warn,
 )
 
 if TYPE_CHECKING:
-    from fanin.papers.experiment import Experiment, Study
+    from fanin.papers.experiment import Experiment, Measures, Study
 
 OVERVIEW = "overview"
 """The experiment that is no paper's: see `fanin.papers.overview`."""
+
+MATRIX = "matrix"
+"""Every scheme on every paper's home ground: see `fanin.papers.matrix`."""
 
 KEPT = ".finished"
 """Below the folder of results: the measurements of finished runs."""
@@ -64,14 +70,20 @@ def paper(
         bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
     ] = False,
     again: Annotated[bool, typer.Option(help="Run also what has been run before and is unchanged.")] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
+    ] = None,
     as_json: AsJson = False,
     workers: Workers = None,
 ) -> None:
     """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
 
     An ID is that of an experiment, the name of a paper (dart, dctcp, hpcc, rcc) for all of its experiments, or all.
-    Finished runs are kept: after Ctrl-C the same command goes on, and an unchanged experiment is not run again.
-    overview runs every scheme in the same few scenarios and writes a page of tables.
+    Finished runs are kept: after Ctrl-C the same command goes on, and an unchanged experiment is not run again. The
+    longest runs go first, so a list of experiments keeps all processors busy.
+    overview runs every scheme in the same few scenarios and writes a page of tables; matrix runs every scheme on every
+    paper's home ground, at two loads.
 
     \b
     Examples:
@@ -80,6 +92,7 @@ def paper(
       fanin paper rcc
       fanin paper dart --figure 11a
       fanin paper overview
+      fanin paper matrix
       fanin paper all
     """
     from fanin import papers, table
@@ -90,20 +103,25 @@ def paper(
     experiments = chosen(names or [], figure or [])
     folder = papers.SPECS if specs is None else specs
     need(folder.is_dir(), f"--specs {folder}: there is no such folder")
-    count = workers or os.cpu_count() or 1
-    studies = []
-    for study in _studies(experiments, folder, out, quick=quick, again=again, workers=count):
+    keep = None if again else out / KEPT
+    studies = {}
+
+    def take(study: Study) -> None:
         saved = study.save(out)
-        studies.append(study.record())
+        studies[study.experiment.id] = study.record()
         if as_json:
-            continue
+            return
         show(table.claims(study))
         for path in saved:
             stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+    _campaign(experiments, folder, take, quick=quick, keep=keep, workers=workers, dask=dask)
     if OVERVIEW in (names or []) or names == ["all"]:
-        _overview(folder, out, quick=quick, workers=count)
+        _overview(folder, out, quick=quick, workers=workers or os.cpu_count() or 1)
+    if MATRIX in (names or []) or names == ["all"]:
+        _matrix(folder, out, quick=quick, keep=keep, workers=workers, dask=dask)
     if as_json:
-        emit(studies)
+        emit([studies[one.id] for one in experiments])
 
 
 def _list(*, as_json: bool) -> None:
@@ -114,7 +132,8 @@ def _list(*, as_json: bool) -> None:
         emit([{"id": one.id, "title": one.title, "spec": one.spec} for one in papers.EXPERIMENTS.values()])
         return
     listed = [[one.id, one.title] for one in papers.EXPERIMENTS.values()]
-    show(table.plain(["experiment", "what it shows"], [*listed, [OVERVIEW, "every scheme in the same scenarios"]]))
+    listed += [[OVERVIEW, "every scheme in the same scenarios"], [MATRIX, "every scheme on every paper's home ground"]]
+    show(table.plain(["experiment", "what it shows"], listed))
 
 
 def chosen(names: Sequence[str], figures: Sequence[str]) -> list[Experiment]:
@@ -122,7 +141,7 @@ def chosen(names: Sequence[str], figures: Sequence[str]) -> list[Experiment]:
     from fanin import papers
 
     known = papers.EXPERIMENTS
-    words = [*known, *PAPERS, OVERVIEW, "all"]
+    words = [*known, *PAPERS, OVERVIEW, MATRIX, "all"]
     for name in names:
         if name not in words:
             raise CommandError(f"{name}: there is no such experiment or paper{meant(name, words)}", WRONG_SPEC)
@@ -142,24 +161,37 @@ def chosen(names: Sequence[str], figures: Sequence[str]) -> list[Experiment]:
     return [one for one in found.values() if not figures or any(one.draws(figure) for figure in figures)]
 
 
-def _studies(
-    experiments: Sequence[Experiment], specs: Path, out: Path, *, quick: bool, again: bool, workers: int
-) -> Iterator[Study]:
-    """Runs experiments one after another; raises after Ctrl-C."""
+def _campaign(
+    experiments: Sequence[Experiment],
+    specs: Path,
+    take: Callable[[Study], None],
+    *,
+    quick: bool = False,
+    keep: Path | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+) -> None:
+    """Runs experiments, and hands over the study of each as soon as it is complete; raises after Ctrl-C."""
     from fanin.papers.campaign import Campaign
-    from fanin.papers.experiment import run_experiment
+    from fanin.sweeps import pools
 
-    plan = Campaign([one.id for one in experiments], quick=quick)
-    for one in experiments:
-        if len(experiments) > 1:
-            stderr().print(plan.line(one.id, one.title), highlight=False, markup=False, soft_wrap=True)
-        with stopping.stoppable():
-            study = run_experiment(one, specs, quick=quick, workers=workers, keep=None if again else out / KEPT)
-        if not study.complete:
-            text = f"{one.id}: stopped after {len(study.measures)} of {len(one.sweep(quick))} runs"
-            raise CommandError(text + "; the same command goes on from there", INTERRUPTED)
-        plan.done(one.id)
-        yield study
+    need(dask is None or workers is None, "--workers and --dask: the cluster's workers say how many runs go on at once")
+    plan = Campaign(experiments, specs, quick=quick, keep=keep)
+    cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
+    count = workers or os.cpu_count() or 1
+    if plan.runs and not quick and dask is None:
+        text = f"{plan.runs:,} runs, about {_clock(plan.seconds(count))} on {count} cores"
+        stderr().print(text, highlight=False, markup=False, soft_wrap=True)
+    with stopping.stoppable(), cluster as executor:
+        complete = plan.run(take, workers=count, executor=executor)
+    if not complete:
+        raise CommandError("stopped; finished runs are kept, and the same command goes on from there", INTERRUPTED)
+
+
+def _clock(seconds: float) -> str:
+    """Hours and minutes."""
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
@@ -178,6 +210,26 @@ def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
     page = out / "overview.md"
     page.write_text(overview.page(parts), encoding="utf-8")
     stdout().print(f"written: {page}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _matrix(specs: Path, out: Path, *, quick: bool, keep: Path | None, workers: int | None, dask: str | None) -> None:
+    """Runs the matrix, and writes its picture, its tables and its numbers."""
+    from fanin.papers import matrix, matrix_page
+
+    grounds = matrix.GROUNDS
+    found: dict[str, Measures] = {}
+
+    def take(study: Study) -> None:
+        found[study.experiment.id.removeprefix("matrix-")] = study.measures
+
+    _campaign(matrix_page.experiments(), specs, take, quick=quick, keep=keep, workers=workers, dask=dask)
+    out.mkdir(parents=True, exist_ok=True)
+    changed = {one.id: found.get(f"causes-{one.id}", {}) for one in grounds}
+    picture, page = out / "matrix.png", out / "matrix.md"
+    matrix_page.draw(grounds, found).savefig(picture, dpi=110)
+    page.write_text(matrix_page.page(grounds, found, changed), encoding="utf-8")
+    for path in (picture, page):
+        stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def claims_command(
@@ -212,7 +264,7 @@ def claims_command(
     from fanin import table
 
     if check is not None:
-        _check(check, papers or [], workers or os.cpu_count() or 1, as_json=as_json)
+        _check(check, papers or [], workers, as_json=as_json)
         return
     known = {claim.id: claim for claim in of.claims()}
     for name in ids or []:
@@ -239,12 +291,10 @@ def claims_command(
     show(table.all_claims(chosen))
 
 
-def _check(which: str, papers: Sequence[str], workers: int, *, as_json: bool) -> None:
+def _check(which: str, papers: Sequence[str], workers: int | None, *, as_json: bool) -> None:
     """Runs experiments again in full and compares the verdicts of their rows with the recorded ones."""
     from fanin import claims as of
     from fanin.papers import EXPERIMENTS, SPECS
-    from fanin.papers.campaign import Campaign
-    from fanin.papers.experiment import run_experiment
 
     need(which in ("quick", "all"), f"--check {which}: quick or all")
     recorded = of.measured()
@@ -256,15 +306,11 @@ def _check(which: str, papers: Sequence[str], workers: int, *, as_json: bool) ->
         and (which == "all" or 0 < recorded[one.id].get("packet_hops", 0) <= QUICK_HOPS)
     ]
     changed: list[dict[str, str]] = []
-    plan = Campaign([one.id for one in chosen], quick=False)
-    for one in chosen:
-        stderr().print(plan.line(one.id, one.title), highlight=False, markup=False, soft_wrap=True)
-        with stopping.stoppable():
-            study = run_experiment(one, SPECS, workers=workers)
-        if not study.complete:
-            raise CommandError(f"{one.id}: stopped; its verdicts were not compared", INTERRUPTED)
-        plan.done(one.id)
-        changed += of.changes(recorded[one.id], study.record())
+
+    def take(study: Study) -> None:
+        changed.extend(of.changes(recorded[study.experiment.id], study.record()))
+
+    _campaign(chosen, SPECS, take, workers=workers)
     rows = sum(len(recorded[one.id]["rows"]) for one in chosen)
     if as_json:
         emit({"experiments": [one.id for one in chosen], "rows": rows, "changed": changed})

@@ -76,6 +76,21 @@ def run(
     show_finished: Annotated[
         bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
     ] = False,
+    on: Annotated[
+        str,
+        typer.Option("--on", metavar="WHERE", help="simulator; or wire: in processes that exchange frames."),
+    ] = "simulator",
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLOCK",
+            help="With --on wire: lockstep, virtual time; slowed:N, a network N times slower; or real.",
+        ),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="LINK", help="With --on wire: udp; or veth, which needs root: see fanin wire doctor."),
+    ] = None,
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -92,6 +107,7 @@ def run(
     Examples:
       fanin run examples/incast.toml --scheme dart
       fanin run my.toml --set "measure.window=10 ms" --out runs/short
+      fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
     """
@@ -105,6 +121,10 @@ def run(
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
     need(not (show_finished and as_json), "--finished and --json: choose one")
+    need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
+    need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
+    need(clock is None or on == "wire", "--clock: it goes with --on wire")
+    need(link is None or on == "wire", "--link: it goes with --on wire")
     need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     known_scheme(scheme)
@@ -143,7 +163,16 @@ def run(
     place = folders.Place(out, folders.of_run(Job.of(spec, changes).using(scheme, seed)), force=force)
     with stopping.stoppable():
         result = run_spec(
-            spec, scheme=scheme, seed=seed, set=changes, max_memory=memory, max_time=time, threads=threads
+            spec,
+            scheme=scheme,
+            seed=seed,
+            set=changes,
+            max_memory=memory,
+            max_time=time,
+            threads=threads,
+            on=on,
+            clock=clock or "lockstep",
+            link=link or "udp",
         )
         with stopping.held():
             folder = place.keep(result, parquet=parquet)
@@ -179,6 +208,10 @@ def compare(
     force: Force = False,
     allow_drops: AllowDrops = False,
     workers: Workers = None,
+    on: Annotated[
+        str,
+        typer.Option("--on", metavar="WHERE", help="simulator; wire: see run; or simulator,wire: both, side by side."),
+    ] = "simulator",
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -193,17 +226,23 @@ def compare(
       fanin compare examples/incast.toml
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
       fanin compare my.toml --schemes all
+      fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
     from fanin.comparing import compare as compare_schemes
-    from fanin.runs import Job
+    from fanin.runs import PLACES, Job
 
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
     each_scheme = schemes_of(schemes, spec, changes)
     each_seed = seeds(seeds_) if seeds_ is not None else None
+    places = on.split(",")
+    need(
+        {*places} <= {*PLACES} and len(places) == len({*places}),
+        f"--on {on}: it is simulator, wire or simulator,wire",
+    )
     place = folders.Place(out, folders.of_spec(Job.of(spec, changes)), force=force, within="a-run")
     with stopping.stoppable():
         compared = compare_schemes(
@@ -215,6 +254,7 @@ def compare(
             max_memory=memory,
             max_time=time,
             threads=threads,
+            on=places,
         )
         if not compared.results:
             raise CommandError("stopped before anything had run", INTERRUPTED)

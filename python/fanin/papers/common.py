@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +25,60 @@ def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
-def log_ticks(axes: Axes) -> None:
-    """A logarithmic axis with ticks at 10, 20, 50, 100."""
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+class OverSeeds(float):
+    """A number over seeds. Formatted, the range of the seeds follows it, as `3.2 (3.1 to 3.4)`, if its digits show one.
+
+    The four operations with plain numbers, and with others of the same seeds, keep the seeds apart.
+    """
+
+    by_seed: Mapping[int, float]
+
+    def __new__(cls, value: float, by_seed: Mapping[int, float]) -> OverSeeds:
+        """A number, and what it is with each seed."""
+        made = super().__new__(cls, value)
+        made.by_seed = by_seed
+        return made
+
+    def __format__(self, form: str, /) -> str:
+        shown = format(float(self), form)
+        if not self.by_seed:
+            return shown
+        least, most = (format(end, form) for end in (min(self.by_seed.values()), max(self.by_seed.values())))
+        return shown if least == most else f"{shown} ({least} to {most})"
+
+    def _with(self, other: float, of: Callable[[float, float], float]) -> OverSeeds:
+        alike = not isinstance(other, OverSeeds) or self.by_seed.keys() == other.by_seed.keys()
+        theirs = other.by_seed if isinstance(other, OverSeeds) else dict.fromkeys(self.by_seed, other)
+        try:
+            by_seed = {seed: of(mine, theirs[seed]) for seed, mine in self.by_seed.items()} if alike else {}
+        except ZeroDivisionError:
+            by_seed = {}
+        return OverSeeds(of(float(self), float(other)), by_seed)
+
+    def __mul__(self, other: float, /) -> OverSeeds:
+        return self._with(other, operator.mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float, /) -> OverSeeds:
+        return self._with(other, operator.truediv)
+
+    def __add__(self, other: float, /) -> OverSeeds:
+        return self._with(other, operator.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: float, /) -> OverSeeds:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: float, /) -> OverSeeds:
+        return self._with(other, lambda mine, theirs: theirs - mine)
+
+
+def log_ticks(axes: Axes, which: str = "y") -> None:
+    """A logarithmic axis, x or y, with ticks at 10, 20, 50, 100, or at powers of ten if it has more than two."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axes.get_xlim() if which == "x" else (1.0, 1.0)
+    axis.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -16,8 +16,9 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin.measures import completion_us, nearest_rank
-from fanin.papers.common import log_ticks, mean, seeds
+from fanin.measures import completion_us
+from fanin.papers.common import log_ticks, seeds
+from fanin.papers.dctcp import percentile
 from fanin.papers.experiment import (
     Change,
     Experiment,
@@ -29,6 +30,7 @@ from fanin.papers.experiment import (
     band,
     gain_band,
     order,
+    over_seeds,
     points,
     pooled,
     strict,
@@ -92,8 +94,7 @@ def measure(result: Result) -> Measured:
 
 def at(measures: Measures, case: str, degree: int, share: str) -> float:
     """A percentile of completion times of all seeds."""
-    found = nearest_rank(np.asarray(pooled(measures, (case, degree), "us")), round(1000 * SHARES[share]))
-    return float("nan") if found is None else found
+    return over_seeds(measures, (case, degree), "us", percentile(SHARES[share]))
 
 
 def ratio(measures: Measures, case: str, degree: int, share: str) -> float:
@@ -108,7 +109,7 @@ def spread(measures: Measures, case: str) -> float:
 
 def deviation(measures: Measures, case: str) -> float:
     """How far the long flow's throughput under DASR is from that under a setting of InfiniBand."""
-    long = {one: mean(pooled(measures, (one + LONG, MOST), "long_gbps")) for one in (DASR, case)}
+    long = {one: over_seeds(measures, (one + LONG, MOST), "long_gbps") for one in (DASR, case)}
     return abs(1 - long[DASR] / long[case])
 
 
@@ -197,7 +198,7 @@ def rows_shape(measures: Measures) -> list[Row]:
 def rows_long(measures: Measures) -> list[Row]:
     """The long flow beside incasts of the highest degree."""
     ours = deviation(measures, INFINIBAND)
-    told = {one: mean(pooled(measures, (one + LONG, MOST), "long_gbps")) for one in (DASR, INFINIBAND)}
+    told = {one: over_seeds(measures, (one + LONG, MOST), "long_gbps") for one in (DASR, INFINIBAND)}
     return [
         Row(
             "dart-fig10-longtput",

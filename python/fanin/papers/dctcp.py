@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from fanin.papers.experiment import (
     Row,
     band,
     order,
+    over_seeds,
     pooled,
     strict,
 )
@@ -48,6 +49,11 @@ def quantile(values: Sequence[float], share: float) -> float:
     """By nearest rank, as in all of Fanin."""
     found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
     return float("nan") if found is None else found
+
+
+def percentile(share: float) -> Callable[[Sequence[float]], float]:
+    """The quantile as a statistic for `over_seeds`."""
+    return lambda values: quantile(values, share)
 
 
 def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
@@ -97,9 +103,10 @@ def rows_14(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig14-queue`, which is also the abstract's headline."""
     rows = []
     for n in (2, 20):
-        goodput = {scheme: mean(pooled(measures, (scheme, n), "goodput_gbps")) for scheme in SCHEMES}
-        queue = {scheme: pooled(measures, (scheme, n), "queue_packets") for scheme in SCHEMES}
-        ratio = quantile(queue["dctcp"], 0.95) / quantile(queue["newreno"], 0.95)
+        goodput = {scheme: over_seeds(measures, (scheme, n), "goodput_gbps") for scheme in SCHEMES}
+        median = {scheme: over_seeds(measures, (scheme, n), "queue_packets", percentile(0.5)) for scheme in SCHEMES}
+        high = {scheme: over_seeds(measures, (scheme, n), "queue_packets", percentile(0.95)) for scheme in SCHEMES}
+        ratio = high["dctcp"] / high["newreno"]
         claim, at = "dctcp-fig14-queue", f"{n} flows: "
         rows += [
             *(
@@ -125,9 +132,9 @@ def rows_14(measures: Measures) -> list[Row]:
                 claim,
                 f"{at}median queue of dctcp, packets",
                 f"about 20 (K + n = {20 + n})",
-                f"{quantile(queue['dctcp'], 0.5):.1f}",
+                f"{median['dctcp']:.1f}",
                 f"10 to {25 + n}",
-                band(quantile(queue["dctcp"], 0.5), 10, 25 + n),
+                band(median["dctcp"], 10, 25 + n),
             ),
             Row(
                 claim,
@@ -141,9 +148,9 @@ def rows_14(measures: Measures) -> list[Row]:
                 claim,
                 f"{at}median queue of newreno, packets",
                 "10 x dctcp's",
-                f"{quantile(queue['newreno'], 0.5):.0f}",
+                f"{median['newreno']:.0f}",
                 "at least 100",
-                strict(quantile(queue["newreno"], 0.5) >= 100),
+                strict(median["newreno"] >= 100),
             ),
         ]
     return rows
@@ -231,7 +238,7 @@ def rows_18(measures: Measures) -> list[Row]:
 def rows_18_rates(measures: Measures, name: str) -> list[Row]:
     """The rates of the groups. Ours are payload; the paper's add up to the whole link."""
     claim, judged = "dctcp-fig18-multihop", name == "dctcp"
-    got = {group: mean(pooled(measures, (name, 0), group)) for group in GROUPS}
+    got = {group: over_seeds(measures, (name, 0), group) for group in GROUPS}
     wire = {group: got[group] * PACKET_BYTES / 1460 for group in GROUPS}
     worst = max(abs(got[group] / fair - 1) for group, (_, _, _, fair) in GROUPS.items())
     return [

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from fanin.papers.common import mean, seeds
-from fanin.papers.dctcp import SCHEMES, cdf, quantile, under
+from fanin.papers.dctcp import SCHEMES, cdf, percentile, quantile, under
 from fanin.papers.dctcp_queries import measure_queries
 from fanin.papers.experiment import (
     Change,
@@ -23,6 +23,7 @@ from fanin.papers.experiment import (
     Row,
     band,
     order,
+    over_seeds,
     points,
     pooled,
     strict,
@@ -137,10 +138,12 @@ def rows_pressure(measures: Measures) -> list[Row]:
     """Claim `dctcp-table2-bufferpressure`: no long flows, and all 66."""
     claim, none, all_ports = "dctcp-table2-bufferpressure", PORTS[0], PORTS[-1]
     p95 = {
-        (s, n): quantile(pooled(measures, (s, n), "completion_ms"), 0.95) for s in WINDOWS for n in (none, all_ports)
+        (s, n): over_seeds(measures, (s, n), "completion_ms", percentile(0.95))
+        for s in WINDOWS
+        for n in (none, all_ports)
     }
-    late = {s: 100 * mean(pooled(measures, (s, all_ports), "timed_out")) for s in WINDOWS}
-    rate = {s: mean(pooled(measures, (s, all_ports), "long_gbps")) for s in SCHEMES}
+    late = {s: 100 * over_seeds(measures, (s, all_ports), "timed_out") for s in WINDOWS}
+    rate = {s: over_seeds(measures, (s, all_ports), "long_gbps") for s in SCHEMES}
     grown = {s: p95[s, all_ports] / p95[s, none] for s in WINDOWS}
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
@@ -209,7 +212,7 @@ def rows_pressure(measures: Measures) -> list[Row]:
 def rows_losses(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec234-bufferpressure`."""
     claim = "dctcp-sec234-bufferpressure"
-    lost = {name: [mean(pooled(measures, (name, ports), "lost")) for ports in PORTS] for name in WINDOWS}
+    lost = {name: [over_seeds(measures, (name, ports), "lost") for ports in PORTS] for name in WINDOWS}
     ports = ", ".join(map(str, PORTS))
     rows = []
     for name in ("newreno", ANEW):
@@ -290,7 +293,7 @@ def draw_21(measures: Measures) -> Figure:
 def rows_21(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig21-alltoall`."""
     claim = "dctcp-fig21-alltoall"
-    late = {name: mean(pooled(measures, (name, 40), "timed_out")) for name in (*SCHEMES, ANEW)}
+    late = {name: over_seeds(measures, (name, 40), "timed_out") for name in (*SCHEMES, ANEW)}
     return [
         Row(
             claim,
@@ -355,7 +358,7 @@ def sweep_other(quick: bool) -> dict[Key, Change]:
 
 def late_by_servers(measures: Measures, name: str) -> dict[int, float]:
     """The share of queries with a timeout by the number of servers."""
-    return {n: mean(pooled(measures, (name, n), "timed_out")) for n in points(measures, name)}
+    return {n: over_seeds(measures, (name, n), "timed_out") for n in points(measures, name)}
 
 
 def draw_other(measures: Measures) -> Figure:
@@ -491,7 +494,7 @@ def measure_limit(result: Result) -> Measured:
 def drops(measures: Measures, scheme: str, packets: int) -> dict[int, float]:
     """Mean drops by the number of senders."""
     name = f"{scheme}, {packets}"
-    return {n: mean(pooled(measures, (name, n), "drops")) for n in points(measures, name)}
+    return {n: over_seeds(measures, (name, n), "drops") for n in points(measures, name)}
 
 
 def draw_limit(measures: Measures) -> Figure:

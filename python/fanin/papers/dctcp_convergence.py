@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fanin import measures as of
 from fanin.papers.common import mean, seeds
 from fanin.papers.dctcp import SCHEMES, under
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, strict
 from fanin.plot import indexed_line, label_axes
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def rows(measures: Measures) -> list[Row]:
     runs = {scheme: [run for key, run in measures.items() if key[:2] == (scheme, len(FLOWS))] for scheme in SCHEMES}
     jain = {scheme: [index for run in runs[scheme] for index in fairness(run)] for scheme in SCHEMES}
     varies = {scheme: mean([variation(run) for run in runs[scheme]]) for scheme in SCHEMES}
-    many = {scheme: mean(pooled(measures, (scheme, CROWD), "jain")) for scheme in SCHEMES}
+    many = {scheme: over_seeds(measures, (scheme, CROWD), "jain") for scheme in SCHEMES}
     ratio = varies["dctcp"] / varies["newreno"]
     index = mean(jain["dctcp"])
     return [

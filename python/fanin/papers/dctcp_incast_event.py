@@ -9,9 +9,21 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin import measures as of
-from fanin.papers.common import mean, seeds
+from fanin.papers.common import seeds
 from fanin.papers.dctcp import quantile
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    over_seeds,
+    pooled,
+    strict,
+)
 from fanin.plot import indexed_line, label_axes
 from fanin.plot.base import legend_below
 
@@ -243,7 +255,7 @@ def rows_8(measures: Measures) -> list[Row]:
                     judged,
                 )
             )
-        late = {jitter: mean(pooled(measures, (name, f"{jitter:g} ms"), "timed_out")) for jitter in (SPREAD, JITTER)}
+        late = {jitter: over_seeds(measures, (name, f"{jitter:g} ms"), "timed_out") for jitter in (SPREAD, JITTER)}
         rows.append(
             Row(
                 claim,

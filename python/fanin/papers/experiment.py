@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fanin import _core
+from fanin.papers.common import OverSeeds, mean
 from fanin.papers.kept import Kept, Taken
-from fanin.papers.kept import Measured as Measured
 from fanin.result import Result
 from fanin.runs import Job, map_jobs
+from fanin.sweeps.work import Measured as Measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -179,6 +180,15 @@ def job(base: Job, key: Key, change: Change) -> Job:
 def pooled(measures: Measures, key: Key, name: str) -> list[float]:
     """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
     return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
+
+
+def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
+    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
+    each seed follows it. `key` is without the seed."""
+    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
+    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
+    known = {seed: value for seed, value in by_seed.items() if value == value}
+    return OverSeeds(statistic(pooled(measures, key, name)), known)
 
 
 def points(measures: Measures, scheme: str) -> list[int]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fanin.measures import jain
 from fanin.papers.common import mean
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
 from fanin.papers.hpcc_runs import (
     DCQCN,
     FIVE,
@@ -338,7 +338,7 @@ def rows_gh(measures: Measures) -> list[Row]:
     rows = []
     for scheme in BOTH:
         fair = 100 * (np.array(pooled(measures, (scheme,), "jain")) >= EVEN)
-        used = mean(pooled(measures, (scheme,), "used"))
+        used = over_seeds(measures, (scheme,), "used")
         judged = scheme == HPCC
         rows += [
             Row(

@@ -11,7 +11,19 @@ from matplotlib.figure import Figure
 
 from fanin.measures import reported
 from fanin.papers.common import log_ticks, mean, seeds
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    over_seeds,
+    pooled,
+    strict,
+)
 from fanin.papers.hpcc_runs import DCQCN, HPCC, under
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.plot.base import shades
@@ -228,7 +240,7 @@ def draw_2b(measures: Measures) -> Figure:
 def rows_2b(measures: Measures) -> list[Row]:
     """Claims `hpcc-fig2b-pfc` and `hpcc-fig2b-inflight`."""
     claim, timed = "hpcc-fig2b-pfc", "T_i, T_d = " + "; ".join(TIMERS)
-    paused = [mean(pooled(measures, (name,), "paused")) for name in TIMERS]
+    paused = [over_seeds(measures, (name,), "paused") for name in TIMERS]
     late = [float(np.percentile(pooled(measures, (name,), "fct_us"), 95)) for name in TIMERS]
     rows = [
         Row(
@@ -246,7 +258,7 @@ def rows_2b(measures: Measures) -> list[Row]:
     ]
     aggressive = next(iter(TIMERS))
     most = max(pooled(measures, (aggressive,), "mean_kb")) / BDP_KB
-    hosts = mean(pooled(measures, (aggressive,), "hosts paused"))
+    hosts = over_seeds(measures, (aggressive,), "hosts paused")
     own = max(pooled(measures, (HPCC,), "most_kb"))
     claim = "hpcc-fig2b-inflight"
     return [

@@ -19,9 +19,7 @@ from typing import Any
 
 from fanin import _core
 from fanin.runs import Job
-
-Measured = dict[str, list[float]]
-"""The measurements of a run, by name: a list of one for a number."""
+from fanin.sweeps.work import Measured as Measured
 
 
 @dataclass(frozen=True)

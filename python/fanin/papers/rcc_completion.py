@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin.papers.common import mean
-from fanin.papers.dctcp import quantile
+from fanin.papers.dctcp import percentile, quantile
 from fanin.papers.experiment import (
     Change,
     Experiment,
@@ -22,6 +21,7 @@ from fanin.papers.experiment import (
     band,
     gain_band,
     order,
+    over_seeds,
     points,
     pooled,
     strict,
@@ -86,8 +86,9 @@ def measure_7(result: Result) -> Measured:
 
 def percentiles(measures: Measures, name: str, point: int) -> tuple[float, float, float]:
     """The 1st, 50th and 99th percentile over the flows of all seeds, in milliseconds."""
-    times = pooled(measures, (name, point), "fct_ms")
-    low, middle, high = (quantile(times, share) for share in (0.01, 0.5, 0.99))
+    low, middle, high = (
+        over_seeds(measures, (name, point), "fct_ms", percentile(share)) for share in (0.01, 0.5, 0.99)
+    )
     return low, middle, high
 
 
@@ -188,7 +189,7 @@ def rows_p99(measures: Measures) -> list[Row]:
     paper = {"newreno": (51.2, 30, 75), "dctcp": (16.4, 3, 50), "ictcp": (11.7, 3, 50)}
     rows = []
     for scheme, (told, low, high) in paper.items():
-        cut = 100 * mean([1 - p99["rcc"][n] / p99[scheme][n] for n in SENDERS])
+        cut = 100 * sum(1 - p99["rcc"][n] / p99[scheme][n] for n in SENDERS) / len(SENDERS)
         what = f"99th percentile of rcc below that of {scheme}, mean over N"
         verdict = gain_band(cut, low, high)
         rows.append(Row(claim, what, f"{told} %", f"{cut:.1f} %", f"{low} to {high} %", verdict))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fanin import measures as of
 from fanin.papers.common import mean
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin.papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 from fanin.plot import indexed_line, label_axes
 from fanin.plot.base import shades
@@ -225,7 +225,7 @@ def rows_12d(measures: Measures) -> list[Row]:
     rows = []
     for name in READINGS:
         claim, ratio = f"rcc-fig12d-coexist ({name})", ratio_of_windows(measures, name)
-        queue = mean(pooled(measures, (name, 4), "queue_kb"))
+        queue = over_seeds(measures, (name, 4), "queue_kb")
         if name != "no ECN":
             rows += [
                 Row(claim, "mean queue, KB", "about 70", f"{queue:.1f}", "45 to 85", band(queue, 45, 85)),

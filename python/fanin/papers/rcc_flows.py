@@ -10,8 +10,20 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.papers.common import mean
-from fanin.papers.dctcp import quantile
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.papers.dctcp import percentile, quantile
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    over_seeds,
+    pooled,
+    strict,
+)
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, PURPLE
 
@@ -170,7 +182,7 @@ def rows_10a(measures: Measures, name: str) -> list[Row]:
     claim = label("rcc-fig10a-burst", name)
     fallen, risen = fall_and_rise(measures, name)
     highest = max(pooled(measures, (name, 60), "highest"))
-    queues = {other: mean(pooled(measures, (other, 60), "burst_queue")) for other in (*OTHERS, name)}
+    queues = {other: over_seeds(measures, (other, 60), "burst_queue") for other in (*OTHERS, name)}
     return [
         Row(
             claim,
@@ -204,8 +216,10 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
     """Claim `rcc-fig10c-fct`."""
     claim, schemes = label("rcc-fig10c-fct", name), (*OTHERS, name)
     drops = {scheme: sum(pooled(measures, (scheme, 60), "drops")) for scheme in schemes}
-    short = {scheme: pooled(measures, (scheme, 60), "short_ms") for scheme in schemes}
-    low, middle, high = ({s: quantile(short[s], share) for s in schemes} for share in (0.01, 0.5, 0.99))
+    low, middle, high = (
+        {s: over_seeds(measures, (s, 60), "short_ms", percentile(share)) for s in schemes}
+        for share in (0.01, 0.5, 0.99)
+    )
 
     def ordered(what: str, paper: str, found: dict[str, float], kept: list[bool], digits: int = 1) -> Row:
         ours = ", ".join(f"{value:.{digits}f}" for value in found.values())
@@ -225,8 +239,8 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
 def rows_10d(measures: Measures) -> list[Row]:
     """Claim `rcc-fig10d-goodput`."""
     claim = "rcc-fig10d-goodput"
-    burst = {s: mean(pooled(measures, (s, 60), "long_mbps")) for s in SCHEMES}
-    alone = {s: mean(pooled(measures, (f"{s}{ALONE}", 0), "long_mbps")) for s in SCHEMES}
+    burst = {s: over_seeds(measures, (s, 60), "long_mbps") for s in SCHEMES}
+    alone = {s: over_seeds(measures, (f"{s}{ALONE}", 0), "long_mbps") for s in SCHEMES}
     return [
         Row(
             claim,

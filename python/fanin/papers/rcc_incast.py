@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fanin.papers.captured import tcp_packets
 from fanin.papers.common import mean
-from fanin.papers.dctcp import cdf, quantile
+from fanin.papers.dctcp import cdf, percentile, quantile
 from fanin.papers.experiment import (
     Change,
     Experiment,
@@ -22,6 +22,7 @@ from fanin.papers.experiment import (
     band,
     gain_band,
     order,
+    over_seeds,
     points,
     pooled,
     strict,
@@ -93,7 +94,7 @@ def span_ps(result: Result) -> tuple[float, float]:
 
 def at(measures: Measures, name: str, n: int, what: str) -> float:
     """The mean of all seeds."""
-    return mean(pooled(measures, (name, n), what))
+    return over_seeds(measures, (name, n), what)
 
 
 def curves(axes: Axes, measures: Measures, names: Mapping[str, str], what: str) -> None:
@@ -218,7 +219,7 @@ def rows_stable(measures: Measures) -> list[Row]:
     varies = 100 * (max(means) - min(means)) / mean(means)
     tails = [at(measures, "rcc", n, "p95") for n in SENDERS]
     kept = {n: lowest_is_rcc({s: at(measures, s, n, "deviation") for s in SCHEMES}) for n in SENDERS if n >= 20}
-    low, high = (quantile(pooled(measures, ("rcc", max(SENDERS)), "steady"), share) for share in (0.05, 0.95))
+    low, high = (over_seeds(measures, ("rcc", max(SENDERS)), "steady", percentile(share)) for share in (0.05, 0.95))
     return [
         Row(
             claim,
@@ -251,7 +252,7 @@ def rows_stable(measures: Measures) -> list[Row]:
 def rows_n100(measures: Measures) -> list[Row]:
     """Claim `rcc-fig5bc-n100`, and the other reading of Q1."""
     claim, most = "rcc-fig5bc-n100", max(SENDERS)
-    steady = quantile(pooled(measures, ("rcc", most), "steady"), 0.5)
+    steady = over_seeds(measures, ("rcc", most), "steady", percentile(0.5))
     early = min(pooled(measures, ("rcc", most), "early"))
     highest = {scheme: pooled(measures, (scheme, most), "highest") for scheme in SCHEMES}
     least = {scheme: min(highest[scheme]) for scheme in OTHERS}

@@ -10,8 +10,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.papers.captured import tcp_packets
-from fanin.papers.common import mean, seeds
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, pooled, strict
+from fanin.papers.common import seeds
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin.papers.rcc_incast import (
     BUFFER_PACKETS,
     K_PACKETS,
@@ -114,7 +114,7 @@ def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
         ("times that the queue rises above 40 packets", "more", "crossings"),
         ("standard deviation of the queue, packets", "more", "deviation"),
     ):
-        means = {s: [mean(pooled(measures, (started(s, mean_ms), n), name)) for n in COUNTS] for s in OTHERS}
+        means = {s: [over_seeds(measures, (started(s, mean_ms), n), name) for n in COUNTS] for s in OTHERS}
         kept = [high > low or (high == low and told == "not fewer") for low, high in means.values()]
         ours = ", ".join(f"{scheme} {low:.1f} and {high:.1f}" for scheme, (low, high) in means.items())
         rows.append(Row(claim, f"{what}, 50 and 80 senders", f"{told} with 80", ours, f"{told} with 80", order(kept)))

@@ -8,8 +8,20 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.papers.common import mean
-from fanin.papers.dctcp import quantile
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin.papers.dctcp import percentile, quantile
+from fanin.papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    order,
+    over_seeds,
+    pooled,
+    strict,
+)
 from fanin.papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
@@ -120,8 +132,9 @@ def rows_11b(measures: Measures) -> list[Row]:
         ("1 Gb/s between switches", 1, "rcc"),
     ):
         claim, schemes = f"rcc-fig11b-throughput ({reading})", (*OTHERS, name)
-        s2 = {s: pooled(measures, (s, gbps), "s2") for s in schemes}
-        high, middle = ({s: quantile(s2[s], share) for s in schemes} for share in (0.99, 0.5))
+        high, middle = (
+            {s: over_seeds(measures, (s, gbps), "s2", percentile(share)) for s in schemes} for share in (0.99, 0.5)
+        )
         tcp, rcc = middle["newreno"], high[name]
         rest = [s for s in schemes if s != "ictcp"]
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
@@ -140,7 +153,7 @@ def rows_11b(measures: Measures) -> list[Row]:
             Row(claim, "S2, p99; p50: newreno, dctcp, ictcp, rcc", "ictcp lowest", ours, "ictcp lowest", order(lowest)),
         ]
         for group in ("s1", "s3"):
-            medians = {s: quantile(pooled(measures, (s, gbps), group), 0.5) for s in schemes}
+            medians = {s: over_seeds(measures, (s, gbps), group, percentile(0.5)) for s in schemes}
             kept = all(10 <= value <= 60 for value in medians.values())
             ours = ", ".join(f"{value:.0f}" for value in medians.values())
             what = f"{group.upper()}, p50, Mb/s: newreno, dctcp, ictcp, rcc"
@@ -155,7 +168,7 @@ def rows_11cd(measures: Measures) -> list[Row]:
         claim, schemes = f"rcc-fig11cd-drops ({name})", (*OTHERS, name)
 
         def of_each(what: str, schemes: tuple[str, ...] = schemes) -> dict[str, float]:
-            return {s: mean(pooled(measures, (s, 10), what)) for s in schemes}
+            return {s: over_seeds(measures, (s, 10), what) for s in schemes}
 
         first, second = of_each("drops tor1>middle"), of_each("drops tor2>r1")
         drops = {s: first[s] + second[s] for s in schemes}
@@ -186,7 +199,7 @@ def rows_11cd(measures: Measures) -> list[Row]:
             ),
             Row(
                 claim,
-                f"drops: {each}",
+                f"drops, of both and at switch 1: {each}",
                 "newreno most, ictcp next at switch 1",
                 f"{told(drops)}; at switch 1: {told(first)}",
                 "newreno most",

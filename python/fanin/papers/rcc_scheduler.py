@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from fanin import oitcp
 from fanin.papers.common import mean, seeds
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin.papers.sawtooth import PACKET_BYTES
 from fanin.plot import indexed_line, label_axes
 
@@ -300,7 +300,7 @@ def rows_23(measures: Measures) -> list[Row]:
     for name in VARIANTS:
         claim, rtt_ms = f"rcc-eq23-fct ({name})", 0.185 if "per link" in name else 0.0
         for n in sorted({int(key[1]) for key in measures if key[0] == name}):
-            found = mean(pooled(measures, (name, n), "last_ms"))
+            found = over_seeds(measures, (name, n), "last_ms")
             packets_ms = n * SIZE / (oitcp.SEGMENT * oitcp.PACKETS_PER_S) * 1e3
             ratio, ideal = found / (packets_ms + rtt_ms), found / ideal_ms(n)
             rows += [

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import queue
 import time
 import uuid
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,15 +17,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fanin import _core, limits, stopping
+from fanin import _core, limits
 from fanin.comparison import Row
 from fanin.result import Result, load
 from fanin.run_folder import RunError
 from fanin.runs import Job, SpecLike
 from fanin.sweeps import grid
-from fanin.sweeps.display import SweepDisplay, SweepState
+from fanin.sweeps.display import SweepDisplay
 from fanin.sweeps.grid import Point, Value, label_of
-from fanin.sweeps.pools import Given, Pool, Processes, is_broken
+from fanin.sweeps.pools import Given, Pool, Processes
+from fanin.sweeps.running import Running, SweepWatcher
 from fanin.sweeps.store import (
     DONE,
     UNTRUSTED,
@@ -47,12 +45,6 @@ from fanin.sweeps.work import Done, Number, Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
-
-SweepWatcher = Callable[[SweepState], bool]
-"""Called a few times a second during a sweep, which stops if it returns False."""
-
-LOOK_EVERY_S = 0.2
-"""Time between updates of the progress."""
 
 ESTIMATE_S = 30.0
 """The longest time for estimating the costs of runs before the first one starts."""
@@ -298,7 +290,9 @@ def sweep(
             with SweepDisplay(
                 costs, {key: todo[key].label for key in costs}, there, visible=progress is True
             ) as display:
-                cancelled = _Running(store, todo, pool, display, progress if callable(progress) else None).all(tasks)
+                watcher = progress if callable(progress) else None
+                labels = {key: point.label for key, point in todo.items()}
+                cancelled = Running(pool, _Landing(store, todo), labels, display, watcher).all(tasks)
         finally:
             swept = _sweep(store.root, store.record, store.parts, cancelled=cancelled)
             store.write_tables(swept.table())
@@ -388,115 +382,27 @@ def _cost(job: Job) -> float:
         return 0.0  # the run itself will report the error
 
 
-class _Running:
-    """The loop that submits runs to a pool and saves their outcomes."""
+class _Landing:
+    """What becomes of the runs of a sweep: rows in its folder."""
 
-    def __init__(
-        self, store: Store, points: Mapping[str, Point], pool: Pool, display: SweepDisplay, watcher: SweepWatcher | None
-    ) -> None:
+    def __init__(self, store: Store, points: Mapping[str, Point]) -> None:
         self._store = store
         self._points = points
-        self._pool = pool
-        self._display = display
-        self._watcher = watcher
-        self._under_way: dict[Future[Done], Task] = {}
-        self._ended: queue.SimpleQueue[Future[Done]] = queue.SimpleQueue()
-        self._looked_s = float("-inf")
-        self._deaths: Counter[str] = Counter()
-        self._waiting: deque[Task] = deque()
 
-    def all(self, tasks: Sequence[Task]) -> bool:
-        """Runs them all; returns whether it was stopped before they had ended."""
-        self._waiting.extend(tasks)
-        try:
-            with stopping.held() as interrupted:
-                while self._waiting or self._under_way:
-                    while self._waiting and self._pool.free():
-                        self._begin(self._waiting.popleft())
-                    self._take()
-                    go_on = self._look()
-                    if interrupted():
-                        self._display.say(
-                            "stopping: finished runs are kept; the same command continues with the others"
-                        )
-                    elif go_on:
-                        continue
-                    return bool(self._waiting or self._under_way)
-        finally:
-            self._pool.stop()
-        return False
+    def begun(self, key: str) -> None:
+        """A line in the log."""
+        self._store.log("begun", key, self._points[key].label)
 
-    def _begin(self, task: Task) -> None:
-        point = self._points[task.key]
-        self._store.log("begun", task.key, point.label)
-        try:
-            future = self._pool.begin(task)
-        except RuntimeError as error:  # broken, or shut down by its owner
-            raise RunError(f"the executor takes no more runs: {error}; finished runs are kept") from None
-        self._under_way[future] = task
-        future.add_done_callback(self._ended.put)
-
-    def _look(self) -> bool:
-        """Shows the progress of the runs, a few times a second, and asks the watcher whether to continue."""
-        now_s = time.monotonic()
-        if now_s - self._looked_s < LOOK_EVERY_S / 2:
-            return True
-        self._looked_s = now_s
-        state = self._display.update(self._pool.states())
-        return self._watcher(state) if self._watcher is not None else True
-
-    def _take(self) -> None:
-        """Waits briefly for runs to end, and saves their outcomes."""
-        with suppress(queue.Empty):
-            self._ended_with(self._ended.get(timeout=LOOK_EVERY_S))
-            while True:
-                self._ended_with(self._ended.get_nowait())
-
-    def _ended_with(self, future: Future[Done]) -> None:
-        task = self._under_way.pop(future)
-        if future.cancelled():
-            raise RunError(
-                "the executor dropped runs that it had taken; finished runs are kept, start again to continue"
-            )
-        error = future.exception()
-        if error is None:
-            self._keep(future.result())
-        elif is_broken(error):
-            self._died(task, error)
-        else:
-            self._fail(task.key, _words(error))
-
-    def _keep(self, done: Done) -> None:
-        point = self._points[done.key]
-        if done.cancelled:
-            return
-        if done.error is not None:
-            self._fail(done.key, done.error)
-            return
+    def landed(self, done: Done) -> None:
+        """A row."""
         status = UNTRUSTED if done.errors else DONE
-        part = Part(done.key, point.label, status, _core.__version__, done.errors, done.numbers)
+        part = Part(done.key, self._points[done.key].label, status, _core.__version__, done.errors, done.numbers)
         self._store.land(part, done.packed)
-        self._display.finished(done.key, int(done.numbers["packet_hops"] or 0))
 
-    def _died(self, task: Task, error: BaseException) -> None:
-        if isinstance(self._pool, Given):
-            raise RunError(f"the executor broke: {_words(error)}; finished runs are kept, start again to continue")
-        self._deaths[task.key] += 1
-        if self._deaths[task.key] > 1:
-            self._fail(task.key, "its process was killed twice, unless by you for lack of memory")
-            return
-        point = self._points[task.key]
-        self._store.log("killed", task.key, point.label)
-        self._display.say(f"{point.label}: its process was killed; it is tried once more, at the end")
-        # More memory is free when others have ended.
-        self._waiting.append(task)
+    def killed(self, key: str) -> None:
+        """A line in the log."""
+        self._store.log("killed", key, self._points[key].label)
 
-    def _fail(self, key: str, error: str) -> None:
+    def failed(self, key: str, error: str) -> None:
+        """A row with the reason."""
         self._store.land(part_of_failure(self._points[key], error))
-        self._display.finished(key, 0)
-        self._display.say(f"{self._points[key].label}: {error}")
-
-
-def _words(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

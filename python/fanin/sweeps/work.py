@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Number = str | float | int | None
 
+Measured = dict[str, list[float]]
+"""The measurements of a run, by name: a list of one for a number."""
+
 THREADS_OF_A_FRAME = "POLARS_MAX_THREADS"
 """One thread per run: data frames would start one per core in each process."""
 
@@ -42,6 +45,8 @@ class Task:
     """The run folder, if it is kept and this machine can write it."""
     pack: bool = False
     """Whether the run folder is returned as an archive, to be unpacked into the folder of the sweep."""
+    measure: Callable[[Result], Measured] | None = None
+    """What is measured instead of the numbers of a sweep's table; a function of a module."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,9 @@ class Done:
     """It was stopped; nothing of it is kept."""
     errors: list[str] = field(default_factory=list)
     """The reasons not to trust the result."""
+    packet_hops: int = 0
     numbers: dict[str, Number] = field(default_factory=dict)
+    measured: Measured = field(default_factory=dict)
     packed: bytes | None = None
 
 
@@ -85,7 +92,9 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
             task.key,
             None,
             errors=result.summary()["errors"],
-            numbers=numbers_of(result),
+            packet_hops=int(result.manifest["packet_hops"]),
+            numbers=numbers_of(result) if task.measure is None else {},
+            measured=task.measure(result) if task.measure is not None else {},
             packed=packed(result) if task.pack else None,
         )
     except _core.LimitError as error:
