@@ -8,6 +8,8 @@ CASES_TEST := 500
 CASES_SOAK := 10000
 # `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
 SEED_TEST := 1
+# Where tests in Rust leave what they measure of the papers' claims.
+CLAIMS := $(abspath target/claims)
 # Programs besides the Python packages; tests that use them are skipped without them.
 APT_PACKAGES := valgrind tshark chromium
 
@@ -26,7 +28,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
 	validate wheel \
-	docs pictures losses claims test-claims speed scale scale-threads budget profile
+	frames docs pictures losses claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -88,7 +90,7 @@ losses: setup ## the picture and the table of docs/loss.md
 	PYTHONPATH=tools $(BIN)/python -m pages.losses
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
-	$(BIN)/fanin compare examples/incast.toml
+	$(BIN)/fanin compare papers/dart/fig14-headline.toml
 
 test: setup-dev lint test-rust test-python test-claims ## the whole test suite
 
@@ -102,7 +104,13 @@ lint: setup-dev
 	$(BIN)/python tools/widths.py
 
 test-rust: setup
-	FANIN_CASES=$(CASES_TEST) PROPTEST_RNG_SEED=$(SEED_TEST) cargo test --locked --workspace --quiet
+	rm -rf $(CLAIMS)
+	FANIN_CLAIMS=$(CLAIMS) FANIN_CASES=$(CASES_TEST) PROPTEST_RNG_SEED=$(SEED_TEST) \
+		cargo test --locked --workspace --quiet
+	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS) --check
+
+tested: setup ## record what the last `make test-rust` measured of the papers' claims
+	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS)
 
 test-python: setup-dev wheel
 	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest --hypothesis-seed=$(SEED_TEST)
@@ -119,6 +127,9 @@ soak: setup-dev ## the property tests with many more random cases
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60
 	cargo run --locked --quiet --profile test -p fanin-fuzz -- specs $(CASES_SOAK)
 	cargo run --locked --quiet --profile test -p fanin-fuzz -- $(SECONDS)
+
+frames: ## speed of CRCs, and of encoding and decoding each kind of frame
+	cargo bench --locked --quiet -p fanin-wire --bench frames
 
 fmt: $(BIN)/.packages-dev ## format Rust and Python
 	cargo fmt --all

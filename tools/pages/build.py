@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import api, claims, commands, manuals, results, spec
+from pages import api, claims, commands, headline, manuals, results, spec
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -18,6 +18,9 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "comparison": ("docs/results.md", results.comparison),
     "totals": ("docs/claims.md", claims.totals),
     "claims": ("docs/claims.md", claims.tables),
+    "readings": (headline.PAGE, headline.readings),
+    "switches of the text": (headline.PAGE, headline.of_the_text),
+    "switches of connections": (headline.PAGE, headline.of_connections),
 }
 """The generated parts of pages: the name of the marks, the page, the function."""
 
