@@ -128,7 +128,7 @@ methods! {
 
     /// Whether its switch program watches queues.
     pub fn switch_watches(&self) -> bool {
-        S::Switch::WATCHES && S::Switch::active(&self.params)
+        S::Switch::watches(&self.params) && S::Switch::active(&self.params)
     }
 
     /// Which flows of a host share anything.
@@ -141,7 +141,7 @@ methods! {
 
     /// Whether its switch program looks at the queue of each packet's class.
     pub fn switch_lanes(&self) -> bool {
-        S::Switch::LANES
+        S::Switch::lanes()
     }
 
     /// Opens a flow. `shared` is the caller's dense number of the pair of hosts, or of the host.
@@ -243,9 +243,9 @@ methods! {
         self.flows[slot] = Default::default();
         self.with_receiver(host, now, |r, flows, cx| r.on_open(flow, &mut flows[slot], cx));
     }
-    /// See [`Receiver::HOLDS_ACKS`].
+    /// See [`Receiver::holds_acks`].
     pub fn receiver_holds_acks(&self) -> bool {
-        S::Receiver::HOLDS_ACKS
+        S::Receiver::holds_acks(&self.params)
     }
     /// See [`Receiver::on_syn`].
     pub fn receiver_syn(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> Option<AckFields> {
@@ -309,7 +309,7 @@ methods! {
         packet: &mut Header,
         ingress: u16,
         minimal: u16,
-        ports: &(impl Ports + ?Sized),
+        ports: &dyn Ports,
     ) -> u16 {
         self.with_switch(switch, now, |s, cx| s.route(packet, ingress, minimal, ports, cx))
     }
@@ -322,7 +322,7 @@ methods! {
         self.with_switch(switch, now, |s, cx| s.on_dequeue(packet, cx));
     }
     /// See [`SwitchProgram::on_timer`].
-    pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &(impl Ports + ?Sized)) {
+    pub fn switch_timer(&mut self, switch: usize, now: Time, ports: &dyn Ports) {
         self.with_switch(switch, now, |s, cx| s.on_timer(ports, cx));
     }
     /// See [`SwitchProgram::on_drop`].

@@ -30,14 +30,11 @@ impl SchemeRow {
 
 macro_rules! schemes {
     ($($file:ident :: $variant:ident,)*) => {
-        /// Every registered scheme, in order.
-        pub fn rows() -> &'static [SchemeRow] {
-            &[$(SchemeRow {
+        const ROWS: &[SchemeRow] = &[$(SchemeRow {
                 file: stringify!($file),
                 presets: <$file::$variant as Scheme>::PRESETS,
                 source: include_str!(concat!("schemes/", stringify!($file), ".rs")),
-            },)*]
-        }
+            },)*];
 
         /// A scheme with its parameters, checked and ready to run.
         #[derive(Clone, PartialEq, Debug)]
@@ -130,12 +127,26 @@ schemes! {
     dctcp_ns3::DctcpNs3,
     rcc::Rcc,
     ictcp::Ictcp,
+    // The last one stands for schemes that are loaded at run time; it has no ids.
+    own::Own,
+}
+
+/// Every built-in scheme, in order.
+pub fn rows() -> &'static [SchemeRow] {
+    ROWS.split_last().map_or(&[], |(_loaded, built_in)| built_in)
 }
 
 impl Settings {
     /// The endpoint that carries its flows unless the spec asks for the other one.
     pub fn transport(&self) -> Transport {
-        with_scheme!(self, S, _params => S::TRANSPORT)
+        with_scheme!(self, S, params => S::transport(params))
+    }
+    /// The scheme that was loaded at run time, if it is one.
+    pub fn loaded(&self) -> Option<&alloc::sync::Arc<dyn own::Program>> {
+        match self {
+            Self::Own(_, params) => Some(&params.program),
+            _ => None,
+        }
     }
     /// See [`Scheme::wants_ecn`].
     pub fn wants_ecn(&self) -> bool {

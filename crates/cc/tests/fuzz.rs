@@ -14,6 +14,7 @@ use fanin_cc::*;
 use fanin_units::{Bytes, MessageId, NodeId, Rate, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 
 const LINE: Rate = Rate::from_gbps(10);
 
@@ -193,7 +194,7 @@ impl World {
             let program = self.scheme.switch_wake_at(0);
             if self.scheme.switch_active() && program <= self.now.max(t).min(next) {
                 self.now = self.now.max(program);
-                self.scheme.switch_timer(0, self.now, &[PortView::new(LINE); 2][..]);
+                self.scheme.switch_timer(0, self.now, &vec![PortView::new(LINE); 2]);
                 hold!(
                     "next wake-up of the switch later than now",
                     self.scheme.switch_wake_at(0) > self.now,
@@ -304,7 +305,7 @@ impl World {
         }
         let view = PortView { queued: flow.forward.len() as u64 * WIRE as u64, ..PortView::new(LINE) };
         let mut header = Header { flow: MessageId(flow.id), wire: WIRE as u16, cc_tag, ..Header::default() };
-        let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &[view, view][..]);
+        let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &vec![view, view]);
         let mut queued = Queued { port, view, packet: &mut header, own: true };
         match self.scheme.switch_enqueue(0, self.now, &mut queued) {
             Verdict::Drop => flow.dropped += 1,
@@ -550,7 +551,7 @@ proptest! {
     fn every_scheme_keeps_its_promises(ops in prop::collection::vec(op(), 1..150)) {
         for settings in presets().chain(variants()) {
             let name = settings.id();
-            let first = std::panic::catch_unwind(|| run(&settings, &ops));
+            let first = std::panic::catch_unwind(AssertUnwindSafe(|| run(&settings, &ops)));
             let first = first.map_err(|_| TestCaseError::fail(format!("scheme {name}, see above")))?;
             prop_assert!(first == run(&settings, &ops), "{}: replay differs", name);
         }

@@ -57,8 +57,8 @@ impl Port {
     fn interval(&mut self, queued: u64) {
         self.now = self.router.wake_at();
         self.queued = queued;
-        let views = [self.view()];
-        self.with(|router, cx| router.on_timer(&views[..], cx));
+        let views = vec![self.view()];
+        self.with(|router, cx| router.on_timer(&views, cx));
     }
 }
 

@@ -287,6 +287,7 @@ fn run_within(
         wall: begin.elapsed(),
         threads: 1,
         threads_reason: Some("that simulator's network model runs on one thread".into()),
+        failure: None,
     })
 }
 

@@ -4,7 +4,7 @@
 use crate::error::why_unread;
 use crate::spec::document::{GraphLink, Topology};
 use crate::{Problem, Problems};
-use fanin_cc::{Settings, Transport};
+use fanin_cc::Transport;
 use fanin_fabric::Message;
 use fanin_formats::Error;
 use fanin_formats::htsim::{Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
@@ -75,7 +75,7 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
     }
     let mut warnings = Vec::new();
     let links = links(&topo, &connections.failures).map_err(|(line, what)| matrix_error(line, what))?;
-    let lossless = Settings::preset(scheme).is_none_or(|scheme| scheme.transport() == Transport::Rdma);
+    let lossless = crate::loaded::preset(scheme).is_none_or(|scheme| scheme.transport() == Transport::Rdma);
     let queue = queue(&topo, lossless, &mut warnings);
     let stem = matrix.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let absolute = std::path::absolute(matrix).ok().and_then(|path| path.into_os_string().into_string().ok());

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod hpcc;
 pub mod htsim;
 mod limits;
+pub mod loaded;
 mod ports;
 mod run;
 mod spec;

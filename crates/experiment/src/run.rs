@@ -3,6 +3,7 @@
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::unmeasured;
+use fanin_cc::schemes::own::{Failure, Program};
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
@@ -16,6 +17,7 @@ use fanin_record::{
 use fanin_units::{PortId, Time};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Progress of a run.
@@ -48,12 +50,16 @@ pub struct Outcome {
     pub threads: usize,
     /// Why the run used fewer threads than allowed.
     pub threads_reason: Option<String>,
+    /// The failure of a loaded scheme that ended it.
+    pub failure: Option<Failure>,
 }
 
 /// Events between two checks of the clock: some ten milliseconds. All threads synchronise for each.
 const EVENTS_PER_LOOK: u64 = 200_000;
 /// The same for runs with traces, so that few observations accumulate.
 const EVENTS_PER_TAKE: u64 = 5_000;
+/// The same for runs with loaded schemes, which may fail.
+const EVENTS_PER_TRUST: u64 = 20_000;
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
@@ -196,10 +202,12 @@ fn run_with(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
     let Built { network, traffics, measure, warnings, .. } = built;
+    let programs = traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()).collect();
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let graph = network.graph;
     let mut runner = Runner::new(engine, traffics, measure, progress);
     runner.threads_reason = reason;
+    runner.programs = programs;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
@@ -286,6 +294,9 @@ struct Runner<'a> {
     sim: &'a mut dyn Engine,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
+    /// The loaded schemes.
+    programs: Vec<Arc<dyn Program>>,
+    failure: Option<Failure>,
     measure: Measure,
     /// End of the measured window.
     window_end: Time,
@@ -342,6 +353,8 @@ impl<'a> Runner<'a> {
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             threads_reason: None,
+            programs: Vec::new(),
+            failure: None,
             traffics,
             samplers,
             samples: Kept::new(MOST_SAMPLES),
@@ -428,7 +441,8 @@ impl<'a> Runner<'a> {
     /// Runs a slice towards `until`, and writes its traces. Returns whether it reached `until`.
     fn run_until(&mut self, until: Time) -> bool {
         if !self.traces.any() {
-            return self.sim.run_until(until, EVENTS_PER_LOOK);
+            let budget = if self.programs.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_TRUST };
+            return self.sim.run_until(until, budget);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
         if let Some(sim) = self.sim.simulator_mut().and_then(ParallelSimulation::one_mut) {
@@ -438,6 +452,12 @@ impl<'a> Runner<'a> {
     }
 
     fn look(&mut self) -> bool {
+        if let Some(failure) = self.programs.iter().find_map(|program| program.failure()) {
+            let (time, detail) = (failure.at, failure.problem.clone());
+            self.log.push(Event { time, kind: EventKind::Warning, place: "scheme".into(), detail });
+            (self.failure, self.cancelled) = (Some(failure), true);
+            self.programs.clear();
+        }
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();
             let state = self.state();
@@ -563,7 +583,7 @@ impl<'a> Runner<'a> {
         let (threads, count) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.count()));
         let idle = (threads < count).then_some("too few events per synchronisation window");
         let threads_reason = idle.map(str::to_string).or(self.threads_reason);
-        Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason }
+        Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason, failure: self.failure }
     }
 
     /// The number of a requested message, if it was posted.

@@ -25,7 +25,9 @@ pub trait Scheme: 'static {
     type Switch: SwitchProgram<Params = Self::Params>;
 
     /// The endpoint that carries its flows unless the spec asks for the other one.
-    const TRANSPORT: Transport = Transport::Rdma;
+    fn transport(_params: &Self::Params) -> Transport {
+        Transport::Rdma
+    }
 
     /// The ids by which a spec selects it; the first is the paper's scheme.
     const PRESETS: &'static [&'static str];

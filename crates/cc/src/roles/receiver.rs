@@ -184,7 +184,7 @@ pub enum Emit {
 }
 
 /// State of a host about all flows into it. One value per host.
-pub trait Receiver: Sized {
+pub trait Receiver {
     /// The scheme's parameters.
     type Params;
     /// State per flow.
@@ -193,10 +193,17 @@ pub trait Receiver: Sized {
     /// Whether it decides about every ACK. If so, a TCP endpoint sends no ACK without data by itself except where the
     /// connection would stand still: for a handshake, a FIN that ends the connection or follows acknowledged data, and
     /// a segment outside the receiver's window.
-    const HOLDS_ACKS: bool = false;
+    fn holds_acks(_params: &Self::Params) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 
     /// A host comes up.
-    fn new(params: &Self::Params, nic: &NicInfo) -> Self;
+    fn new(params: &Self::Params, nic: &NicInfo) -> Self
+    where
+        Self: Sized;
     /// A flow opens: its first packet, or its handshake, arrived.
     fn on_open(&mut self, _flow: &FlowInfo, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
     /// A TCP connection's SYN arrived; called after `on_open`. The result is on the SYN-ACK, and on its

@@ -141,7 +141,7 @@ pub enum Notice {
 }
 
 /// Decides how much a flow may send. One value per flow.
-pub trait Sender: Sized {
+pub trait Sender {
     /// The scheme's parameters.
     type Params;
     /// State shared by this host's flows to the same receiver, or by all of them ([`Scheme::sharing`](super::Scheme));
@@ -149,7 +149,9 @@ pub trait Sender: Sized {
     type Shared: Default;
 
     /// A flow opens.
-    fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self;
+    fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self
+    where
+        Self: Sized;
     /// How much the flow may send now. Read after every hook.
     fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
     /// A packet left. The result goes into its [`Header::cc_tag`](crate::Header::cc_tag).

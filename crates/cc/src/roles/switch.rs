@@ -2,6 +2,7 @@
 
 use super::Cx;
 use crate::Header;
+use alloc::vec::Vec;
 use fanin_units::{NodeId, Rate, Time};
 
 /// A switch that comes up.
@@ -36,7 +37,7 @@ pub struct PortView {
     /// Whether its link is up.
     pub up: bool,
     /// The queue of the packet's class there, in hooks about a packet at a queue of programs that ask for it
-    /// ([`SwitchProgram::LANES`]).
+    /// ([`SwitchProgram::lanes`]).
     pub lane: LaneView,
 }
 
@@ -79,8 +80,8 @@ pub trait Ports {
     fn paused(&self, port: u16, packet: &Header, lane: u8) -> bool;
 }
 
-/// Ports as a slice of views, for tests: every lane holds as much as the port, and none is paused.
-impl Ports for [PortView] {
+/// Ports as views, for tests: every lane holds as much as the port, and none is paused.
+impl Ports for Vec<PortView> {
     fn count(&self) -> u16 {
         self.len() as u16
     }
@@ -120,28 +121,43 @@ pub enum Verdict {
 }
 
 /// A scheme's program in a switch. One value per switch; ports are numbered from 0 within it.
-pub trait SwitchProgram: Sized {
+pub trait SwitchProgram {
     /// The scheme's parameters.
     type Params;
     /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
-    const WATCHES: bool = false;
+    fn watches(_params: &Self::Params) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
     /// Whether it reads [`PortView::lane`] there.
-    const LANES: bool = false;
+    fn lanes() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 
     /// Whether it does anything at all with these parameters; if not, none of its hooks is called.
-    fn active(_params: &Self::Params) -> bool {
+    fn active(_params: &Self::Params) -> bool
+    where
+        Self: Sized,
+    {
         true
     }
     /// A switch comes up.
-    fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self;
+    fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self
+    where
+        Self: Sized;
     /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
     /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
-    fn route<P: Ports + ?Sized>(
+    fn route(
         &mut self,
         _packet: &mut Header,
         _ingress: u16,
         minimal: u16,
-        _ports: &P,
+        _ports: &dyn Ports,
         _cx: &mut Cx<'_, Self::Params>,
     ) -> u16 {
         minimal
@@ -157,7 +173,7 @@ pub trait SwitchProgram: Sized {
     /// The link of `port` went down.
     fn on_link_down(&mut self, _port: u16, _cx: &mut Cx<'_, Self::Params>) {}
     /// The time of [`SwitchProgram::wake_at`] has come.
-    fn on_timer<P: Ports + ?Sized>(&mut self, _ports: &P, _cx: &mut Cx<'_, Self::Params>) {}
+    fn on_timer(&mut self, _ports: &dyn Ports, _cx: &mut Cx<'_, Self::Params>) {}
     /// The time to call `on_timer`.
     fn wake_at(&self) -> Time {
         Time::NEVER

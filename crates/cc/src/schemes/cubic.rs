@@ -103,7 +103,9 @@ impl Scheme for Cubic {
     type Sender = Flow;
     type Receiver = Echo;
     type Switch = NoSwitch<Params>;
-    const TRANSPORT: Transport = Transport::Tcp;
+    fn transport(_: &Params) -> Transport {
+        Transport::Tcp
+    }
     const PRESETS: &'static [&'static str] = &["cubic", "cubic-ecn"];
 
     fn preset(id: &str) -> Params {

@@ -110,7 +110,9 @@ impl Scheme for Dctcp {
     type Sender = Flow;
     type Receiver = Echo;
     type Switch = NoSwitch<Params>;
-    const TRANSPORT: Transport = Transport::Tcp;
+    fn transport(_: &Params) -> Transport {
+        Transport::Tcp
+    }
     const PRESETS: &'static [&'static str] = &["dctcp"];
 
     fn preset(_: &str) -> Params {

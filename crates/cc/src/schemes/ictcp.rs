@@ -93,7 +93,9 @@ impl Scheme for Ictcp {
     type Sender = Flow;
     type Receiver = Host;
     type Switch = NoSwitch<Params>;
-    const TRANSPORT: Transport = Transport::Tcp;
+    fn transport(_: &Params) -> Transport {
+        Transport::Tcp
+    }
     const PRESETS: &'static [&'static str] = &["ictcp"];
 
     fn preset(_: &str) -> Params {

@@ -467,8 +467,12 @@ impl Marker {
 
 impl SwitchProgram for Marker {
     type Params = Params;
-    const WATCHES: bool = true;
-    const LANES: bool = true;
+    fn watches(_: &Params) -> bool {
+        true
+    }
+    fn lanes() -> bool {
+        true
+    }
 
     fn active(p: &Params) -> bool {
         p.threshold > 0

@@ -17,6 +17,7 @@ pub mod ictcp;
 pub mod infiniband;
 pub mod newreno;
 pub mod none;
+pub mod own;
 pub mod rcc;
 pub mod rcp;
 pub mod timely;

@@ -147,7 +147,9 @@ impl Scheme for NewReno {
     type Sender = Flow;
     type Receiver = Echo;
     type Switch = NoSwitch<Params>;
-    const TRANSPORT: Transport = Transport::Tcp;
+    fn transport(_: &Params) -> Transport {
+        Transport::Tcp
+    }
     const PRESETS: &'static [&'static str] = &["newreno", "newreno-ecn"];
 
     fn preset(id: &str) -> Params {

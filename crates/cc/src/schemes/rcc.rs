@@ -122,7 +122,9 @@ impl Scheme for Rcc {
     type Sender = Flow;
     type Receiver = receiver::Host;
     type Switch = NoSwitch<Params>;
-    const TRANSPORT: Transport = Transport::Tcp;
+    fn transport(_: &Params) -> Transport {
+        Transport::Tcp
+    }
     const PRESETS: &'static [&'static str] = &["rcc", "rcc-ecn", "rcc-ns3"];
 
     fn preset(id: &str) -> Params {

@@ -341,7 +341,9 @@ impl Router {
 
 impl SwitchProgram for Router {
     type Params = Params;
-    const WATCHES: bool = true;
+    fn watches(_: &Params) -> bool {
+        true
+    }
 
     fn new(p: &Params, switch: &SwitchInfo<'_>) -> Self {
         let rtt = if p.initial_rtt == Time::ZERO { switch.network_rtt.max(Time::from_ns(1)) } else { p.initial_rtt };
@@ -386,7 +388,7 @@ impl SwitchProgram for Router {
         }
     }
 
-    fn on_timer<P: Ports + ?Sized>(&mut self, ports: &P, cx: &mut Cx<'_, Params>) {
+    fn on_timer(&mut self, ports: &dyn Ports, cx: &mut Cx<'_, Params>) {
         for (number, port) in self.ports.iter_mut().enumerate() {
             if port.until <= cx.now {
                 port.update(ports.view(number as u16).queued, cx.now, cx.params);

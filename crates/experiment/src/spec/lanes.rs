@@ -39,7 +39,7 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
         credit: CreditNeeds::default(),
     };
     for (i, traffic) in document.traffic.iter().enumerate() {
-        let Ok(scheme) = fanin_cc::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
+        let Ok(scheme) = crate::loaded::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
         needs.overhead = needs.overhead.max(scheme.header_overhead().data);
         needs.credit.note(i, &scheme, checker);
         let mut names = document.network.classes.iter().flatten().map(|class| &class.name);

@@ -8,11 +8,12 @@ use super::document::{
 };
 use super::host_names::HostNames;
 use super::one::One;
-use super::scheme::{SchemeChoice, SchemeId, ids};
+use super::scheme::{SchemeChoice, SchemeId};
 use super::shape::advice;
 use crate::error::Problem;
 use crate::hpcc::convert;
 use crate::htsim;
+use crate::loaded;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{NetworkConfig, TcpConfig, TrafficConfig};
@@ -45,7 +46,7 @@ fn transport_of(scheme: &Settings) -> Transport {
 
 /// The same by id; `None` for an unknown scheme.
 pub fn own_transport(id: &str) -> Option<Transport> {
-    Settings::preset(id).map(|scheme| transport_of(&scheme))
+    loaded::preset(id).map(|scheme| transport_of(&scheme))
 }
 
 /// The traffics of the fabric and the workload, or `None` after adding problems. Defaults are filled in. `from` and
@@ -233,7 +234,7 @@ impl One<'_, '_> {
     /// The scheme with its parameters, which are then all filled in.
     fn scheme(&mut self, choice: &mut SchemeChoice) -> Option<Settings> {
         let (id, changes) = (choice.id().to_string(), choice.parameters());
-        match fanin_cc::settings(&id, &changes) {
+        match loaded::settings(&id, &changes) {
             Ok(settings) => {
                 if let serde_json::Value::Object(parameters) = settings.to_json()
                     && !parameters.is_empty()
@@ -243,7 +244,7 @@ impl One<'_, '_> {
                 Some(settings)
             }
             Err(SettingsError::UnknownScheme(_)) => {
-                self.fail("scheme", format!("there is no scheme \"{id}\""), advice(&id, ids()));
+                self.fail("scheme", format!("there is no scheme \"{id}\""), advice(&id, loaded::ids()));
                 None
             }
             Err(SettingsError::UnknownParameter(name, known)) => {
@@ -255,7 +256,7 @@ impl One<'_, '_> {
                 // The invalid parameter is the one that is also invalid by itself; otherwise it is a combination.
                 let alone = |name: &String, value: &serde_json::Value| {
                     let one = std::iter::once((name.clone(), value.clone())).collect();
-                    matches!(fanin_cc::settings(&id, &one), Err(SettingsError::Value(_)))
+                    matches!(loaded::settings(&id, &one), Err(SettingsError::Value(_)))
                 };
                 let name = changes.iter().find(|(name, value)| alone(name, value)).map(|(name, _)| name);
                 let key = name.map_or("scheme".to_string(), |name| format!("scheme.{name}"));

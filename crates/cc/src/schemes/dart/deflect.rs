@@ -105,13 +105,13 @@ impl Table {
     }
 
     /// The port to which a start packet is deflected, if it is. `alone`: no other packet follows that needs an entry.
-    fn target<P: Ports + ?Sized>(
+    fn target(
         &mut self,
         packet: &Header,
         ingress: u16,
         minimal: u16,
         alone: bool,
-        ports: &P,
+        ports: &dyn Ports,
         cx: &mut Cx<'_, Params>,
     ) -> Option<u16> {
         let p = cx.params;
@@ -184,12 +184,12 @@ impl SwitchProgram for Table {
         }
     }
 
-    fn route<P: Ports + ?Sized>(
+    fn route(
         &mut self,
         packet: &mut Header,
         ingress: u16,
         minimal: u16,
-        ports: &P,
+        ports: &dyn Ports,
         cx: &mut Cx<'_, Params>,
     ) -> u16 {
         let p = cx.params;
@@ -263,7 +263,7 @@ impl SwitchProgram for Table {
         self.remove_all(|e| e.port == port, Action::EntryFlushed, cx);
     }
 
-    fn on_timer<P: Ports + ?Sized>(&mut self, _: &P, cx: &mut Cx<'_, Params>) {
+    fn on_timer(&mut self, _: &dyn Ports, cx: &mut Cx<'_, Params>) {
         // row D17: an end packet that was lost elsewhere does not free its entry here
         let (now, after) = (cx.now, cx.params.reclaim_after);
         self.remove_all(|e| e.used.saturating_add(after) <= now, Action::EntryReclaimed, cx);

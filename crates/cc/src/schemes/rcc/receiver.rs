@@ -349,7 +349,9 @@ fn packets_in(nic: &NicInfo, rto: Time, part: u64) -> u32 {
 impl Receiver for Host {
     type Params = Params;
     type Flow = FlowState;
-    const HOLDS_ACKS: bool = true;
+    fn holds_acks(_: &Params) -> bool {
+        true
+    }
 
     fn new(p: &Params, nic: &NicInfo) -> Self {
         let segment = nic.payload.max(1) as u64;
