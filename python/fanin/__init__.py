@@ -3,6 +3,7 @@
 `run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
 folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow; `explain` shows
 paths, thresholds, load and cost of a spec before it runs. `wire` sends messages between hosts under the same schemes.
+`Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes derive from.
 """
 
 from __future__ import annotations
@@ -12,12 +13,36 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fanin import plot, wire
-    from fanin._core import LimitError, SpecError, __version__
+    from fanin._core import (
+        Ack,
+        AckFields,
+        Data,
+        FlowInfo,
+        IntHop,
+        LimitError,
+        Loss,
+        MessageStart,
+        NicInfo,
+        Notice,
+        Packet,
+        PathInfo,
+        PortView,
+        Queued,
+        Receiver,
+        Sender,
+        Sent,
+        SpecError,
+        SwitchInfo,
+        SwitchProgram,
+        Verdict,
+        __version__,
+    )
     from fanin.causes import Why, why
     from fanin.comparing import compare, every_scheme, load_comparison
     from fanin.comparison import Comparison
     from fanin.explanation import explain
     from fanin.hpcc import run_hpcc
+    from fanin.own_schemes import Scheme, bytes_in, load_scheme, tx_time
     from fanin.reporting import report
     from fanin.result import Result, load
     from fanin.run_folder import RunError
@@ -26,53 +51,99 @@ if TYPE_CHECKING:
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
 
 __all__ = [
+    "Ack",
+    "AckFields",
     "Comparison",
+    "Data",
+    "FlowInfo",
+    "IntHop",
     "LimitError",
+    "Loss",
+    "MessageStart",
+    "NicInfo",
+    "Notice",
+    "Packet",
+    "PathInfo",
+    "PortView",
+    "Queued",
+    "Receiver",
     "Result",
     "RunError",
+    "Scheme",
+    "Sender",
+    "Sent",
     "SpecError",
     "Sweep",
     "SweepRun",
     "SweepState",
+    "SwitchInfo",
+    "SwitchProgram",
+    "Verdict",
     "Why",
     "__version__",
+    "bytes_in",
     "compare",
     "every_scheme",
     "explain",
     "load",
     "load_comparison",
+    "load_scheme",
     "load_sweep",
     "plot",
     "report",
     "run",
     "run_hpcc",
     "sweep",
+    "tx_time",
     "why",
     "wire",
 ]
 
 # No module has the name of a function of the package: importing the module would replace the function.
 _HOME = {
+    "Ack": "_core",
+    "AckFields": "_core",
     "Comparison": "comparison",
+    "Data": "_core",
+    "FlowInfo": "_core",
+    "IntHop": "_core",
     "LimitError": "_core",
+    "Loss": "_core",
+    "MessageStart": "_core",
+    "NicInfo": "_core",
+    "Notice": "_core",
+    "Packet": "_core",
+    "PathInfo": "_core",
+    "PortView": "_core",
+    "Queued": "_core",
+    "Receiver": "_core",
     "Result": "result",
     "RunError": "run_folder",
+    "Scheme": "own_schemes",
+    "Sender": "_core",
+    "Sent": "_core",
     "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",
     "SweepState": "sweeps.display",
+    "SwitchInfo": "_core",
+    "SwitchProgram": "_core",
+    "Verdict": "_core",
     "Why": "causes",
     "__version__": "_core",
+    "bytes_in": "own_schemes",
     "compare": "comparing",
     "every_scheme": "comparing",
     "explain": "explanation",
     "load": "result",
     "load_comparison": "comparing",
+    "load_scheme": "own_schemes",
     "load_sweep": "sweeps.sweeping",
     "report": "reporting",
     "run": "runs",
     "run_hpcc": "hpcc",
     "sweep": "sweeps.sweeping",
+    "tx_time": "own_schemes",
     "why": "causes",
 }
 

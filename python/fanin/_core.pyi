@@ -1,7 +1,7 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable
-from typing import Literal, Self, TypedDict, final, type_check_only
+from typing import Any, Literal, Self, TypedDict, final, type_check_only
 
 __version__: str
 
@@ -55,6 +55,9 @@ class RunResult:
     def resolved_toml(self) -> str: ...
     @property
     def cancelled(self) -> bool: ...
+    @property
+    def failure(self) -> str | None:
+        """What a scheme of one's own did wrong, which ended the run."""
     def flows(self) -> ArrowTable: ...
     def ports(self) -> ArrowTable: ...
     def classes(self) -> ArrowTable: ...
@@ -264,3 +267,536 @@ class WireEndpoint:
     def close(self) -> None: ...
     def rtt(self, connection: int) -> float | None: ...
     def counts(self) -> list[tuple[str, int]]: ...
+
+class Sender:
+    """The base class of senders: how much a flow may send. One object per flow.
+
+    A subclass defines the hooks that it needs; all others do nothing. Times are integers in picoseconds, rates in bits
+    per second, sizes in bytes. Window, rate and times may be set to floats, which are rounded down.
+    """
+
+    window: float | None
+    """Bytes that may be in flight; None is no window, as at the start."""
+    rate: float
+    """Pacing rate in bits per second on the wire; the line rate at the start. 0 stops the flow until the rate
+    changes."""
+    wake_at: float | None
+    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    retime: bool
+    """Whether a change of rate also moves a packet that already waits for its time."""
+    not_before: float
+    """Nothing leaves before this time, whatever the rate."""
+    @property
+    def now(self) -> int:
+        """The time of the hook."""
+    @property
+    def params(self) -> Any:
+        """The object of the scheme's `Params`."""
+    @property
+    def shared(self) -> dict[Any, Any] | None:
+        """A dictionary that the flows of this host share by `Scheme.sharing`."""
+    def __init__(self) -> None: ...
+    def share_changed(self) -> None:
+        """Says that `shared` has changed: `control` of the other flows is called."""
+    def count(self, action: str, times: int = 1) -> None:
+        """Counts an action of the scheme by its name in results, like "cuts"."""
+    def open(self, path: PathInfo) -> None:
+        """The flow opens."""
+    def on_send(self, sent: Sent) -> int | None:
+        """A packet left. The result is its `cc_tag`, for switches and the receiver."""
+    def on_ack(self, ack: Ack) -> None:
+        """An acknowledgement arrived."""
+    def on_notice(self, notice: Notice) -> None:
+        """A congestion notification packet or a credit arrived."""
+    def on_loss(self, loss: Loss) -> None:
+        """The endpoint found a loss and will retransmit."""
+    def on_timeout(self, loss: Loss) -> None:
+        """The retransmission timer expired."""
+    def on_idle(self) -> None:
+        """A connection that stays open has become idle."""
+    def on_timer(self) -> None:
+        """The time of `wake_at` has come."""
+    def poll_request(self, left: int) -> int | None:
+        """The `cc_tag` of a request to send now, with so many payload bytes posted and not sent."""
+    def control(self) -> None:
+        """Called before each reading of window and rate, where flows share state; most schemes do without."""
+    def watch(self) -> dict[str, float]:
+        """Internal state by name, for runs that watch the flow."""
+    def close(self) -> None:
+        """The flow ends."""
+
+class Receiver:
+    """The base class of receivers: the state of a host about all flows into it. One object per host."""
+
+    wake_at: float | None
+    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @property
+    def now(self) -> int:
+        """The time of the hook."""
+    @property
+    def params(self) -> Any:
+        """The object of the scheme's `Params`."""
+    def __init__(self) -> None: ...
+    def count(self, action: str, times: int = 1) -> None:
+        """Counts an action of the scheme by its name in results, like "cnps_sent"."""
+    def send_ack(self, flow: int, fields: AckFields) -> None:
+        """Sends an ACK that was held back; it covers everything that has arrived."""
+    def send_cnp(self, flow: int) -> None:
+        """Sends a congestion notification packet."""
+    def send_credit(self, flow: int, number: int, wire: int) -> None:
+        """Sends a numbered credit of so many bytes; its class needs `Scheme.credits`."""
+    def open(self, nic: NicInfo) -> None:
+        """The host comes up."""
+    def on_open(self, flow: FlowInfo) -> None:
+        """A flow opens: its first packet, or its handshake, arrived."""
+    def on_syn(self, flow: int) -> AckFields | None:
+        """A TCP connection's SYN arrived. With None the SYN-ACK waits for `send_ack`."""
+    def on_message_start(self, message: MessageStart) -> None:
+        """A message starts (RDMA)."""
+    def on_message_end(self, flow: int, id: int) -> None:  # noqa: A002
+        """A message has arrived whole (RDMA)."""
+    def on_data(self, data: Data) -> AckFields | tuple[AckFields | None, AckFields | None] | None:
+        """Data arrived. Returns the fields of an ACK that covers it, None for no ACK, or a pair: the fields of an ACK
+        for what came before it, and of one that covers it. Without this hook, every ACK that is due goes out and
+        echoes the packet's mark."""
+    def on_request(self, request: Data) -> AckFields | None:
+        """A request of the sender's scheme arrived (RDMA)."""
+    def ack_fields(self, flow: int) -> AckFields | None:
+        """The fields of an ACK that `on_data` did not plan."""
+    def on_fin(self, flow: int) -> None:
+        """The sender's FIN arrived, and all its data has (TCP)."""
+    def on_close(self, flow: int) -> None:
+        """A flow ends."""
+    def on_timer(self, received: int) -> None:
+        """The time of `wake_at` has come; `received` bytes have entered this host so far."""
+    def watch(self) -> dict[str, float]:
+        """Internal state by name, for runs that watch the host."""
+
+class SwitchProgram:
+    """The base class of programs of switches. One object per switch; ports are numbered from 0 within it."""
+
+    wake_at: float | None
+    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @property
+    def now(self) -> int:
+        """The time of the hook."""
+    @property
+    def params(self) -> Any:
+        """The object of the scheme's `Params`."""
+    def __init__(self) -> None: ...
+    def count(self, action: str, times: int = 1) -> None:
+        """Counts an action of the scheme by its name in results."""
+    def open(self, switch: SwitchInfo) -> None:
+        """The switch comes up."""
+    def route(self, packet: Packet, ingress: int, minimal: int, ports: list[PortView]) -> int:
+        """A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
+        where it leaves."""
+    def on_enqueue(self, queued: Queued) -> Verdict | None:
+        """A packet of any scheme is about to join a queue; None admits it."""
+    def on_dequeue(self, queued: Queued) -> Verdict | None:
+        """A packet of any scheme leaves a queue; `Verdict.MARK` marks it."""
+    def on_drop(self, packet: Packet) -> None:
+        """A failure dropped a data packet of this scheme."""
+    def on_link_down(self, port: int) -> None:
+        """The link of a port went down."""
+    def on_timer(self, ports: list[PortView]) -> None:
+        """The time of `wake_at` has come."""
+    def watch(self) -> dict[str, float]:
+        """Internal state by name, for runs that watch the switch."""
+
+@final
+class PathInfo:
+    """The path of a flow when it opens."""
+
+    @property
+    def line_rate(self) -> int:
+        """The lower of the sender's and the receiver's NIC rate, bit/s."""
+    @property
+    def nic_rate(self) -> int:
+        """Rate of the sender's NIC, bit/s."""
+    @property
+    def base_rtt(self) -> int:
+        """Round-trip time of a full packet and its ACK on an idle network, ps."""
+    @property
+    def payload(self) -> int:
+        """Largest payload of a packet in bytes."""
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire of a packet with that payload."""
+    @property
+    def network_bdp(self) -> int:
+        """Largest bandwidth-delay product of any host pair, bytes."""
+    @property
+    def network_rtt(self) -> int:
+        """Largest base round-trip time of any host pair, ps."""
+    @property
+    def id(self) -> int:
+        """Number of the flow's first message in the run."""
+    @property
+    def src(self) -> int | None:
+        """The sending host."""
+    @property
+    def dst(self) -> int | None:
+        """The destination host."""
+
+@final
+class NicInfo:
+    """The NIC of a receiving host."""
+
+    @property
+    def line_rate(self) -> int:
+        """Its line rate, bit/s."""
+    @property
+    def payload(self) -> int:
+        """Largest payload of a packet in bytes."""
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire of a packet with that payload."""
+    @property
+    def network_rtt(self) -> int:
+        """Largest base round-trip time in the network, ps."""
+    @property
+    def seed(self) -> int:
+        """Seed of this host's own random draws."""
+
+@final
+class SwitchInfo:
+    """A switch that comes up."""
+
+    @property
+    def node(self) -> int:
+        """Its number."""
+    @property
+    def seed(self) -> int:
+        """Seed of this switch's own random draws."""
+    @property
+    def ports(self) -> list[PortView]:
+        """Its ports, in order."""
+    @property
+    def network_rtt(self) -> int:
+        """Largest base round-trip time of any host pair, ps."""
+
+@final
+class Sent:
+    """A data packet that left."""
+
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire."""
+    @property
+    def payload(self) -> int:
+        """Payload bytes."""
+    @property
+    def sent_to(self) -> int:
+        """Offset behind its last byte: the next byte to send."""
+    @property
+    def retransmitted(self) -> bool:
+        """Whether it was sent before."""
+    @property
+    def left(self) -> int:
+        """Payload bytes posted behind it and not sent yet; 0 over TCP."""
+
+@final
+class Ack:
+    """An acknowledgement that arrived."""
+
+    @property
+    def newly_acked(self) -> int:
+        """Payload bytes acknowledged for the first time."""
+    @property
+    def acked_to(self) -> int:
+        """Everything before this offset has arrived."""
+    @property
+    def seq(self) -> int:
+        """The number in the ACK itself: less than `acked_to` if a later ACK has overtaken this one."""
+    @property
+    def sent_to(self) -> int:
+        """Next byte to send."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight just before this ACK."""
+    @property
+    def burst(self) -> int:
+        """Bytes that wait to be handed to the NIC at once (TCP's segmentation offload)."""
+    @property
+    def recovering(self) -> bool:
+        """Whether the endpoint is repairing a loss, so that the window must not change."""
+    @property
+    def ecn_echo(self) -> bool:
+        """Whether it echoes a congestion mark."""
+    @property
+    def rtt(self) -> int:
+        """Time since the data packet that it answers left the sender, ps."""
+    @property
+    def cc_feedback(self) -> int:
+        """The number that the scheme's receiver put into it."""
+    @property
+    def telemetry(self) -> list[IntHop]:
+        """The records of the switches on the way, first switch first."""
+    @property
+    def path(self) -> int:
+        """XOR of those switches' ids, 12 bits."""
+
+@final
+class IntHop:
+    """What a switch wrote into a packet: telemetry."""
+
+    @property
+    def rate(self) -> int:
+        """Rate of the link behind the port, bit/s."""
+    @property
+    def time(self) -> int:
+        """When the packet was taken from its queue, ps."""
+    @property
+    def sent(self) -> int:
+        """Bytes that the port sent before this packet."""
+    @property
+    def queued(self) -> int:
+        """Bytes queued at the port behind the packet."""
+
+@final
+class Loss:
+    """A loss that the endpoint found."""
+
+    @property
+    def first(self) -> int:
+        """First byte missing."""
+    @property
+    def sent_to(self) -> int:
+        """Next byte to send when the loss was found."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight when the loss was found."""
+    @property
+    def retransmitted(self) -> bool:
+        """Whether a timeout had found this very byte lost before."""
+
+@final
+class Notice:
+    """A control packet for a flow."""
+
+    @property
+    def kind(self) -> str:
+        """"cnp" or "credit"."""
+    @property
+    def number(self) -> int:
+        """Number of a credit."""
+
+@final
+class FlowInfo:
+    """A flow that opens towards this host."""
+
+    @property
+    def flow(self) -> int:
+        """The flow, as this host numbers it."""
+    @property
+    def id(self) -> int:
+        """Number of its first message in the run."""
+    @property
+    def src(self) -> int:
+        """The sending host."""
+    @property
+    def size(self) -> int | None:
+        """Bytes it will carry, if the sender says so."""
+
+@final
+class MessageStart:
+    """A message whose first packet arrived in order."""
+
+    @property
+    def flow(self) -> int:
+        """Its flow."""
+    @property
+    def id(self) -> int:
+        """Its number in the run."""
+    @property
+    def src(self) -> int:
+        """The sending host."""
+    @property
+    def tenant(self) -> int:
+        """The tenant it belongs to."""
+    @property
+    def weight(self) -> int:
+        """Its weight."""
+    @property
+    def incast(self) -> int | None:
+        """Number of the incast that its first packet announces."""
+    @property
+    def senders(self) -> list[int]:
+        """The hosts of that incast."""
+
+@final
+class Data:
+    """A data packet that arrived."""
+
+    @property
+    def flow(self) -> int:
+        """Its flow."""
+    @property
+    def src(self) -> int:
+        """The sending host."""
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire."""
+    @property
+    def payload(self) -> int:
+        """Payload bytes."""
+    @property
+    def seq(self) -> int:
+        """Offset of its first payload byte."""
+    @property
+    def acked_to(self) -> int:
+        """Next byte expected of this flow, this packet included."""
+    @property
+    def ce(self) -> bool:
+        """Whether it carries a congestion mark."""
+    @property
+    def start(self) -> bool:
+        """First packet of a message."""
+    @property
+    def end(self) -> bool:
+        """Last packet of a message."""
+    @property
+    def in_order(self) -> bool:
+        """Whether it was the next one expected."""
+    @property
+    def ack_due(self) -> bool:
+        """Whether the endpoint's rules ask for an ACK now."""
+    @property
+    def pending(self) -> bool:
+        """Whether earlier packets have arrived that no ACK has covered yet."""
+    @property
+    def due_alone(self) -> bool:
+        """Whether the rules would ask for an ACK now even after one for those."""
+    @property
+    def cc_tag(self) -> int:
+        """The number that the sender's scheme wrote."""
+    @property
+    def cc_feedback(self) -> int:
+        """The number that switches wrote on its way."""
+    @property
+    def received(self) -> int:
+        """Bytes that have entered this host so far, of any kind."""
+
+@final
+class PortView:
+    """A port of a switch."""
+
+    @property
+    def rate(self) -> int:
+        """Rate of its link, bit/s."""
+    @property
+    def to_switch(self) -> bool:
+        """Whether the other end is a switch."""
+    @property
+    def queued(self) -> int:
+        """Bytes queued in its data classes."""
+    @property
+    def up(self) -> bool:
+        """Whether its link is up."""
+
+@final
+class Queued:
+    """A packet at a queue."""
+
+    @property
+    def port(self) -> int:
+        """The number of the queue's port."""
+    @property
+    def view(self) -> PortView:
+        """That port now."""
+    @property
+    def packet(self) -> Packet:
+        """The packet."""
+    @property
+    def own(self) -> bool:
+        """Whether it is data or a request of this scheme."""
+
+@final
+class AckFields:
+    """Fields that a receiver puts on an ACK."""
+
+    def __new__(
+        cls, ecn_echo: bool = False, push: bool = False, window: int | None = None, cc_feedback: int = 0
+    ) -> Self: ...
+    @property
+    def ecn_echo(self) -> bool:
+        """Echo a congestion mark."""
+    @property
+    def push(self) -> bool:
+        """Ask the sender to recover at once."""
+    @property
+    def window(self) -> int | None:
+        """TCP: the most bytes beyond the acknowledgement number that may be in flight."""
+    @property
+    def cc_feedback(self) -> int:
+        """One number for the sender's scheme: a share, a window, a rate."""
+
+@final
+class Packet:
+    """A packet at a switch."""
+
+    cc_feedback: int
+    """The number that switches may write, for the receiver."""
+    @property
+    def kind(self) -> str:
+        """"data", "ack", "nack", "cnp", "credit", "request" or "link"."""
+    @property
+    def flow(self) -> int:
+        """Its flow."""
+    @property
+    def src(self) -> int:
+        """The sending host."""
+    @property
+    def dst(self) -> int:
+        """The destination host."""
+    @property
+    def seq(self) -> int:
+        """Offset of its first payload byte; of an ACK, the next byte expected."""
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire."""
+    @property
+    def payload(self) -> int:
+        """Payload bytes."""
+    @property
+    def ce(self) -> bool:
+        """Whether it carries a congestion mark."""
+    @property
+    def ect(self) -> bool:
+        """Whether it may be marked."""
+    @property
+    def start(self) -> bool:
+        """First packet of a message."""
+    @property
+    def end(self) -> bool:
+        """Last packet of a message."""
+    @property
+    def hops(self) -> int:
+        """Links crossed so far."""
+    @property
+    def tokens(self) -> int:
+        """Remaining deflections."""
+    @property
+    def cc_tag(self) -> int:
+        """The number that the sender's scheme wrote."""
+    @property
+    def lane(self) -> int:
+        """Virtual lane within its class."""
+
+@final
+class Verdict:
+    """What happens to a packet that is about to join a queue."""
+
+    ADMIT: Verdict
+    """It joins."""
+    MARK: Verdict
+    """It joins with a congestion mark."""
+    DROP: Verdict
+    """It is dropped."""
+
+def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
+    """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""
+
+def load_library(path: str) -> str:
+    """Loads a scheme from a shared library and returns its id; raises `SpecError`."""

@@ -13,7 +13,8 @@ from fanin._core import LimitError
 from fanin.comparison import Comparison
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.runs import Job, SpecLike, Watcher, check_places, cores, run_jobs
+from fanin.own_schemes import resolved as resolved_scheme
+from fanin.runs import Job, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
 from fanin.spec import schemes_to_compare
 
 # A warning about the scheme of a traffic: what it needs is not there.
@@ -51,7 +52,7 @@ def every_scheme(spec: SpecLike, *, set: Sequence[str] = ()) -> tuple[list[str],
 
 def compare(
     spec: SpecLike,
-    schemes: Sequence[str] | str | None = None,
+    schemes: Sequence[SchemeLike] | str | None = None,
     seeds: int | Sequence[int] | None = None,
     *,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
@@ -87,7 +88,7 @@ def compare(
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
         schemes = every_scheme(spec, set=set)[0]
-    each_scheme = schemes_to_compare(resolved) if schemes is None else schemes
+    each_scheme = schemes_to_compare(resolved) if schemes is None else [str(resolved_scheme(one)) for one in schemes]
     wanted = [
         (scheme, seed, place)
         for scheme in dict.fromkeys(each_scheme)

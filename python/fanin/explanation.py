@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from fanin import _core
-from fanin.runs import Job, SpecLike
+from fanin.runs import Job, SchemeLike, SpecLike
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -188,7 +188,7 @@ class Explanation(TypedDict):
 def explain(
     spec: SpecLike,
     *,
-    scheme: str | None = None,
+    scheme: SchemeLike | None = None,
     seed: int | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
 ) -> Explanation:

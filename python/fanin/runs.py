@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from fanin import _core, limits
+from fanin import _core, limits, own_schemes
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
 from fanin.run_folder import RunError
@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 SpecLike = str | os.PathLike[str] | Mapping[str, object]
 """The path of a `.toml` or `.json` file, or the spec itself as a mapping."""
+
+SchemeLike = str | os.PathLike[str] | type[own_schemes.Scheme]
+"""The id of a scheme; or one's own: a class, `FILE.py:CLASS`, or the path of a shared library."""
 
 Watcher = Callable[[_core.Progress], bool]
 """Called about 10 times a second during a run; the run stops when it returns False."""
@@ -74,6 +77,8 @@ class Job:
     """On a wire: `udp` or `veth`."""
     moved: tuple[int, int] | None = None
     """In the simulator: messages start up to so many ps later, drawn for a member with this number."""
+    own: tuple[own_schemes.Origin, ...] = ()
+    """Where the schemes that are no built-in ones came from."""
     by_hand: tuple[str, int] | None = None
     """On a wire: where hosts that were started by hand connect, as ADDRESS:PORT, and their token."""
 
@@ -102,9 +107,9 @@ class Job:
             text, str(path), "toml" if path.suffix == ".toml" else "json", str(path.parent.resolve()), tuple(overrides)
         )
 
-    def using(self, scheme: str | None, seed: int | None) -> Job:
+    def using(self, scheme: SchemeLike | None, seed: int | None) -> Job:
         """The same spec under another scheme or seed; `None` leaves the spec's own."""
-        return replace(self, scheme=scheme, seed=seed)
+        return replace(self, scheme=own_schemes.resolved(scheme), seed=seed, own=own_schemes.origins())
 
     def within(self, max_memory: int | None = None, max_time: float | None = None) -> Job:
         """The same spec with limits in bytes and real seconds; `None` is the default of `fanin.limits`."""
@@ -130,6 +135,7 @@ class Job:
 
     def resolve(self) -> dict[str, object]:
         """The checked spec with every default shown; raises `SpecError`."""
+        own_schemes.load_again(self.own)
         resolved: dict[str, object] = json.loads(
             _core.resolve(self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed)
         )
@@ -137,12 +143,14 @@ class Job:
 
     def warnings(self) -> list[str]:
         """Warnings that are known before it runs; raises `SpecError`."""
+        own_schemes.load_again(self.own)
         return _core.warnings(
             self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed
         )
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL; on a wire in processes that it starts."""
+        own_schemes.load_again(self.own)
         if self.wire:
             if flows is not None:
                 raise _core.SpecError("flows of the caller's do not run on the wire: write them into the spec")
@@ -232,7 +240,7 @@ def cores() -> int:
 def run(
     spec: SpecLike,
     *,
-    scheme: str | None = None,
+    scheme: SchemeLike | None = None,
     seed: int | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     flows: object | None = None,
@@ -246,7 +254,8 @@ def run(
 ) -> Result:
     """Runs one spec and returns its result, in memory.
 
-    `scheme` and `seed` replace the spec's own. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
+    `scheme` and `seed` replace the spec's own. A scheme of your own is a class that derives from `fanin.Scheme`,
+    "FILE.py:CLASS", or the path of a shared library: see docs/own-scheme.md. `set` changes single keys: `["measure.window=10 ms"]`. `flows` adds
     messages from any table with columns src, dst (names or numbers of hosts), bytes, start_us (microseconds), and
     optionally group, such as a Polars frame; other columns are not used, and a warning names them. `progress` shows a
     bar on stderr, or is a function that is called about 10 times a second and stops the run by returning False.

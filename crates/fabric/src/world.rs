@@ -262,7 +262,8 @@ impl<Q: EventQueue> Io for World<Q> {
                 Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
                 _ => {
                     let overhead = self.messages.traffics()[record.traffic as usize].overhead;
-                    self.net.plan().path_info(self.net.routes(), &walked, overhead)
+                    let info = self.net.plan().path_info(self.net.routes(), &walked, overhead);
+                    PathInfo { id: query.message, from: query.from, to: query.to, ..info }
                 }
             },
             ideal: if needs == Needs::Info { Time::NEVER } else { self.net.plan().ideal(&walked, record.bytes) },

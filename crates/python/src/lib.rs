@@ -3,6 +3,7 @@
 
 mod arrow;
 mod endpoint;
+mod own;
 
 use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
@@ -104,6 +105,10 @@ impl RunResult {
     #[getter]
     fn cancelled(&self) -> bool {
         self.outcome.cancelled
+    }
+    #[getter]
+    fn failure(&self) -> Option<&str> {
+        self.outcome.failure.as_ref().map(|failure| &*failure.problem)
     }
     fn flows(&self) -> PyResult<ArrowTable> {
         tables::flows(&self.outcome.run).map(ArrowTable::new).map_err(failed)
@@ -229,7 +234,7 @@ fn run(
 ) -> PyResult<RunResult> {
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
-    let (checked, outcome) = py.detach(|| {
+    let (checked, built) = py.detach(|| {
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
@@ -237,9 +242,12 @@ fn run(
         limits.check(&checked, &listed).map_err(too_much)?;
         let mut built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
         built.warnings.extend(ignored);
-        let outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
-        Ok::<_, PyErr>((checked, outcome))
+        Ok::<_, PyErr>((checked, built))
     })?;
+    let interpreted = built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
+    let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
+    // One thread that calls Python all the time keeps the GIL; Python's own switching lets other threads in.
+    let outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };
     let measure = checked.measure();
     let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
     let document = checked.document();
@@ -475,7 +483,8 @@ fn left_by(
     seed: u64,
     spec_toml: String,
 ) -> RunResult {
-    let summary = summarise(&outcome.run, sizes, allow_drops);
+    let mut summary = summarise(&outcome.run, sizes, allow_drops);
+    summary.errors.extend(outcome.failure.iter().map(|failure| failure.problem.clone()));
     let wall_s = outcome.wall.as_secs_f64();
     let manifest = Manifest {
         threads: outcome.threads,
@@ -539,6 +548,14 @@ fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             list.append(item)?;
         }
     }
+    for scheme in fanin_experiment::loaded::all() {
+        let item = PyDict::new(py);
+        item.set_item("id", scheme.id())?;
+        item.set_item("file", scheme.id())?;
+        item.set_item("presets", [scheme.id()])?;
+        item.set_item("manual", scheme.manual())?;
+        list.append(item)?;
+    }
     Ok(list)
 }
 
@@ -564,6 +581,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<endpoint::WireEndpoint>()?;
+    own::add_to(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

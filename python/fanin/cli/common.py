@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin import _core
+from fanin import _core, own_schemes
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -139,9 +139,7 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
-    for name in found:
-        known_scheme(name, f"--schemes {text}")
-    return found
+    return [str(known_scheme(name, f"--schemes {text}")) for name in found]
 
 
 def schemes_of(text: str | None, spec: Path, changes: list[str]) -> list[str] | None:
@@ -163,7 +161,12 @@ LOSS_POLICIES = ("pfc", "gbn", "gb0", "sr", "irn")
 
 
 def known_scheme(name: str | None, option: str | None = None) -> str | None:
-    """The scheme of `--scheme a`, if it is one."""
+    """The scheme of `--scheme a`, if it is one; one's own is loaded, and its id returned."""
+    if name is not None and own_schemes.is_reference(name):
+        try:
+            return own_schemes.load_scheme(name)
+        except OSError as error:
+            raise _core.SpecError(f"{option or f'--scheme {name}'}: {error.filename}: {error.strerror}") from None
     known = [row["id"] for row in _core.schemes()]
     scheme, plus, policy = (name or "").partition("+")
     if name is not None and plus and scheme in known and policy not in LOSS_POLICIES:

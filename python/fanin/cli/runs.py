@@ -127,7 +127,7 @@ def run(
     need(link is None or on == "wire", "--link: it goes with --on wire")
     need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
-    known_scheme(scheme)
+    scheme = known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
     if from_hpcc:

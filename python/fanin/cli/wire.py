@@ -134,7 +134,7 @@ def switch(
     from fanin.comparison import Comparison
     from fanin.runs import Job, run_one
 
-    known_scheme(scheme)
+    scheme = known_scheme(scheme)
     number = _number(token) if token is not None else secrets.randbits(64)
     job = replace(Job.of(spec, list(set_ or ())).using(scheme, seed).on(1), wire=True, by_hand=(listen, number))
     job.resolve()

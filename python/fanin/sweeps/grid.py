@@ -183,7 +183,9 @@ def _checked(
     settings = {column: says[column] if value is None else value for column, value in chosen.items()}
     if error is not None:
         return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
-    return Point(settings, job, _hash({"version": _core.__version__, "spec": files.read(resolved)}))
+    own = {origin.id: origin.digest for origin in job.own if origin.id in ids}
+    known = {"version": _core.__version__, "spec": files.read(resolved)} | ({"own": own} if own else {})
+    return Point(settings, job, _hash(known))
 
 
 def _refuse_mistakes(found: Sequence[Point]) -> None:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fanin import _core, limits
+from fanin import _core, limits, own_schemes
 from fanin.comparison import Row
 from fanin.result import Result, load
 from fanin.run_folder import RunError
-from fanin.runs import Job, SpecLike
+from fanin.runs import Job, SchemeLike, SpecLike
 from fanin.sweeps import grid
 from fanin.sweeps.display import SweepDisplay
 from fanin.sweeps.grid import Point, Value, label_of
@@ -208,7 +208,7 @@ def _column(name: str, values: Sequence[Value | None]) -> pl.Series:
 
 def sweep(
     spec: SpecLike,
-    schemes: Sequence[str] | None = None,
+    schemes: Sequence[SchemeLike] | None = None,
     loads: Sequence[float] | None = None,
     seeds: int | Sequence[int] | None = None,
     vary: Mapping[str, Sequence[object]] | None = None,
@@ -253,9 +253,10 @@ def sweep(
     """
     if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
+    names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
     base = Job.of(spec, set)
     resolved = base.resolve()
-    points = grid.points(base, resolved, grid.axes(resolved, schemes, loads, seeds, vary or {}))
+    points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
     with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
         distinct = {point.key: point for point in points}
         todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
@@ -376,6 +377,7 @@ def estimates(points: Sequence[Point]) -> dict[str, float]:
 
 def _cost(job: Job) -> float:
     try:
+        own_schemes.load_again(job.own)
         text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
         return float(json.loads(text)["cost"]["wall_s"])
     except _core.SpecError:

@@ -279,10 +279,17 @@ pub trait Receiver {
 /// The receiver of a scheme that needs none: every ACK that is due goes out and echoes its packet's mark.
 pub struct NoReceiver<P>(core::marker::PhantomData<P>);
 
+impl<P> NoReceiver<P> {
+    /// Nothing.
+    pub const fn none() -> Self {
+        Self(core::marker::PhantomData)
+    }
+}
+
 impl<P> Receiver for NoReceiver<P> {
     type Params = P;
     type Flow = ();
     fn new(_: &P, _: &NicInfo) -> Self {
-        Self(core::marker::PhantomData)
+        Self::none()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use crate::Telemetry;
-use fanin_units::{Rate, Time};
+use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// The path of a flow when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,12 @@ pub struct PathInfo {
     pub network_bdp: u64,
     /// Largest base round-trip time of any host pair (HPCC's T).
     pub network_rtt: Time,
+    /// Number of the flow's first message in the run; none where the caller does not know it.
+    pub id: MessageId,
+    /// The sending host, likewise.
+    pub from: NodeId,
+    /// The destination host, likewise.
+    pub to: NodeId,
 }
 
 impl PathInfo {
@@ -28,7 +34,18 @@ impl PathInfo {
     #[inline]
     pub fn new(rate: Rate, rtt: Time, payload: u32, wire: u32) -> Self {
         let network_bdp = rate.bytes_in(rtt);
-        Self { line_rate: rate, nic_rate: rate, base_rtt: rtt, payload, wire, network_bdp, network_rtt: rtt }
+        Self {
+            line_rate: rate,
+            nic_rate: rate,
+            base_rtt: rtt,
+            payload,
+            wire,
+            network_bdp,
+            network_rtt: rtt,
+            id: MessageId::NONE,
+            from: NodeId::NONE,
+            to: NodeId::NONE,
+        }
     }
 }
 

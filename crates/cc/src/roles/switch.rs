@@ -185,12 +185,19 @@ pub trait SwitchProgram {
 /// The switch program of a scheme that needs none.
 pub struct NoSwitch<P>(core::marker::PhantomData<P>);
 
+impl<P> NoSwitch<P> {
+    /// Nothing.
+    pub const fn none() -> Self {
+        Self(core::marker::PhantomData)
+    }
+}
+
 impl<P> SwitchProgram for NoSwitch<P> {
     type Params = P;
     fn active(_: &P) -> bool {
         false
     }
     fn new(_: &P, _: &SwitchInfo<'_>) -> Self {
-        Self(core::marker::PhantomData)
+        Self::none()
     }
 }

@@ -82,6 +82,10 @@ pub trait Program: Send + Sync + fmt::Debug {
     fn receiver(&self, nic: &NicInfo) -> Box<OwnReceiver>;
     /// The program of a switch.
     fn switch(&self, switch: &SwitchInfo<'_>) -> Box<OwnSwitch>;
+    /// Whether its hooks are called in an interpreter that one thread at a time may enter.
+    fn interpreted(&self) -> bool {
+        false
+    }
     /// The first failure, after which it does nothing any more, and the run should end.
     fn failure(&self) -> Option<Failure> {
         None
@@ -257,11 +261,7 @@ impl SwitchProgram for Box<OwnSwitch> {
         params.program.about().switch
     }
     fn new(params: &Params, switch: &SwitchInfo<'_>) -> Self {
-        if params.program.about().switch {
-            params.program.switch(switch)
-        } else {
-            Box::new(NoSwitch::new(params, switch))
-        }
+        if params.program.about().switch { params.program.switch(switch) } else { Box::new(NoSwitch::none()) }
     }
     fn route(
         &mut self,

@@ -1,0 +1,195 @@
+//! A scheme that is a Python class.
+
+use super::calls::{Caller, Faults, Hooks};
+use super::{receiver, sender, switch};
+use fanin_cc::schemes::own::{About, Failure, OwnReceiver, OwnSender, OwnSwitch, Params, Program, Shared};
+use fanin_cc::{
+    CreditQueue, Cx, HeaderOverhead, NicInfo, NoReceiver, NoSwitch, PathInfo, Sharing, SwitchInfo, Transport,
+};
+use fanin_experiment::loaded::{self, Loaded};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// One role: its class and the hooks that it defines.
+struct Role {
+    class: Py<PyAny>,
+    caller: Caller,
+}
+
+impl Role {
+    /// The role of a scheme's class by this name, if it has one.
+    fn of<B: pyo3::PyTypeInfo>(
+        scheme: &Bound<'_, PyAny>,
+        name: &str,
+        hooks: &[&'static str],
+    ) -> PyResult<Option<(Py<PyAny>, Arc<str>, Hooks)>> {
+        let class = scheme.getattr(name)?;
+        if class.is_none() {
+            return Ok(None);
+        }
+        let base = scheme.py().get_type::<B>();
+        let class = class.cast_into::<PyType>()?;
+        if !class.is_subclass(&base)? {
+            let said = format!("{name} = {}: it derives from fanin.{}", class.qualname()?, base.name()?);
+            return Err(PyValueError::new_err(said));
+        }
+        let hooks = Hooks::of(&class, &base, hooks)?;
+        Ok(Some((class.clone().into_any().unbind(), class.qualname()?.to_string().into(), hooks)))
+    }
+
+    fn with(of: &Option<(Py<PyAny>, Arc<str>, Hooks)>, py: Python<'_>, faults: &Arc<Faults>) -> Option<Self> {
+        let (class, name, hooks) = of.as_ref()?;
+        let caller = Caller { class: name.clone(), hooks: *hooks, faults: faults.clone() };
+        Some(Self { class: class.clone_ref(py), caller })
+    }
+}
+
+type Kind = Option<(Py<PyAny>, Arc<str>, Hooks)>;
+
+/// A class that can be made with any parameters.
+struct Class {
+    about: About,
+    manual: String,
+    defaults: Map<String, Value>,
+    /// Makes an object of the parameters from JSON text.
+    parameters: Py<PyAny>,
+    sender: Kind,
+    receiver: Kind,
+    switch: Kind,
+}
+
+impl Loaded for Class {
+    fn id(&self) -> &'static str {
+        self.about.id
+    }
+    fn manual(&self) -> String {
+        self.manual.clone()
+    }
+    fn defaults(&self) -> Map<String, Value> {
+        self.defaults.clone()
+    }
+    fn make(&self, parameters: &Map<String, Value>) -> Result<Arc<dyn Program>, String> {
+        Python::attach(|py| {
+            let text = Value::Object(parameters.clone()).to_string();
+            let made = self.parameters.bind(py).call1((&text,)).map_err(|error| error.value(py).to_string())?;
+            let faults = Arc::new(Faults::default());
+            Ok(Arc::new(PythonScheme {
+                about: self.about.clone(),
+                text,
+                params: made.unbind(),
+                sender: Role::with(&self.sender, py, &faults),
+                receiver: Role::with(&self.receiver, py, &faults),
+                switch: Role::with(&self.switch, py, &faults),
+                faults,
+            }) as Arc<dyn Program>)
+        })
+    }
+}
+
+/// A class with its parameters.
+struct PythonScheme {
+    about: About,
+    text: String,
+    params: Py<PyAny>,
+    sender: Option<Role>,
+    receiver: Option<Role>,
+    switch: Option<Role>,
+    faults: Arc<Faults>,
+}
+
+impl fmt::Debug for PythonScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.about.id, self.text)
+    }
+}
+
+impl Program for PythonScheme {
+    fn about(&self) -> &About {
+        &self.about
+    }
+    fn parameters(&self) -> String {
+        self.text.clone()
+    }
+    fn sender(&self, path: &PathInfo, cx: &mut Cx<'_, Params, Shared>) -> Box<OwnSender> {
+        let role = self.sender.as_ref().expect("a class without a sender is refused when it is loaded");
+        Box::new(sender::Calls::open(&role.caller, &role.class, &self.params, path, cx))
+    }
+    fn receiver(&self, nic: &NicInfo) -> Box<OwnReceiver> {
+        match &self.receiver {
+            Some(role) => Box::new(receiver::Calls::open(&role.caller, &role.class, &self.params, nic)),
+            None => Box::new(NoReceiver::<Params>::none()),
+        }
+    }
+    fn switch(&self, info: &SwitchInfo<'_>) -> Box<OwnSwitch> {
+        match &self.switch {
+            Some(role) => Box::new(switch::Calls::open(&role.caller, &role.class, &self.params, info)),
+            None => Box::new(NoSwitch::<Params>::none()),
+        }
+    }
+    fn interpreted(&self) -> bool {
+        true
+    }
+    fn failure(&self) -> Option<Failure> {
+        self.faults.first()
+    }
+}
+
+/// Makes a subclass of `fanin.Scheme` known by its id. `facts` has what `Scheme._facts` says; `parameters` makes an
+/// object of its parameters from JSON text.
+#[pyfunction]
+pub fn load_class(scheme: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
+    let wrong = |said: String| PyValueError::new_err(said);
+    let fact = |name: &str| {
+        facts.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the class says nothing about {name}")))
+    };
+    let yes = |name: &str| fact(name)?.extract::<bool>();
+    let sender = Role::of::<sender::Sender>(scheme, "Sender", sender::HOOKS)?;
+    let receiver = Role::of::<receiver::Receiver>(scheme, "Receiver", receiver::HOOKS)?;
+    let switch = Role::of::<switch::SwitchProgram>(scheme, "Switch", switch::HOOKS)?;
+    if sender.is_none() {
+        return Err(wrong("it has no Sender: write one that derives from fanin.Sender".to_string()));
+    }
+    let id: String = fact("id")?.extract()?;
+    let transport: String = fact("transport")?.extract()?;
+    let sharing: String = fact("sharing")?.extract()?;
+    let credits: Option<(u32, u32, u32)> = fact("credits")?.extract()?;
+    let about = About {
+        transport: match &*transport {
+            "rdma" => Transport::Rdma,
+            "tcp" => Transport::Tcp,
+            other => return Err(wrong(format!("transport = \"{other}\": it is \"rdma\" or \"tcp\""))),
+        },
+        wants_ecn: yes("wants_ecn")?,
+        needs_marks: yes("needs_marks")?,
+        sharing: match &*sharing {
+            "nothing" => Sharing::Nothing,
+            "pair" => Sharing::Pair,
+            "host" => Sharing::Host,
+            other => {
+                return Err(wrong(format!("sharing = \"{other}\": it is \"nothing\", \"pair\" or \"host\"")));
+            }
+        },
+        overhead: HeaderOverhead {
+            data: fact("header_data")?.extract()?,
+            ack: fact("header_ack")?.extract()?,
+            telemetry: yes("telemetry")?,
+        },
+        acks_once_per_rtt: yes("acks_once_per_rtt")?,
+        credits: credits.map(|(credit, burst, limit)| CreditQueue { credit, burst, limit }),
+        holds_acks: yes("holds_acks")?,
+        switch: switch.is_some(),
+        watches: switch
+            .as_ref()
+            .is_some_and(|(_, _, hooks)| hooks.has(switch::ON_ENQUEUE) || hooks.has(switch::ON_DEQUEUE)),
+        ..About::new(super::calls::kept(&id))
+    };
+    let defaults: String = fact("defaults")?.extract()?;
+    let defaults = serde_json::from_str(&defaults).map_err(|error| wrong(format!("its parameters: {error}")))?;
+    let manual = fact("manual")?.extract()?;
+    let class = Class { about, manual, defaults, parameters, sender, receiver, switch };
+    loaded::load(Arc::new(class)).map_err(PyValueError::new_err)
+}

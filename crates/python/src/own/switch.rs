@@ -1,0 +1,265 @@
+//! Programs of switches as Python objects.
+
+use super::args;
+use super::calls::{Caller, Counted, later};
+use super::sender::watch;
+use fanin_cc::schemes::own::Params;
+use fanin_cc::{Cx, Header, Ports, Queued, SwitchInfo, Verdict};
+use fanin_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// The base class of programs of switches.
+#[pyclass(subclass, module = "fanin")]
+pub struct SwitchProgram {
+    wake_at: Time,
+    now: Time,
+    params: Option<Py<PyAny>>,
+    counted: Counted,
+}
+
+#[pymethods]
+impl SwitchProgram {
+    #[new]
+    fn new() -> Self {
+        Self { wake_at: Time::NEVER, now: Time::ZERO, params: None, counted: Counted::default() }
+    }
+    /// The time to call `on_timer`, or `None`.
+    #[getter]
+    fn wake_at(&self) -> Option<u64> {
+        args::time(self.wake_at)
+    }
+    #[setter]
+    fn set_wake_at(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.wake_at = later(value, self.now)?;
+        Ok(())
+    }
+    /// Now.
+    #[getter]
+    fn now(&self) -> u64 {
+        self.now.as_ps()
+    }
+    /// The scheme's parameters.
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.params.as_ref().map(|params| params.clone_ref(py))
+    }
+    /// Counts an action by its name in results.
+    #[pyo3(signature = (action, times=1))]
+    fn count(&mut self, action: &Bound<'_, PyString>, times: u64) -> PyResult<()> {
+        self.counted.count(action, times)
+    }
+    /// The switch comes up.
+    fn open(&self, switch: &Bound<'_, PyAny>) {
+        let _ = switch;
+    }
+    /// A packet is about to join a queue.
+    fn on_enqueue(&self, queued: &Bound<'_, PyAny>) {
+        let _ = queued;
+    }
+    /// A packet leaves a queue.
+    fn on_dequeue(&self, queued: &Bound<'_, PyAny>) {
+        let _ = queued;
+    }
+    /// A failure dropped a data packet.
+    fn on_drop(&self, packet: &Bound<'_, PyAny>) {
+        let _ = packet;
+    }
+    /// The link of a port went down.
+    fn on_link_down(&self, port: &Bound<'_, PyAny>) {
+        let _ = port;
+    }
+    /// The time of `wake_at` has come.
+    fn on_timer(&self, ports: &Bound<'_, PyAny>) {
+        let _ = ports;
+    }
+    /// The port where a data packet of this scheme leaves.
+    fn route(&self, packet: &Bound<'_, PyAny>, ingress: u16, minimal: u16, ports: &Bound<'_, PyAny>) -> u16 {
+        let _ = (packet, ingress, ports);
+        minimal
+    }
+    /// Internal state by name.
+    fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        PyDict::new(py)
+    }
+}
+
+/// The names of hooks, by bit.
+pub const HOOKS: &[&str] =
+    &["open", "route", "on_enqueue", "on_dequeue", "on_drop", "on_link_down", "on_timer", "watch"];
+const OPEN: usize = 0;
+const ROUTE: usize = 1;
+/// The hooks that watch queues.
+pub const ON_ENQUEUE: usize = 2;
+pub const ON_DEQUEUE: usize = 3;
+const ON_DROP: usize = 4;
+const ON_LINK_DOWN: usize = 5;
+const ON_TIMER: usize = 6;
+const WATCH: usize = 7;
+
+/// What calls a program's hooks.
+pub struct Calls {
+    caller: Caller,
+    object: Option<Py<SwitchProgram>>,
+    node: u32,
+    wake_at: Time,
+}
+
+impl Calls {
+    /// A switch comes up: makes an object of `class`.
+    pub fn open(caller: &Caller, class: &Py<PyAny>, params: &Py<PyAny>, switch: &SwitchInfo<'_>) -> Self {
+        Python::attach(|py| {
+            let mut calls = Self { caller: caller.clone(), object: None, node: switch.node.0, wake_at: Time::NEVER };
+            let made = class.bind(py).call0().and_then(|object| Ok(object.cast_into::<SwitchProgram>()?));
+            let opened = made.and_then(|object| {
+                object.borrow_mut().params = Some(params.clone_ref(py));
+                if caller.wants(OPEN) {
+                    object.call_method1(HOOKS[OPEN], (Py::new(py, args::SwitchInfo::new(py, switch)?)?,))?;
+                }
+                calls.wake_at = object.borrow().wake_at;
+                Ok(object)
+            });
+            match opened {
+                Ok(object) => calls.object = Some(object.unbind()),
+                Err(error) => calls.fail(py, OPEN, Time::ZERO, error),
+            }
+            calls
+        })
+    }
+
+    fn fail(&mut self, py: Python<'_>, hook: usize, now: Time, error: PyErr) {
+        self.caller.fail(py, HOOKS[hook], &format!("switch {}", self.node), now, error);
+        self.wake_at = Time::NEVER;
+    }
+
+    /// Calls a hook; `act` makes the arguments, makes the call by the function that it is given, and reads the result.
+    fn call<T>(
+        &mut self,
+        hook: usize,
+        cx: &mut Cx<'_, Params>,
+        act: impl FnOnce(Python<'_>, &dyn Fn(Vec<Py<PyAny>>) -> PyResult<Py<PyAny>>) -> PyResult<T>,
+    ) -> Option<T> {
+        if !self.caller.wants(hook) {
+            return None;
+        }
+        Python::attach(|py| {
+            let object = self.object.as_ref()?.clone_ref(py).into_bound(py);
+            {
+                let mut program = object.borrow_mut();
+                program.now = cx.now;
+                if hook == ON_TIMER {
+                    program.wake_at = Time::NEVER;
+                }
+            }
+            let call = |arguments: Vec<Py<PyAny>>| {
+                let arguments = pyo3::types::PyTuple::new(py, arguments)?;
+                Ok(object.call_method1(PyString::intern(py, HOOKS[hook]), arguments)?.unbind())
+            };
+            let called = act(py, &call);
+            let mut program = object.borrow_mut();
+            program.counted.take(cx.actions);
+            self.wake_at = program.wake_at;
+            drop(program);
+            called.map_err(|error| self.fail(py, hook, cx.now, error)).ok()
+        })
+    }
+}
+
+fn views(py: Python<'_>, ports: &dyn Ports) -> PyResult<Py<PyAny>> {
+    let views = (0..ports.count()).map(|port| Py::new(py, args::PortView::from(&ports.view(port))));
+    Ok(pyo3::types::PyList::new(py, views.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind())
+}
+
+fn any(py: Python<'_>, number: u16) -> PyResult<Py<PyAny>> {
+    Ok(number.into_pyobject(py)?.into_any().unbind())
+}
+
+/// A packet at a queue in Python, and the packet in it.
+fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<args::Packet>)> {
+    let packet = Py::new(py, args::Packet { head: *queued.packet })?;
+    let view = Py::new(py, args::PortView::from(&queued.view))?;
+    let whole = args::Queued { port: queued.port, view, packet: packet.clone_ref(py), own: queued.own };
+    Ok((Py::new(py, whole)?.into_any(), packet))
+}
+
+impl fanin_cc::SwitchProgram for Calls {
+    type Params = Params;
+
+    fn new(_: &Params, _: &SwitchInfo<'_>) -> Self {
+        unreachable!("the program makes it")
+    }
+    fn route(
+        &mut self,
+        packet: &mut Header,
+        ingress: u16,
+        minimal: u16,
+        ports: &dyn Ports,
+        cx: &mut Cx<'_, Params>,
+    ) -> u16 {
+        let count = ports.count();
+        let chosen = self.call(ROUTE, cx, |py, call| {
+            let copy = Py::new(py, args::Packet { head: *packet })?;
+            let arguments =
+                vec![copy.clone_ref(py).into_any(), any(py, ingress)?, any(py, minimal)?, views(py, ports)?];
+            let port: u16 = call(arguments)?.extract(py)?;
+            if port >= count {
+                let said = format!("the switch has no port {port}: they are 0 to {}", count - 1);
+                return Err(PyValueError::new_err(said));
+            }
+            packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+            Ok(port)
+        });
+        chosen.unwrap_or(minimal)
+    }
+    fn on_enqueue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
+        let verdict = self.call(ON_ENQUEUE, cx, |py, call| {
+            let (whole, copy) = at_queue(py, queued)?;
+            let verdict: Option<args::Verdict> = call(vec![whole])?.extract(py)?;
+            queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+            Ok(verdict)
+        });
+        match verdict.flatten() {
+            None | Some(args::Verdict::Admit) => Verdict::Admit,
+            Some(args::Verdict::Mark) => Verdict::Mark,
+            Some(args::Verdict::Drop) => Verdict::Drop,
+        }
+    }
+    fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
+        self.call(ON_DEQUEUE, cx, |py, call| {
+            let (whole, copy) = at_queue(py, queued)?;
+            // True marks the packet, as on_enqueue's verdict does.
+            let verdict: Option<args::Verdict> = call(vec![whole])?.extract(py)?;
+            queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+            match verdict {
+                None | Some(args::Verdict::Admit) => Ok(()),
+                Some(args::Verdict::Mark) => {
+                    queued.packet.flags |= fanin_cc::flags::CE;
+                    Ok(())
+                }
+                Some(args::Verdict::Drop) => {
+                    Err(PyValueError::new_err("a packet that leaves its queue cannot be dropped any more"))
+                }
+            }
+        });
+    }
+    fn on_drop(&mut self, packet: &Header, cx: &mut Cx<'_, Params>) {
+        self.call(ON_DROP, cx, |py, call| call(vec![Py::new(py, args::Packet { head: *packet })?.into_any()]));
+    }
+    fn on_link_down(&mut self, port: u16, cx: &mut Cx<'_, Params>) {
+        self.call(ON_LINK_DOWN, cx, |py, call| call(vec![any(py, port)?]));
+    }
+    fn on_timer(&mut self, ports: &dyn Ports, cx: &mut Cx<'_, Params>) {
+        self.wake_at = Time::NEVER;
+        self.call(ON_TIMER, cx, |py, call| call(vec![views(py, ports)?]));
+    }
+    fn wake_at(&self) -> Time {
+        self.wake_at
+    }
+    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
+            let of = format!("switch {}", self.node);
+            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, &of, see));
+        }
+    }
+}
