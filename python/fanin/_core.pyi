@@ -317,7 +317,8 @@ class Sender:
     def on_timer(self) -> None:
         """The time of `wake_at` has come."""
     def poll_request(self, left: int) -> int | None:
-        """The `cc_tag` of a request to send now, with so many payload bytes posted and not sent."""
+        """The `cc_tag` of a request to send now, with so many payload bytes posted and not sent. Called until it returns
+        None."""
     def control(self) -> None:
         """Called before each reading of window and rate, where flows share state; most schemes do without."""
     def watch(self) -> dict[str, float]:
@@ -353,7 +354,7 @@ class Receiver:
         """A TCP connection's SYN arrived. With None the SYN-ACK waits for `send_ack`."""
     def on_message_start(self, message: MessageStart) -> None:
         """A message starts (RDMA)."""
-    def on_message_end(self, flow: int, id: int) -> None:  # noqa: A002
+    def on_message_end(self, flow: int, id: int) -> None:
         """A message has arrived whole (RDMA)."""
     def on_data(self, data: Data) -> AckFields | tuple[AckFields | None, AckFields | None] | None:
         """Data arrived. Returns the fields of an ACK that covers it, None for no ACK, or a pair: the fields of an ACK
@@ -577,7 +578,7 @@ class Notice:
 
     @property
     def kind(self) -> str:
-        """"cnp" or "credit"."""
+        """ "cnp" or "credit"."""
     @property
     def number(self) -> int:
         """Number of a credit."""
@@ -740,7 +741,7 @@ class Packet:
     """The number that switches may write, for the receiver."""
     @property
     def kind(self) -> str:
-        """"data", "ack", "nack", "cnp", "credit", "request" or "link"."""
+        """ "data", "ack", "nack", "cnp", "credit", "request" or "link"."""
     @property
     def flow(self) -> int:
         """Its flow."""

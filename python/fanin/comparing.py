@@ -11,9 +11,9 @@ from typing import cast
 from fanin import _core, limits
 from fanin._core import LimitError
 from fanin.comparison import Comparison
+from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.own_schemes import resolved as resolved_scheme
 from fanin.runs import Job, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
 from fanin.spec import schemes_to_compare
 

@@ -22,7 +22,8 @@ class Scheme:
     """The base class of one's own schemes: up to three roles, and what the network must know.
 
     A subclass names its roles, `Sender`, `Receiver` and `Switch`, which are classes that derive from `fanin.Sender`,
-    `fanin.Receiver` and `fanin.SwitchProgram`, and a dataclass of its parameters, `Params`. Its docstring is its manual.
+    `fanin.Receiver` and `fanin.SwitchProgram`, and a dataclass of its parameters, `Params`. Its docstring is its
+    manual.
     """
 
     id: ClassVar[str] = ""
@@ -85,9 +86,9 @@ def is_reference(name: str) -> bool:
 def load_scheme(scheme: str | os.PathLike[str] | type[Scheme]) -> str:
     """Makes a scheme known to this process and returns its id, by which specs and commands may name it from then on.
 
-    It is a subclass of `Scheme`, `"FILE.py:CLASS"`, or the path of a shared library (docs/own-scheme-c.md). One that was
-    loaded before is loaded anew. Raises `SpecError` for one that is no scheme, and `OSError` for a file that cannot be
-    read.
+    It is a subclass of `Scheme`, `"FILE.py:CLASS"`, or the path of a shared library (docs/own-scheme-c.md). One that
+    was loaded before is loaded anew. Raises `SpecError` for one that is no scheme, and `OSError` for a file that cannot
+    be read.
     """
     if isinstance(scheme, type):
         return _load_class(scheme, scheme, _digest_of_class(scheme))
@@ -95,15 +96,15 @@ def load_scheme(scheme: str | os.PathLike[str] | type[Scheme]) -> str:
     if reference.endswith(LIBRARY):
         path = str(Path(reference).resolve())
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        found = _core.load_library(path)
-        _loaded[found] = Origin(found, path, digest)
-        return found
+        name = _core.load_library(path)
+        _loaded[name] = Origin(name, path, digest)
+        return name
     match = REFERENCE.fullmatch(reference)
     if match is None:
         raise SpecError(f"{reference}: a scheme of your own is FILE.py:CLASS, or a shared library like ./libmine.so")
     path = str(Path(match["file"]).resolve())
     content = Path(path).read_bytes()
-    found: object = _module(path, content)
+    found: typing.Any = _module(path, content)
     for part in match["name"].split("."):
         found = getattr(found, part, None)
         if found is None:
@@ -176,11 +177,15 @@ def _line_in(path: str, error: Exception) -> str:
 def _others(path: str) -> str:
     """The schemes that a file does have, for an error."""
     module = sys.modules.get(_MODULES + hashlib.sha256(path.encode()).hexdigest()[:16])
-    found = [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Scheme) and value.__module__ == module.__name__
-    ] if module is not None else []
+    found = (
+        [
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type) and issubclass(value, Scheme) and value.__module__ == module.__name__
+        ]
+        if module is not None
+        else []
+    )
     return f"; it has {', '.join(found)}" if found else "; write one: class MyScheme(fanin.Scheme)"
 
 

@@ -4,6 +4,7 @@ use fanin_cc::schemes::own::{Params, Program};
 use fanin_cc::{Settings, SettingsError};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A scheme that was loaded, and can be made with any parameters.
@@ -42,7 +43,15 @@ pub fn load(scheme: Arc<dyn Loaded>) -> Result<(), String> {
         return Err(format!("there is a built-in scheme \"{id}\": give yours an id of its own"));
     }
     table().write().unwrap_or_else(PoisonError::into_inner).insert(id, scheme);
+    LOADS.fetch_add(1, Ordering::SeqCst);
     Ok(())
+}
+
+static LOADS: AtomicU64 = AtomicU64::new(0);
+
+/// How often a scheme was loaded: what was made of the list of schemes holds while it is the same.
+pub fn loads() -> u64 {
+    LOADS.load(Ordering::SeqCst)
 }
 
 /// The loaded scheme of this id.

@@ -453,8 +453,6 @@ impl<'a> Runner<'a> {
 
     fn look(&mut self) -> bool {
         if let Some(failure) = self.programs.iter().find_map(|program| program.failure()) {
-            let (time, detail) = (failure.at, failure.problem.clone());
-            self.log.push(Event { time, kind: EventKind::Warning, place: "scheme".into(), detail });
             (self.failure, self.cancelled) = (Some(failure), true);
             self.programs.clear();
         }

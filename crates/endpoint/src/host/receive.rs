@@ -30,10 +30,7 @@ impl<P: Copy> Hosts<P> {
             slot = self.open_receiver(io, host, &head);
         }
         if head.has(flags::INT) {
-            if self.telemetry.len() <= slot as usize {
-                self.telemetry.resize(slot as usize + 1, Telemetry::default());
-            }
-            self.telemetry[slot as usize] = *io.telemetry(packet);
+            *self.telemetry_of(slot) = *io.telemetry(packet);
         }
         self.count_data(io, slot, &head, deflected);
         self.accept_data(io, host, slot, &head);
@@ -58,13 +55,27 @@ impl<P: Copy> Hosts<P> {
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
         let scheme = receiver.scheme;
+        let overhead = io.traffic(receiver.traffic).overhead;
         let Some(expected) = self.expected(slot) else { return };
         let received = self.hosts[host as usize].received;
         let request = Data { flow: ReceiverFlow(slot), acked_to: expected, received, ..Data::of(&head) };
         if let Some(fields) = io.scheme(scheme).receiver_request(host as usize, now, &request) {
+            // Switches write nothing into a request, so its ACK has nothing to carry back.
+            if overhead.telemetry {
+                self.telemetry_of(slot).clear();
+            }
             self.send_ack(io, slot, Kind::Ack, expected, fields);
         }
         self.poll_receiver(io, host, scheme);
+    }
+
+    /// The telemetry that a flow's next ACK carries back.
+    #[inline(always)]
+    fn telemetry_of(&mut self, slot: u32) -> &mut Telemetry {
+        if self.telemetry.len() <= slot as usize {
+            self.telemetry.resize(slot as usize + 1, Telemetry::default());
+        }
+        &mut self.telemetry[slot as usize]
     }
 
     /// Counts a data packet: marks, reordering, deflections.

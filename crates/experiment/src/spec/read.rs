@@ -6,9 +6,10 @@ use super::scheme::SchemeChoice;
 use super::source::{self, Source};
 use super::{shape, traffic};
 use crate::error::{Problem, Problems, why_unread};
+use crate::loaded;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A spec that was read: every key is known and every value has the right type. Only [`Spec::check`] finds out whether
 /// they make sense together.
@@ -64,7 +65,7 @@ impl Spec {
     }
 
     fn from_value(value: Value, source: Source) -> Result<Self, Problems> {
-        let misfits = shape::misfits(&value, schema_value());
+        let misfits = shape::misfits(&value, &schema_value());
         let problems = misfits.into_iter().map(|m| source.problem(&m.path, m.problem, m.right)).collect();
         if let Some(problems) = Problems::new(problems) {
             return Err(problems);
@@ -218,10 +219,20 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
 
 /// The JSON schema of specs.
 pub fn schema() -> Value {
-    schema_value().clone()
+    (*schema_value()).clone()
 }
 
-pub(super) fn schema_value() -> &'static Value {
-    static SCHEMA: OnceLock<Value> = OnceLock::new();
-    SCHEMA.get_or_init(|| schemars::schema_for!(Document).to_value())
+pub(super) fn schema_value() -> Arc<Value> {
+    /// With the number of loads of schemes before it.
+    static SCHEMA: Mutex<Option<(u64, Arc<Value>)>> = Mutex::new(None);
+    let now = loaded::loads();
+    let mut known = SCHEMA.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*known {
+        Some((then, schema)) if *then == now => schema.clone(),
+        _ => {
+            let schema = Arc::new(schemars::schema_for!(Document).to_value());
+            *known = Some((now, schema.clone()));
+            schema
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Schemes in a spec, with a JSON schema generated from the registry.
 
+use crate::loaded;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -48,17 +49,12 @@ impl SchemeChoice {
     }
 }
 
-/// The ids of all registered schemes.
-pub(crate) fn ids() -> Vec<&'static str> {
-    fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied()).collect()
-}
-
 impl JsonSchema for SchemeId {
     fn schema_name() -> Cow<'static, str> {
         "SchemeId".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": ids(), "description": "The id of a scheme." })
+        json_schema!({ "type": "string", "enum": loaded::ids(), "description": "The id of a scheme." })
     }
 }
 
@@ -85,6 +81,7 @@ impl JsonSchema for SchemeChoice {
                 generator.definitions_mut().remove(name);
             }
         }
+        branches.extend(loaded::all().iter().map(|scheme| table(scheme.id(), typed(scheme.defaults()))));
         json_schema!({
             "description": "A scheme: its id, or a table with its id and the parameters that differ from the defaults.",
             "anyOf": branches,
@@ -96,7 +93,6 @@ impl JsonSchema for SchemeChoice {
 fn changes(id: &str, full: &Value) -> Value {
     let defaults = fanin_cc::Settings::preset(id).map(|preset| preset.to_json()).unwrap_or_default();
     let mut properties = Map::new();
-    properties.insert("id".into(), serde_json::json!({ "const": id }));
     for (name, schema) in full.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let mut schema = schema.clone();
         if let (Some(schema), Some(default)) = (schema.as_object_mut(), defaults.get(name)) {
@@ -104,6 +100,28 @@ fn changes(id: &str, full: &Value) -> Value {
         }
         properties.insert(name.clone(), schema);
     }
+    table(id, properties)
+}
+
+/// The schemas of parameters with these defaults.
+fn typed(defaults: Map<String, Value>) -> Map<String, Value> {
+    let schema = |default: Value| {
+        let kind = match &default {
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            _ => "string",
+        };
+        serde_json::json!({ "type": kind, "default": default })
+    };
+    defaults.into_iter().map(|(name, default)| (name, schema(default))).collect()
+}
+
+/// The schema of a table with a scheme's id and any of these properties.
+fn table(id: &str, parameters: Map<String, Value>) -> Value {
+    let mut properties = Map::new();
+    properties.insert("id".into(), serde_json::json!({ "const": id }));
+    properties.extend(parameters);
     serde_json::json!({
         "type": "object",
         "properties": properties,

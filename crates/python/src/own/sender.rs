@@ -5,6 +5,7 @@ use super::calls::{Caller, Counted, kept, later, number};
 use fanin_cc::schemes::own::{Params, Shared};
 use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sent};
 use fanin_units::{Rate, Time};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -183,7 +184,12 @@ pub struct Calls {
     names: [Py<PyString>; 2],
     control: Control,
     id: u32,
+    /// The instant at which requests were last asked for, and how often.
+    polled: (Time, u32),
 }
+
+/// Most requests of a flow at one instant: more is a hook that never returns `None`.
+const MOST_POLLED: u32 = 1000;
 
 impl Calls {
     /// A flow opens: makes an object of `class`.
@@ -201,6 +207,7 @@ impl Calls {
                 names: [ON_SEND, ON_ACK].map(|hook| PyString::intern(py, HOOKS[hook]).unbind()),
                 control: Control::rate(path.line_rate),
                 id: path.id.0,
+                polled: (Time::ZERO, 0),
             };
             let made = class.bind(py).call0().and_then(|object| Ok(object.cast_into::<Sender>()?));
             match made {
@@ -370,6 +377,12 @@ impl fanin_cc::Sender for Calls {
     }
     fn poll_request(&mut self, left: u64, cx: &mut Cx<'_, Params, Shared>) -> Option<u32> {
         if !self.caller.wants(POLL_REQUEST) {
+            return None;
+        }
+        self.polled = if self.polled.0 == cx.now { (cx.now, self.polled.1 + 1) } else { (cx.now, 1) };
+        if self.polled.1 > MOST_POLLED {
+            let said = format!("it has asked {MOST_POLLED} times at one instant: it is called until it returns None");
+            Python::attach(|py| self.fail(py, POLL_REQUEST, cx.now, PyValueError::new_err(said)));
             return None;
         }
         let value = self.call(POLL_REQUEST, cx, |py| Some(Ok(left.into_pyobject(py).ok()?.into_any().unbind())));

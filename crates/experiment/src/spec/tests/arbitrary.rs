@@ -135,7 +135,7 @@ proptest! {
                 (None, None) => {}
             }
         }
-        let misfits = shape::misfits(&value, schema_value());
+        let misfits = shape::misfits(&value, &schema_value());
         let reads = serde_json::from_value::<Document>(value.clone()).map_err(|e| e.to_string());
         // Ids and parameters of schemes are known to the registry and not to the types, and serde takes a list for a
         // table.
