@@ -23,7 +23,7 @@ class Flow(fanin.Sender):
 
     def open(self, path: fanin.PathInfo) -> None:
         """A flow opens. It may send at once, at most so many packets in flight."""
-        self.window = self.params.packets * path.payload
+        self.limit = self.window = self.params.packets * path.payload
         self.rate = path.line_rate
         self.sent_to = 0
         self.acked_to = 0
@@ -31,7 +31,7 @@ class Flow(fanin.Sender):
     def on_send(self, sent: fanin.Sent) -> None:
         """A packet left."""
         self.sent_to = sent.sent_to
-        if self.sent_to - min(self.acked_to, self.sent_to) >= self.window:
+        if self.sent_to - min(self.acked_to, self.sent_to) >= self.limit:
             self.count("window_limited")
 
     def on_ack(self, ack: fanin.Ack) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Literal, Self, TypedDict, final, type_check_only
 
+from typing_extensions import disjoint_base
+
 __version__: str
 
 class SpecError(ValueError):
@@ -268,6 +270,7 @@ class WireEndpoint:
     def rtt(self, connection: int) -> float | None: ...
     def counts(self) -> list[tuple[str, int]]: ...
 
+@disjoint_base
 class Sender:
     """The base class of senders: how much a flow may send. One object per flow.
 
@@ -275,17 +278,28 @@ class Sender:
     per second, sizes in bytes. Window, rate and times may be set to floats, which are rounded down.
     """
 
-    window: float | None
-    """Bytes that may be in flight; None is no window, as at the start."""
-    rate: float
-    """Pacing rate in bits per second on the wire; the line rate at the start. 0 stops the flow until the rate
-    changes."""
-    wake_at: float | None
-    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @property
+    def window(self) -> int | None:
+        """Bytes that may be in flight; None is no window, as at the start."""
+    @window.setter
+    def window(self, value: float | None) -> None: ...
+    @property
+    def rate(self) -> int:
+        """Pacing rate in bits per second on the wire; the line rate at the start. 0 stops the flow until it changes."""
+    @rate.setter
+    def rate(self, value: float) -> None: ...
+    @property
+    def wake_at(self) -> int | None:
+        """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @wake_at.setter
+    def wake_at(self, value: float | None) -> None: ...
     retime: bool
     """Whether a change of rate also moves a packet that already waits for its time."""
-    not_before: float
-    """Nothing leaves before this time, whatever the rate."""
+    @property
+    def not_before(self) -> int:
+        """Nothing leaves before this time, whatever the rate."""
+    @not_before.setter
+    def not_before(self, value: float) -> None: ...
     @property
     def now(self) -> int:
         """The time of the hook."""
@@ -317,8 +331,8 @@ class Sender:
     def on_timer(self) -> None:
         """The time of `wake_at` has come."""
     def poll_request(self, left: int) -> int | None:
-        """The `cc_tag` of a request to send now, with so many payload bytes posted and not sent. Called until it returns
-        None."""
+        """The `cc_tag` of a request to send now, with so many payload bytes posted and not sent. Called until it
+        returns None."""
     def control(self) -> None:
         """Called before each reading of window and rate, where flows share state; most schemes do without."""
     def watch(self) -> dict[str, float]:
@@ -326,11 +340,15 @@ class Sender:
     def close(self) -> None:
         """The flow ends."""
 
+@disjoint_base
 class Receiver:
     """The base class of receivers: the state of a host about all flows into it. One object per host."""
 
-    wake_at: float | None
-    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @property
+    def wake_at(self) -> int | None:
+        """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @wake_at.setter
+    def wake_at(self, value: float | None) -> None: ...
     @property
     def now(self) -> int:
         """The time of the hook."""
@@ -373,11 +391,15 @@ class Receiver:
     def watch(self) -> dict[str, float]:
         """Internal state by name, for runs that watch the host."""
 
+@disjoint_base
 class SwitchProgram:
     """The base class of programs of switches. One object per switch; ports are numbered from 0 within it."""
 
-    wake_at: float | None
-    """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @property
+    def wake_at(self) -> int | None:
+        """The time to call `on_timer`, later than now; None for no timer. `on_timer` begins with None."""
+    @wake_at.setter
+    def wake_at(self, value: float | None) -> None: ...
     @property
     def now(self) -> int:
         """The time of the hook."""
