@@ -39,10 +39,10 @@ NUMBERS = (
     ("started", "unfinished", "endless"),
     ("goodput_gbps", "goodput_share"),
     ("fct_p50_us", "fct_p99_us", "slowdown_p50", "slowdown_p99"),
-    ("marked_packets", "packets_resent", "message_timeouts"),
+    ("marked_packets", "reordered_packets", "packets_resent", "message_timeouts"),
 )
 """The numbers of a traffic, by their names in `quantities`. Messages, FCTs, slowdowns and goodputs are those of the
-measured window; marks, retransmissions and timeouts are of all messages over the whole run, long flows included."""
+measured window; marks, reordering, retransmissions and timeouts are of all messages over the whole run, long flows included."""
 
 DROPPED = "packets_dropped"
 
@@ -77,8 +77,8 @@ def _numbers(result: Result) -> list[dict[str, float | None]]:
     found: list[dict[str, float | None]] = []
     for traffic in traffics:
         of = pl.col("traffic") == traffic["traffic"]
-        sums = flows.filter(of).select(pl.col("packets_arrived", "packets_marked", "packets_resent", "timeouts").sum())
-        arrived, marked, resent, timeouts = sums.row(0)
+        columns = ("packets_arrived", "packets_marked", "reordered", "packets_resent", "timeouts")
+        arrived, marked, reordered, resent, timeouts = flows.filter(of).select(pl.col(*columns).sum()).row(0)
         times_us = completion_us(sample.filter(of))
         slowdown = sample.filter(of)["slowdown"].drop_nulls().to_numpy()
         goodput = traffic["goodput_gbps"]
@@ -94,6 +94,7 @@ def _numbers(result: Result) -> list[dict[str, float | None]]:
                 "slowdown_p50": percentile(slowdown, 500),
                 "slowdown_p99": percentile(slowdown, 990),
                 "marked_packets": marked / arrived if arrived else None,
+                "reordered_packets": reordered / arrived if arrived else None,
                 "packets_resent": resent,
                 "message_timeouts": timeouts,
                 DROPPED: traffic["packets_dropped"],

@@ -62,6 +62,7 @@ QUANTITIES: dict[str, Quantity] = {
     "goodput_gbps": Quantity("goodput", "Goodput", "Gb/s", "high"),
     "goodput_share": Quantity("share of all goodput", "Share of all goodput", "share"),
     "marked_packets": Quantity("ECN-marked packets", "ECN-marked packets", "share"),
+    "reordered_packets": Quantity("reordered packets", "Reordered packets", "share", "low"),
     "packets_resent": Quantity("packets retransmitted", "Packets retransmitted", "count", "low"),
     "message_timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
     "packets_dropped": Quantity("drops", "Dropped packets", "count", "low"),

@@ -85,6 +85,9 @@ class TrafficSummary(TypedDict):
     completion_us: Percentiles
     slowdown: Percentiles
     queries: QuerySummary | None
+    reordered: int
+    reordered_share: float | None
+    reorder_distance_bytes: int
     goodput_gbps: float | None
     long_goodput_gbps: float
     marked_share: float | None

@@ -19,10 +19,13 @@ extern crate alloc;
 
 mod actions;
 pub mod aqm;
+pub mod balancing;
+pub mod discipline;
 mod dispatch;
 pub mod ns3;
 mod packet;
 mod pool;
+mod random;
 mod registry;
 mod roles;
 pub mod schemes;
@@ -30,6 +33,8 @@ mod summary;
 mod telemetry;
 
 pub use actions::{Acted, Action, Actions};
+pub use balancing::{Balancer, BalancerProgram, Balancing, Choice};
+pub use discipline::{Discipline, DisciplineProgram};
 pub use packet::{Header, Kind, flags};
 pub use pool::{Opened, Pool};
 pub use registry::{Instance, SchemeRow, Settings, rows};

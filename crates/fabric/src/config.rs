@@ -3,6 +3,7 @@
 use crate::pauses::PauseOptions;
 use crate::topology::Graph;
 use fanin_cc::aqm::{pi, red};
+pub use fanin_cc::{Balancing, DisciplineProgram};
 pub use fanin_endpoint::host::{
     CpuTime, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig,
 };
@@ -32,6 +33,11 @@ pub struct NetworkConfig {
     pub host_fifo: Option<HostFifo>,
     /// Whether the packets of a flow go the same way in both directions.
     pub symmetric: bool,
+    /// Which of equally short paths a packet takes at a switch. Other than by flow it is not for symmetric routes, nor
+    /// for schemes that deflect. A host with several links always chooses by flow.
+    pub balancing: Balancing,
+    /// A queue discipline of one's own at every switch.
+    pub discipline: Option<Arc<dyn DisciplineProgram>>,
     /// Faults and options of PFC.
     pub pauses: PauseOptions,
 }

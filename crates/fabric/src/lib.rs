@@ -55,8 +55,9 @@ mod world;
 pub(crate) use fanin_engine::clock;
 
 pub use config::{
-    BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, EndpointConfig, HostFifo, MarkAt, Marking, Message,
-    NetworkConfig, PacketSizes, Pfc, Recovery, Release, Restart, Rules, Shaper, TcpConfig, TrafficConfig,
+    Balancing, BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, DisciplineProgram, EndpointConfig, HostFifo,
+    MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Recovery, Release, Restart, Rules, Shaper, TcpConfig,
+    TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -1,6 +1,7 @@
 //! Links, switches and the ports of hosts: the elements of a packet's path from one host to another. What happens there
 //! is in the modules below; only they see the fields.
 
+mod balance;
 mod credit_arrivals;
 mod credits;
 mod cycles;
@@ -16,7 +17,8 @@ mod pauses;
 mod programs;
 pub(crate) mod switch;
 
-use self::parts::{Switch, instance, on_links, ports_of};
+use self::balance::Balance;
+use self::parts::{Switch, instance, on_links, ports_of, with_info};
 use self::pause_state::PauseTimers;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -34,7 +36,7 @@ use crate::port::PortIx;
 use crate::probes::Probes;
 use crate::results::{BufferUse, Ledger, Totals};
 use crate::routing::Routes;
-use fanin_cc::{Instance, Settings};
+use fanin_cc::{Discipline, Instance, Settings};
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId, Time};
 use std::sync::Arc;
@@ -74,7 +76,12 @@ pub(crate) struct Network<Q> {
     programs_watch: bool,
     /// Whether one of them looks at the queue of each packet's class.
     programs_see_lanes: bool,
-    /// Whether packets may be redirected or dropped at a switch: by programs, failures or the watchdog of pauses.
+    /// Which of equal paths packets take, where that is not by flow; and the queue disciplines of switches, where they
+    /// have one.
+    balance: Option<Box<Balance>>,
+    disciplines: Vec<Box<dyn Discipline>>,
+    /// Whether packets may be redirected or dropped at a switch: by programs, load balancing, failures or the watchdog
+    /// of pauses.
     redirects: bool,
     /// Timers of pauses and faulty hosts, where there are any, and whether some host's NIC may be slow.
     pauses: Option<Box<PauseTimers>>,
@@ -126,9 +133,18 @@ impl<Q: EventQueue> Network<Q> {
             schemes.iter().map(|settings| instance(settings, &plan, share, &ports, &switches)).collect();
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
         let programs_empty = programs.is_empty();
-        let programs_watch = schemes.iter().any(|s| s.switch_watches());
+        let balance = Balance::new(&plan, &ports, &switches);
+        let disciplines: Vec<Box<dyn Discipline>> = match &config.discipline {
+            None => Vec::new(),
+            Some(program) => {
+                let of = |switch: &Switch| with_info(&plan, &ports, switch, "discipline", |info| program.build(info));
+                switches.iter().map(of).collect()
+            }
+        };
+        let programs_watch = schemes.iter().any(|s| s.switch_watches()) || !disciplines.is_empty();
         let shaped = config.classes_with(|class| class.shaper.is_some());
-        let programs_see_lanes = schemes.iter().any(|s| s.switch_watches() && s.switch_lanes());
+        let programs_see_lanes =
+            schemes.iter().any(|s| s.switch_watches() && s.switch_lanes()) || !disciplines.is_empty();
         let lossless = config.classes_with(|class| class.lossless);
         let pauses = PauseTimers::new(&config.pauses, &ports, lossless, (plan.largest, config.packet.pause));
         let mut net = Self {
@@ -166,7 +182,9 @@ impl<Q: EventQueue> Network<Q> {
             lazy_allowed: false,
             lazy: false,
             cycles: CycleSearch::default(),
-            redirects: !programs_empty,
+            redirects: !programs_empty || balance.is_some() || !disciplines.is_empty(),
+            balance,
+            disciplines,
             slow_hosts: pauses.as_ref().is_some_and(|pauses| pauses.any_slow()),
             pauses,
             plan,

@@ -72,7 +72,7 @@ impl Plan {
         let largest = config.largest_packet(most);
         let links = Links::new(&config.graph, &[]);
         let routes = Routes::build(links, &streams, (largest, config.packet.ack as u32), |port| layout.row(port))
-            .symmetric(config.symmetric);
+            .used_as(&config);
         let far_end = |port: u32| {
             let port = PortId(port);
             let link = &config.graph.links[port.ix() / 2];

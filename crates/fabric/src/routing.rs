@@ -1,5 +1,6 @@
 //! Shortest paths by number of links, and equal-cost multi-path choice by a seeded hash per flow.
 
+use crate::config::NetworkConfig;
 use crate::packet::NextHop;
 use crate::path::{FlowPath, SourceRoute};
 use crate::port::PortIx;
@@ -71,6 +72,8 @@ struct Host {
 const EACH: u32 = 1 << 30;
 /// Of an [`EcmpGroup`] to adjacent hosts with different numbers of links.
 const UNEVEN: u32 = u32::MAX;
+/// Bits per switch that no source route has room for.
+const NO_ROOM: u32 = u32::BITS + 1;
 /// Entries up to which each group has a column of its own: half a megabyte stays in the cache.
 const SMALL: u64 = 1 << 17;
 
@@ -108,7 +111,7 @@ impl Routes {
             table: vec![links.ports(); (rows as usize + 1) * blocks as usize],
             each: Vec::new(),
             ecmp: EcmpGroups::of_ports(links.ports()),
-            bits: if links.ports() as usize > NextHop::PORTS { u32::BITS + 1 } else { most_ports.map_or(0, bits_for) },
+            bits: if links.ports() as usize > NextHop::PORTS { NO_ROOM } else { most_ports.map_or(0, bits_for) },
             rows: out.all().iter().map(|port| row(*port)).collect(),
             access,
             out,
@@ -163,9 +166,14 @@ impl Routes {
         (self.network_rtt, self.network_bdp) = search.farthest;
     }
 
-    /// The same routes, symmetric if so desired.
-    pub fn symmetric(self, symmetric: bool) -> Self {
-        Self { symmetric, ..self }
+    /// The same routes as the packets of a network choose among them: symmetric if so desired, and without source
+    /// routes where packets of a flow do not take one path.
+    pub fn used_as(mut self, config: &NetworkConfig) -> Self {
+        self.symmetric = config.symmetric;
+        if !config.balancing.is_by_flow() {
+            self.bits = NO_ROOM;
+        }
+        self
     }
 
     /// The port by which a packet for host `to` leaves host `from`, or `None` without a path.
@@ -222,26 +230,48 @@ impl Routes {
     /// one link have none here. It does not branch on the kind of group, which is unpredictable.
     #[inline(always)]
     fn next_hop(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
-        let Node { row, seed, .. } = self.nodes[node.ix()];
-        let Host { group, rank } = self.hosts[to.ix()];
+        let EcmpGroup { start, n, each } = self.group(node, to);
+        if each == UNEVEN {
+            return self.uneven(node, to, key);
+        }
+        let (seed, rank) = (self.nodes[node.ix()].seed, self.hosts[to.ix()].rank);
+        self.ecmp.members[(start + pick(key, seed, n) + rank * each) as usize]
+    }
+
+    /// The next hops from a switch to the group of a host.
+    #[inline(always)]
+    fn group(&self, node: NodeId, to: NodeId) -> EcmpGroup {
+        let (row, group) = (self.nodes[node.ix()].row, self.hosts[to.ix()].group);
         let mut set = self.table[row as usize + (group >> self.shift) as usize];
         if set & EACH != 0 {
             let within = group & ((1 << self.shift) - 1);
             set = self.each[(set & !EACH) as usize + within as usize];
         }
-        let EcmpGroup { start, n, each } = self.ecmp.groups[set as usize];
+        self.ecmp.groups[set as usize]
+    }
+
+    /// All ports by which a packet may leave a switch for a host, in order of their numbers; into an empty list.
+    pub fn equal(&self, node: NodeId, to: NodeId, into: &mut Vec<PortId>) {
+        let EcmpGroup { start, n, each } = self.group(node, to);
         if each == UNEVEN {
-            return self.uneven(node, to, key);
+            into.extend(self.links_to(node, to));
+            return;
         }
-        self.ecmp.members[(start + pick(key, seed, n) + rank * each) as usize]
+        let start = (start + self.hosts[to.ix()].rank * each) as usize;
+        into.extend_from_slice(&self.ecmp.members[start..start + n as usize]);
     }
 
     /// One of several links to an adjacent host.
     #[cold]
     fn uneven(&self, node: NodeId, to: NodeId, key: u32) -> PortId {
-        let here = || self.access.of(to.0).iter().copied().filter(|port| self.out.node(*port) == node);
+        let here = || self.links_to(node, to);
         let picked = pick(key, self.nodes[node.ix()].seed, here().count() as u32);
         here().nth(picked as usize).unwrap_or(PortId::NONE)
+    }
+
+    /// The links of a switch to an adjacent host.
+    fn links_to(&self, node: NodeId, to: NodeId) -> impl Iterator<Item = PortId> {
+        self.access.of(to.0).iter().copied().filter(move |port| self.out.node(*port) == node)
     }
 
     /// The path of flows with this key from one host to another.

@@ -224,6 +224,8 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
                 detection,
                 host_fifo,
                 symmetric,
+                balancing: Balancing::FlowHash,
+                discipline: None,
                 pauses: Default::default(),
             };
             Case {

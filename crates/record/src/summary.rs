@@ -62,6 +62,14 @@ pub struct TrafficSummary {
     pub slowdown: Percentiles,
     /// Its queries, if it has any.
     pub queries: Option<QuerySummary>,
+    /// Data packets of measured messages that arrived out of order, as RFC 4737 defines it: after a packet further on.
+    /// Packets sent again do not count.
+    pub reordered: u64,
+    /// The same as a share of their packets that arrived.
+    pub reordered_share: Option<f64>,
+    /// Largest number of bytes by which a packet of this traffic was late, over the whole run: the distance to the end
+    /// of the furthest packet before it (the byte offset of RFC 4737, section 4.4).
+    pub reorder_distance_bytes: u64,
     /// Payload that arrived in order in the window, of all messages whenever posted, in Gb/s over the whole window.
     /// `None` in runs of the ns-3 HPCC simulator's files.
     pub goodput_gbps: Option<f64>,
@@ -290,6 +298,7 @@ struct Collected {
     slowdown: Vec<f64>,
     arrived: u64,
     marked: u64,
+    reordered: u64,
     resent: u64,
     timeouts: u64,
     /// Of messages whose first packet arrived.
@@ -345,6 +354,7 @@ impl Collected {
         self.finished += u64::from(finished);
         self.arrived += u64::from(flow.packets_arrived);
         self.marked += u64::from(flow.packets_marked);
+        self.reordered += u64::from(flow.reordered);
         self.resent += u64::from(flow.packets_resent);
         self.timeouts += u64::from(flow.timeouts);
         self.deflected += u64::from(flow.deflections > 0);
@@ -389,6 +399,9 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
             queries: c.sum_up_queries(run),
             completion_us: Percentiles::of(c.completion_us),
             slowdown: Percentiles::of(c.slowdown),
+            reordered: c.reordered,
+            reordered_share: (c.arrived > 0).then(|| c.reordered as f64 / c.arrived as f64),
+            reorder_distance_bytes: info.counters.reorder_distance,
             goodput_gbps: info.bytes_in_window.map(gbps),
             long_goodput_gbps: gbps(info.long_bytes_in_window),
             marked_share: (c.arrived > 0).then(|| c.marked as f64 / c.arrived as f64),

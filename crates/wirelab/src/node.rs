@@ -283,7 +283,15 @@ impl Node for HostNode {
     fn report(&mut self, full: bool) -> Report {
         let station = &self.station;
         let sums = |of: &fanin_fabric::TrafficCounters| {
-            [of.started, of.finished, of.delivered, of.packets_arrived, of.packets_marked]
+            [
+                of.started,
+                of.finished,
+                of.delivered,
+                of.packets_arrived,
+                of.packets_marked,
+                of.reordered,
+                of.reorder_distance,
+            ]
         };
         let ports = station.ports().map(|(port, [packets, bytes, peak], classes)| PortReport {
             port,
@@ -461,7 +469,7 @@ impl Node for SwitchNode {
         };
         let mut report = Report {
             all_loaded: true,
-            counters: vec![[0; 5]; self.traffics],
+            counters: vec![[0; 7]; self.traffics],
             endless: vec![0; self.traffics],
             ports: own.map(port).collect(),
             ..Report::default()

@@ -36,8 +36,9 @@ pub struct Report {
     pub loaded: u64,
     /// Whether there are no more.
     pub all_loaded: bool,
-    /// By traffic: started, finished, delivered, packets that arrived, those of them that were marked.
-    pub counters: Vec<[u64; 5]>,
+    /// By traffic: started, finished, delivered, packets that arrived, those of them that were marked, and that were
+    /// reordered, and the largest reordering distance.
+    pub counters: Vec<[u64; 7]>,
     /// Payload bytes of endless messages that have arrived, by traffic.
     pub endless: Vec<u64>,
     /// Its ports.
@@ -325,6 +326,8 @@ impl Reports {
                 delivered: sum(2),
                 packets_arrived: sum(3),
                 packets_marked: sum(4),
+                reordered: sum(5),
+                reorder_distance: self.0.iter().map(|report| report.counters[traffic][6]).max().unwrap_or(0),
                 dropped,
                 actions,
             }

@@ -67,6 +67,18 @@ fn deflection() {
 }
 
 #[test]
+fn packets_balanced_in_every_way() {
+    for balancing in ["random", "round-robin", "least-queue", "flowlets"] {
+        let network = format!("{WIDE}balancing = \"{balancing}\"\n");
+        let text = experiment(&network, "dcqcn", &format!("{INCAST}rdma = {{ recovery = \"irn\" }}\n"));
+        let until = Time::from_ms(1);
+        parity(balancing, &text, until);
+        let of = simulated(spec(&text).build(), until).totals().reordered;
+        assert!(of > 0 || balancing == "flowlets", "{balancing}: {of}");
+    }
+}
+
+#[test]
 fn pauses_and_losses_under_every_recovery() {
     for (name, scheme, network, recovery) in [
         ("pauses", "none", PAUSES, ""),

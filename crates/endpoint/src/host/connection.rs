@@ -1,5 +1,6 @@
 //! TCP on hosts: connections open and close, segments arrive, messages are written to a stream and delimited again.
 
+use super::receive::note_reordered;
 use super::state::Opening;
 use super::{
     Carrier, ENDLESS, Ends, Hosts, Incoming, Io, NO_SLOT, Needs, PathQuery, REMOTE, RecvQp, Restart, Route, TcpConfig,
@@ -358,11 +359,21 @@ impl<P: Copy> Hosts<P> {
         counters.packets_arrived += 1;
         counters.packets_marked += ce as u64;
         counters.delivered += arrived.delivered;
+        let receiver = &mut self.receivers[sender.tcp().receiver as usize];
+        // What is sent again is sent later than what it then lies behind, and is no reordering.
+        let late = head.sent_at <= receiver.last_sent_at;
+        let distance = if late { receiver.furthest.saturating_sub(arrived.offset) } else { 0 };
+        receiver.last_sent_at = receiver.last_sent_at.max(head.sent_at);
+        receiver.furthest = receiver.furthest.max(arrived.offset + u64::from(head.payload));
         let end = sender.tcp_mut();
         if let Some((message, ..)) = end.incoming.at(arrived.offset) {
             let record = io.record_mut(MessageId(message));
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
+            if distance > 0 {
+                record.reordered += 1;
+                note_reordered(&mut self.totals, io.counters(traffic), distance);
+            }
         }
         // The application reads in-order data at once, so the ACK advertises the full window. A sender that may exhaust
         // it gets an update at once: it could not send the segments that a delayed ACK waits for.

@@ -1,7 +1,7 @@
 //! The receiving end of RDMA: data arrives.
 
 use super::{Beside, ENDLESS};
-use super::{CpuTime, Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp};
+use super::{CpuTime, HostTotals, Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp, TrafficCounters};
 use crate::rc::{self, Arrival, ReceiveRules};
 use crate::selective::{Arrived, Kept, ReceiveHalf};
 use crate::whole;
@@ -101,10 +101,11 @@ impl<P: Copy> Hosts<P> {
         }
         if in_attempt {
             if head.seq < receiver.furthest {
+                let (distance, traffic) = (receiver.furthest - head.seq, receiver.traffic);
                 receiver.reordered += 1;
-                self.totals.reordered += 1;
-                self.totals.reorder_distance = self.totals.reorder_distance.max(receiver.furthest - head.seq);
+                note_reordered(&mut self.totals, io.counters(traffic), distance);
             }
+            let receiver = &mut self.receivers[slot as usize];
             receiver.furthest = receiver.furthest.max(head.seq + head.payload as u64);
         }
         if deflected > 0 {
@@ -385,6 +386,15 @@ impl<P: Copy> Hosts<P> {
         }
         self.poll_receiver(io, host, scheme);
     }
+}
+
+/// A data packet arrived this many bytes late.
+#[inline(never)]
+pub(super) fn note_reordered(totals: &mut HostTotals, counters: &mut TrafficCounters, distance: u64) {
+    totals.reordered += 1;
+    totals.reorder_distance = totals.reorder_distance.max(distance);
+    counters.reordered += 1;
+    counters.reorder_distance = counters.reorder_distance.max(distance);
 }
 
 /// The incast that a message's first packet announces, and its senders.

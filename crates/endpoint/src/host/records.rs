@@ -115,6 +115,11 @@ pub struct TrafficCounters {
     pub packets_arrived: u64,
     /// Of those, with a congestion mark.
     pub packets_marked: u64,
+    /// Of those that arrived, data packets that came out of order (RFC 4737): after one of the same attempt that is
+    /// further on.
+    pub reordered: u64,
+    /// Largest reordering distance of one of them, in bytes (the byte offset of RFC 4737, section 4.4).
+    pub reorder_distance: u64,
     /// Packets dropped, ACKs and retransmissions included, of all traffics with the same scheme and parameters.
     pub dropped: u64,
     /// Actions of its scheme, likewise.

@@ -1,5 +1,6 @@
 //! Validates a spec that was read.
 
+use super::balancing::deflects;
 use super::built::{self, Measure, Sampled, Series};
 use super::checker::Checker;
 use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
@@ -40,7 +41,9 @@ impl Spec {
         let mut checker = Checker { source, problems: Vec::new(), warnings: Vec::new() };
         check_head(&document, &mut checker);
         let needs = needs(&document, &mut checker);
-        let mut network = check_network(&mut document.network, document.seed, &needs, &mut checker);
+        let deflects = deflects(&document);
+        let mut network =
+            check_network(&mut document.network, document.seed, (&needs, deflects, &self.programs), &mut checker);
         if let Some(network) = &mut network {
             network.pauses.record = document.measure.pauses;
         }

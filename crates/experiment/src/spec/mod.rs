@@ -3,6 +3,7 @@
 //! [`document`] is the only definition of specs; its JSON schema is generated from those types and used for reading
 //! (`shape.rs`), so that all syntax errors are found at once. `check.rs` finds semantic errors and fills in defaults.
 
+mod balancing;
 pub mod built;
 mod check;
 mod checked;
@@ -24,6 +25,7 @@ mod tests;
 mod topology_file;
 mod traffic;
 
+pub use balancing::Programs;
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
 pub use read::{Spec, schema};

@@ -1,5 +1,6 @@
 //! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
+use super::balancing::{Programs, check_balancing, check_discipline};
 use super::checker::Checker;
 use super::document::{
     self, Buffer, Class, CreditBuffer, Credits, Headroom, LinkChange, MarkAt, Marking, Network, Packet, PerPort,
@@ -39,7 +40,7 @@ const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 pub fn check_network(
     network: &mut Network,
     seed: u64,
-    needs: &Needs,
+    (needs, deflects, programs): (&Needs, bool, &Programs),
     checker: &mut Checker<'_>,
 ) -> Option<NetworkConfig> {
     let graph = match &mut network.topology {
@@ -133,7 +134,22 @@ pub fn check_network(
     };
     let detection = network.failure_detection;
     let symmetric = needs.credit.symmetric_routes(network, checker);
-    Some(NetworkConfig { seed, graph, packet, classes, buffer, release, detection, host_fifo, symmetric, pauses })
+    let balancing = check_balancing(network, symmetric, deflects, programs, checker);
+    let discipline = check_discipline(network, programs, checker);
+    Some(NetworkConfig {
+        seed,
+        graph,
+        packet,
+        classes,
+        buffer,
+        release,
+        detection,
+        host_fifo,
+        symmetric,
+        balancing,
+        discipline,
+        pauses,
+    })
 }
 
 fn fill_topology(topology: &mut Topology) {

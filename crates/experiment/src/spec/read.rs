@@ -1,5 +1,6 @@
 //! Reads specs, and changes single keys of them.
 
+use super::balancing::Programs;
 use super::document::Document;
 use super::rdma::LossPolicy;
 use super::scheme::SchemeChoice;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Spec {
     pub(super) document: Document,
     pub(super) source: Source,
+    pub(super) programs: Programs,
 }
 
 impl PartialEq for Spec {
@@ -71,7 +73,7 @@ impl Spec {
             return Err(problems);
         }
         match serde_json::from_value(value) {
-            Ok(document) => Ok(Self { document, source }),
+            Ok(document) => Ok(Self { document, source, programs: Programs::default() }),
             // The schema is generated from the types, so this reports what a schema cannot express.
             Err(error) => Err(source.problem("", error.to_string(), "").into()),
         }
@@ -101,6 +103,15 @@ impl Spec {
             traffic.scheme = SchemeChoice::preset(id);
             spec.source.changed(&format!("traffic[{i}].scheme"), format!("scheme \"{id}\""));
         }
+        spec
+    }
+
+    /// The same spec with programs of one's own, which it names from now on: `network.balancing` and
+    /// `network.discipline` are "own" where there is one.
+    pub fn with_programs(&self, programs: Programs) -> Self {
+        let mut spec = self.clone();
+        programs.name_in(&mut spec.document.network);
+        spec.programs = programs;
         spec
     }
 

@@ -85,7 +85,7 @@ impl<Q: EventQueue> Network<Q> {
         let links = Links::new(&plan.config.graph, &down);
         let sizes = (plan.largest, plan.config.packet.ack as u32);
         let new = Routes::build(links, &plan.streams, sizes, |port| plan.layout.row(port));
-        let new = Arc::new(new.symmetric(plan.config.symmetric));
+        let new = Arc::new(new.used_as(&plan.config));
         self.routes_changed = true;
         [core::mem::replace(&mut self.routes, new.clone()), new]
     }

@@ -11,7 +11,7 @@
 //! as if it had an event. Packets leave the accounts of their ingress late, so these are too high rather than too low;
 //! where that could change a decision, the whole switch is flushed. While a switch pauses a peer, every departure may
 //! resume it, so its ports are eager then. So are ports of hosts, whose senders choose each packet at its departure;
-//! and all ports where the current state of switches is observed: by credits, by switch programs, by shapers, by the
+//! and all ports where the current state of switches is observed: by credits, by switch programs, by queue disciplines, by shapers, by the
 //! tap, or when links go down. Where a network is cut, ports to another partition are flushed at the end of each step,
 //! before the packets of the step are sent there, and need no events at all.
 
@@ -27,6 +27,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn allow_lazy(&mut self) {
         self.lazy_allowed = self.config().release == Release::Dequeue
             && self.programs.is_empty()
+            && self.disciplines.is_empty()
             && self.egress.shaped() == 0
             && self.credits.is_none()
             && self.config().graph.links.iter().all(|link| link.outages.is_empty());

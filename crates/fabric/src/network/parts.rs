@@ -47,7 +47,6 @@ pub(super) fn instance(
     switches: &[Switch],
 ) -> Instance {
     let mut scheme = settings.build();
-    let hosts = plan.config.graph.hosts;
     let mut line_rates = vec![Rate::ZERO; share.hosts.len()];
     for port in ports.iter().filter(|port| port.of_host()) {
         let line = &mut line_rates[port.home as usize];
@@ -60,17 +59,25 @@ pub(super) fn instance(
         });
     }
     for switch in switches {
-        let view = |port: &PortIx| {
-            let port = &ports[port.ix()];
-            PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
-        };
-        let views: Vec<PortView> = switch.ports.iter().map(view).collect();
-        let seed = plan.streams.word("program", switch.node.0 as u64);
-        scheme.add_switch(&SwitchInfo {
-            seed,
-            network_rtt: plan.routes.network_rtt,
-            ..SwitchInfo::new(switch.node, &views)
-        });
+        with_info(plan, ports, switch, "program", |info| scheme.add_switch(info));
     }
     scheme
+}
+
+/// What programs learn of a switch that comes up; `purpose` names their random draws.
+pub(super) fn with_info<R>(
+    plan: &Plan,
+    ports: &[Port],
+    switch: &Switch,
+    purpose: &str,
+    act: impl FnOnce(&SwitchInfo<'_>) -> R,
+) -> R {
+    let hosts = plan.config.graph.hosts;
+    let view = |port: &PortIx| {
+        let port = &ports[port.ix()];
+        PortView { to_switch: port.peer.0 >= hosts, ..PortView::new(port.rate) }
+    };
+    let views: Vec<PortView> = switch.ports.iter().map(view).collect();
+    let seed = plan.streams.word(purpose, switch.node.0 as u64);
+    act(&SwitchInfo { seed, network_rtt: plan.routes.network_rtt, ..SwitchInfo::new(switch.node, &views) })
 }

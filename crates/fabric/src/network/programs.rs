@@ -1,4 +1,4 @@
-//! Switch programs of schemes.
+//! Switch programs of schemes, and queue disciplines.
 
 use super::Network;
 use crate::clock::{kind, source};
@@ -11,10 +11,14 @@ use fanin_engine::EventQueue;
 use fanin_units::Time;
 
 impl<Q: EventQueue> Network<Q> {
-    /// Routes a packet by its scheme, and shows it to all programs that observe queues. `None` drops it.
+    /// Balances load, routes a packet by its scheme, and shows it to all programs that observe queues, and to the
+    /// switch's queue discipline. `None` drops it.
     #[inline(never)]
-    pub fn run_programs(&mut self, switch: u32, ingress: PortIx, out: PortIx, ix: PacketIx) -> Option<PortIx> {
+    pub fn run_programs(&mut self, switch: u32, ingress: PortIx, mut out: PortIx, ix: PacketIx) -> Option<PortIx> {
         let switch = switch as usize;
+        if self.balance.is_some() {
+            out = self.choose_path(switch, out, ix);
+        }
         let now = self.core.clock.now();
         let packet = &self.core.packets[ix];
         let scheme = packet.scheme as usize;
@@ -56,6 +60,14 @@ impl<Q: EventQueue> Network<Q> {
                     Verdict::Drop => return None,
                 }
                 self.set_program_timer(scheme, switch);
+            }
+            if let Some(discipline) = self.disciplines.get_mut(switch) {
+                let mut queued = Queued { port: number, view, packet: &mut self.core.packets[ix].head, own: true };
+                match discipline.on_enqueue(now, &mut queued) {
+                    Verdict::Admit => {}
+                    Verdict::Mark => self.mark_if_able(out, ix),
+                    Verdict::Drop => return None,
+                }
             }
         }
         Some(self.switches[switch].ports[number as usize])
@@ -119,6 +131,23 @@ impl<Q: EventQueue> Network<Q> {
                 self.egress.count_mark(out, queued.packet.class);
             }
             self.set_program_timer(scheme, switch);
+        }
+        if let Some(discipline) = self.disciplines.get_mut(switch) {
+            let port = self.port_number[out.ix()];
+            let mut queued = Queued { port, view, packet: &mut self.core.packets[ix].head, own: true };
+            if discipline.on_dequeue(now, &mut queued) {
+                self.mark_if_able(out, ix);
+            }
+        }
+    }
+
+    /// The queue discipline of `out` marks a packet, if that can carry a mark and has none.
+    fn mark_if_able(&mut self, out: PortIx, ix: PacketIx) {
+        let head = &mut self.core.packets[ix].head;
+        if head.flags & (flags::ECT | flags::CE) == flags::ECT {
+            head.flags |= flags::CE;
+            let class = head.class;
+            self.egress.count_mark(out, class);
         }
     }
 

@@ -86,6 +86,8 @@ impl ParallelSimulation {
                 sum.delivered += of.delivered;
                 sum.packets_arrived += of.packets_arrived;
                 sum.packets_marked += of.packets_marked;
+                sum.reordered += of.reordered;
+                sum.reorder_distance = sum.reorder_distance.max(of.reorder_distance);
                 sum.dropped += of.dropped;
                 sum.actions.add(&of.actions);
             }

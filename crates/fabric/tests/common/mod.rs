@@ -74,6 +74,8 @@ pub fn network(graph: Graph) -> NetworkConfig {
         detection: Time::ZERO,
         host_fifo: None,
         symmetric: false,
+        balancing: Balancing::FlowHash,
+        discipline: None,
         pauses: Default::default(),
     }
 }

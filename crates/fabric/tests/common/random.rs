@@ -325,6 +325,8 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
             detection,
             host_fifo,
             symmetric,
+            balancing: Balancing::FlowHash,
+            discipline: None,
             pauses: Default::default(),
         };
         let mut traffics = traffics;
@@ -413,6 +415,8 @@ pub fn congested() -> impl Strategy<Value = Case> {
             detection,
             host_fifo: None,
             symmetric,
+            balancing: Balancing::FlowHash,
+            discipline: None,
             pauses: Default::default(),
         };
         let mut traffics = traffics;

@@ -1,6 +1,11 @@
 //! Every kind of error: its file, line and key, the problem and the correction.
 
 use super::*;
+use crate::Programs;
+use fanin_cc::{
+    Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, Queued, SwitchInfo, Verdict,
+};
+use std::sync::Arc;
 
 /// The first line of the example that contains `part`.
 fn line_of(text: &str, part: &str) -> u32 {
@@ -844,6 +849,95 @@ fn a_scheme_with_credits_gets_their_queues_and_symmetric_routes() {
     let spec = checked(&text).unwrap();
     assert!(spec.network().classes.len() == 1 && !spec.network().symmetric);
     assert!(spec.warnings().join("\n").contains("network.credit_queues has no effect"));
+}
+
+/// A leaf-spine network with these keys, and one traffic of this scheme.
+fn balanced(network: &str, scheme: &str) -> String {
+    let of =
+        "topology = { kind = \"leaf-spine\", leaves = 2, hosts = 2, spines = 2, link = \"10 Gbps\", delay = \"1 us\" }";
+    let star = "topology = { kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \"5 us\" }";
+    credited(network).replace(star, of).replace("\"expresspass\"", scheme)
+}
+
+#[test]
+fn load_balancing() {
+    let of = |network: &str| {
+        let spec = checked(&balanced(network, "\"dcqcn\"")).unwrap();
+        (spec.network().balancing.clone(), spec.document().network.flowlet_gap)
+    };
+    assert!(matches!(of(""), (Balancing::FlowHash, None)));
+    assert!(matches!(of("balancing = \"random\""), (Balancing::Random, None)));
+    assert!(matches!(of("balancing = \"round-robin\""), (Balancing::RoundRobin, None)));
+    assert!(matches!(of("balancing = \"least-queue\""), (Balancing::LeastQueue, None)));
+    let (policy, filled_in) = of("balancing = \"flowlets\"");
+    assert!(matches!(policy, Balancing::Flowlets { gap } if gap == Time::from_us(50)), "{policy:?}");
+    assert_eq!(filled_in, Some(Time::from_us(50)));
+    let (policy, _) = of("balancing = \"flowlets\"\nflowlet_gap = \"7 us\"");
+    assert!(matches!(policy, Balancing::Flowlets { gap } if gap == Time::from_us(7)), "{policy:?}");
+}
+
+#[test]
+fn impossible_load_balancing() {
+    let refused = |network: &str, scheme: &str, parts: &[&str]| {
+        let shown = checked(&balanced(network, scheme)).expect_err("impossible").to_string();
+        parts.iter().for_each(|part| assert!(shown.contains(part), "{part:?} is not in {shown}"));
+    };
+    let dcqcn = "\"dcqcn\"";
+    let both = ["network.balancing", "network.routing", "\"flow-hash\""];
+    refused("routing = \"symmetric\"\nbalancing = \"random\"", dcqcn, &both);
+    refused("balancing = \"least-queue\"", "\"expresspass\"", &both);
+    assert!(checked(&balanced("routing = \"ecmp\"\nbalancing = \"random\"", "\"expresspass\"")).is_ok());
+    refused("balancing = \"random\"", "\"dart\"", &["network.balancing", "traffic.scheme", "deflects"]);
+    refused("flowlet_gap = \"7 us\"", dcqcn, &["network.flowlet_gap", "network.balancing = \"flowlets\""]);
+    let gap = "balancing = \"flowlets\"\nflowlet_gap = \"0 us\"";
+    refused(gap, dcqcn, &["network.flowlet_gap", "every packet is a flowlet"]);
+    refused("balancing = \"widest\"", dcqcn, &["network.balancing", "least-queue"]);
+    refused("balancing = \"own\"", dcqcn, &["network.balancing", "none was supplied"]);
+    refused("discipline = \"own\"", dcqcn, &["network.discipline", "none was supplied"]);
+}
+
+/// Programs that do nothing.
+#[derive(Debug)]
+struct Idle;
+
+impl BalancerProgram for Idle {
+    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Balancer> {
+        Box::new(Self)
+    }
+}
+
+impl Balancer for Idle {
+    fn choose(&mut self, _: Time, _: &Header, _: u32, _: &[Choice]) -> usize {
+        0
+    }
+}
+
+impl DisciplineProgram for Idle {
+    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Discipline> {
+        Box::new(Self)
+    }
+}
+
+impl Discipline for Idle {
+    fn on_enqueue(&mut self, _: Time, _: &mut Queued<'_>) -> Verdict {
+        Verdict::Admit
+    }
+}
+
+#[test]
+fn own_programs_are_named_in_the_spec() {
+    let programs = Programs { balancer: Some(Arc::new(Idle)), discipline: Some(Arc::new(Idle)) };
+    let spec = Spec::from_toml(&balanced("", "\"dcqcn\""), "x.toml", Path::new("")).unwrap();
+    let own = spec.with_programs(programs.clone()).check().unwrap();
+    assert!(matches!(own.network().balancing, Balancing::Own(_)) && own.network().discipline.is_some());
+    let text = own.to_toml();
+    assert!(text.contains("balancing = \"own\"") && text.contains("discipline = \"own\""), "{text}");
+    // What was written runs with the same programs, and not without.
+    let read = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap();
+    assert!(read.check().is_err() && read.with_programs(programs).check().unwrap() == own);
+    // One of the two alone leaves the other as it is.
+    let one = spec.with_programs(Programs { balancer: Some(Arc::new(Idle)), discipline: None }).check().unwrap();
+    assert!(one.network().discipline.is_none() && one.to_toml().contains("discipline = \"fifo\""));
 }
 
 #[test]
