@@ -305,6 +305,69 @@ def test_it_runs_beside_a_built_in_scheme_in_one_network(root: Path) -> None:
     assert bits(result) == bits(alone)
 
 
+class Shortest(fanin.Balancer):
+    """The shortest queue, the first of several."""
+
+    def choose(self, packet: fanin.Packet, hash: int, choices: list[fanin.Choice]) -> int:  # noqa: A002
+        """At two ports at least."""
+        assert len(choices) == 2
+        return min(range(len(choices)), key=lambda at: choices[at].queued)
+
+
+class Above(fanin.Discipline):
+    """Marks above 20 KB."""
+
+    def on_enqueue(self, queued: fanin.Queued) -> fanin.Verdict | None:
+        """Data has a class of its own."""
+        full = queued.packet.kind == "data" and queued.view.lane_queued > 20_000
+        return fanin.Verdict.MARK if full else None
+
+
+ACROSS: dict[str, Any] = {
+    "name": "across",
+    "scheme": "none",
+    "pattern": {"kind": "permutation"},
+    "size": {"fixed": "500 KB"},
+    "rdma": {"recovery": "selective-repeat"},
+}
+
+
+def test_load_balancing_of_ones_own_spreads_packets_and_repeats() -> None:
+    runs = [
+        fanin.run(spec(ACROSS), scheme="fixed-window", progress=False, balancing=Shortest, threads=threads)
+        for threads in (1, 2)
+    ]
+    by_hash = fanin.run(spec(ACROSS), scheme="fixed-window", progress=False)
+    assert bits(runs[0]) == bits(runs[1]) != bits(by_hash)
+    assert runs[0].summary()["traffics"][0]["unfinished"] == 0
+    assert runs[0].summary()["network"]["reordered"] > 0 == by_hash.summary()["network"]["reordered"]
+
+
+def test_a_queue_discipline_of_ones_own_has_the_bits_of_the_built_in_one() -> None:
+    marking = {"kind": "step", "above": "20 KB", "at": "enqueue"}
+    theirs = fanin.run(spec(marking=marking), scheme="dctcp-rate", progress=False)
+    ours = fanin.run(spec(marking={"kind": "off"}), scheme="dctcp-rate", progress=False, discipline=Above)
+    assert bits(ours) == bits(theirs)
+    assert ours.summary()["network"]["marked"] == theirs.summary()["network"]["marked"] > 0
+
+
+def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import fanin\nclass B(fanin.Balancer):\n    def choose(self, packet, hash, choices):\n        return 2\n"
+        "class D(fanin.Discipline):\n    def on_dequeue(self, queued):\n        return fanin.Verdict.DROP\n"
+    )
+    result = fanin.run(spec(ACROSS), scheme="none", progress=False, balancing=f"{file}:B")
+    (error,) = result.summary()["errors"]
+    assert error.startswith("B.choose of switch ")
+    assert "it chose 2 of 2 ports" in error
+    result = fanin.run(spec(), scheme="none", progress=False, discipline=f"{file}:D")
+    (error,) = result.summary()["errors"]
+    assert "cannot be dropped any more" in error
+    with pytest.raises(fanin.SpecError, match=r"D is no subclass of fanin\.Balancer"):
+        fanin.run(spec(), progress=False, balancing=f"{file}:D")
+
+
 def failing(tmp_path: Path, body: str) -> str:
     """A file with a scheme whose sender has this body."""
     file = tmp_path / "failing.py"

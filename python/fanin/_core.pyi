@@ -227,11 +227,13 @@ def run(
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
     threads: int = 1,
+    balancing: Callable[[], Balancer] | None = None,
+    discipline: Callable[[], Discipline] | None = None,
 ) -> RunResult:
     """Runs a spec without the GIL; raises `LimitError` before anything is built if its estimate is above a limit.
     `progress` is called about 10 times a second; when it returns False or raises, the run stops and its result is
     `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
-    many `threads`; the result is the same for any number."""
+    many `threads`; the result is the same for any number. `balancing` and `discipline` make an object per switch."""
 
 def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
@@ -426,6 +428,54 @@ class SwitchProgram:
         """The time of `wake_at` has come."""
     def watch(self) -> dict[str, float]:
         """Internal state by name, for runs that watch the switch."""
+
+@disjoint_base
+class Balancer:
+    """The base class of policies of load balancing: which of several equally short paths a packet takes. One object per
+    switch."""
+
+    @property
+    def now(self) -> int:
+        """The time of the hook, ps."""
+    def __init__(self) -> None: ...
+    def open(self, switch: SwitchInfo) -> None:
+        """The switch comes up."""
+    def choose(self, packet: Packet, hash: int, choices: list[Choice]) -> int:
+        """The index in `choices` of the port that a packet takes; there are two at least. `hash` is the same for all
+        packets of one direction of a flow."""
+
+@disjoint_base
+class Discipline:
+    """The base class of queue disciplines: whether a packet may join a queue, with or without a mark, before the
+    network's own marking and admission. One object per switch, for all ports and classes."""
+
+    @property
+    def now(self) -> int:
+        """The time of the hook, ps."""
+    def __init__(self) -> None: ...
+    def open(self, switch: SwitchInfo) -> None:
+        """The switch comes up."""
+    def on_enqueue(self, queued: Queued) -> Verdict | None:
+        """A packet is about to join a queue; None admits it."""
+    def on_dequeue(self, queued: Queued) -> Verdict | None:
+        """A packet leaves a queue; `Verdict.MARK` marks it."""
+
+@final
+class Choice:
+    """A port that leads to a packet's destination on a shortest path."""
+
+    @property
+    def port(self) -> int:
+        """Its number at the switch."""
+    @property
+    def rate(self) -> int:
+        """Rate of its link, bit/s."""
+    @property
+    def queued(self) -> int:
+        """Bytes that wait there in the packet's class."""
+    @property
+    def paused(self) -> bool:
+        """Whether the packet's class must not be sent there now."""
 
 @final
 class PathInfo:
@@ -717,6 +767,12 @@ class PortView:
     @property
     def up(self) -> bool:
         """Whether its link is up."""
+    @property
+    def lane_queued(self) -> int:
+        """Bytes in the queue of the packet's class there, for queue disciplines."""
+    @property
+    def lane_paused(self) -> bool:
+        """Whether that queue must not send now, for queue disciplines."""
 
 @final
 class Queued:

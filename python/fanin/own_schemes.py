@@ -11,11 +11,12 @@ import os
 import re
 import sys
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 from fanin import _core
-from fanin._core import Receiver, Sender, SpecError, SwitchProgram
+from fanin._core import Balancer, Discipline, Receiver, Sender, SpecError, SwitchProgram
 
 
 class Scheme:
@@ -104,14 +105,20 @@ def load_scheme(scheme: str | os.PathLike[str] | type[Scheme]) -> str:
         raise SpecError(f"{reference}: a scheme of your own is FILE.py:CLASS, or a shared library like ./libmine.so")
     path = str(Path(match["file"]).resolve())
     content = Path(path).read_bytes()
-    found: typing.Any = _module(path, content)
+    found = _named(match, _module(path, content), path)
+    if not isinstance(found, type) or not issubclass(found, Scheme):
+        raise SpecError(f"{match['file']}: {match['name']} is no subclass of fanin.Scheme{_others(path)}")
+    return _load_class(found, f"{path}:{match['name']}", hashlib.sha256(content).hexdigest())
+
+
+def _named(match: re.Match[str], module: object, path: str) -> typing.Any:
+    """What a reference names in its file."""
+    found: typing.Any = module
     for part in match["name"].split("."):
         found = getattr(found, part, None)
         if found is None:
             raise SpecError(f"{match['file']}: there is no class {match['name']} in it{_others(path)}")
-    if not isinstance(found, type) or not issubclass(found, Scheme):
-        raise SpecError(f"{match['file']}: {match['name']} is no subclass of fanin.Scheme{_others(path)}")
-    return _load_class(found, f"{path}:{match['name']}", hashlib.sha256(content).hexdigest())
+    return found
 
 
 def resolved(scheme: str | os.PathLike[str] | type[Scheme] | None) -> str | None:
@@ -136,6 +143,36 @@ def load_again(wanted: tuple[Origin, ...]) -> None:
         load_scheme(origin.reference)
         if _loaded[origin.id].digest != origin.digest:
             raise SpecError(f"{origin.reference}: the file has changed since the run was planned; start again")
+
+
+MakesBalancer = str | Callable[[], Balancer]
+"""A policy of load balancing: `FILE.py:CLASS`, or what makes one, like its class."""
+MakesDiscipline = str | Callable[[], Discipline]
+"""A queue discipline, likewise."""
+
+
+def balancer(made: MakesBalancer | None) -> Callable[[], Balancer] | None:
+    """What makes the balancer of each switch; raises `SpecError` for a reference that names none."""
+    return typing.cast("Callable[[], Balancer] | None", _maker(made, Balancer))
+
+
+def discipline(made: MakesDiscipline | None) -> Callable[[], Discipline] | None:
+    """What makes the discipline of each switch; raises `SpecError` for a reference that names none."""
+    return typing.cast("Callable[[], Discipline] | None", _maker(made, Discipline))
+
+
+def _maker(made: typing.Any, base: type) -> object:
+    if isinstance(made, str):
+        match = REFERENCE.fullmatch(made)
+        if match is None:
+            raise SpecError(f"{made}: a program of your own is FILE.py:CLASS")
+        path = str(Path(match["file"]).resolve())
+        made = _named(match, _module(path, Path(path).read_bytes()), path)
+    if made is not None and not callable(made):
+        raise SpecError(f"{made!r} makes no {base.__name__}: give a class that derives from fanin.{base.__name__}")
+    if isinstance(made, type) and not issubclass(made, base):
+        raise SpecError(f"{made.__qualname__} is no subclass of fanin.{base.__name__}")
+    return made
 
 
 _MODULES = "fanin_scheme_"

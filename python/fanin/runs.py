@@ -79,6 +79,10 @@ class Job:
     """In the simulator: messages start up to so many ps later, drawn for a member with this number."""
     own: tuple[own_schemes.Origin, ...] = ()
     """Where the schemes that are no built-in ones came from."""
+    balancing: own_schemes.MakesBalancer | None = None
+    """Which of equal paths a packet takes, where that is a program of one's own."""
+    discipline: own_schemes.MakesDiscipline | None = None
+    """Which packets a queue marks and drops, where that is a program of one's own."""
     by_hand: tuple[str, int] | None = None
     """On a wire: where hosts that were started by hand connect, as ADDRESS:PORT, and their token."""
 
@@ -202,6 +206,8 @@ class Job:
                 self.max_memory,
                 self.max_time,
                 self.threads,
+                own_schemes.balancer(self.balancing),
+                own_schemes.discipline(self.discipline),
             ),
             label=self.label,
         )
@@ -251,6 +257,8 @@ def run(
     on: str = "simulator",
     clock: str = "lockstep",
     link: str = "udp",
+    balancing: own_schemes.MakesBalancer | None = None,
+    discipline: own_schemes.MakesDiscipline | None = None,
 ) -> Result:
     """Runs one spec and returns its result, in memory.
 
@@ -271,6 +279,10 @@ def run(
     is "lockstep", with the same result; "slowed:N", real time with a network that is N times slower; or "real". A run
     in real time on a machine that is too slow for it has no result, and raises `RunError`.
 
+    `balancing` and `discipline` are load balancing and a queue discipline of your own: a class that derives from
+    `fanin.Balancer` or `fanin.Discipline` (or a function that makes an object of it), or "FILE.py:CLASS". Those that
+    are built in are keys of the spec, `network.balancing` and `network.marking`.
+
     Ctrl-C stops the run; the result is then that up to there and `cancelled` is True.
 
     Raises `SpecError` for a spec that cannot run, its subclass `LimitError` for one above its limits, and `OSError`
@@ -278,7 +290,9 @@ def run(
     """
     check_places([on])
     job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time).on(threads)
-    job = replace(job.at(on, named=False), clock=clock, link=link)
+    job = replace(job.at(on, named=False), clock=clock, link=link, balancing=balancing, discipline=discipline)
+    if job.wire and (balancing is not None or discipline is not None):
+        raise _core.SpecError("load balancing and queue disciplines of your own do not run on the wire")
     return run_one(job, flows=flows, progress=progress)
 
 

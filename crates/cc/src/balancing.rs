@@ -12,6 +12,7 @@
 //! [`Balancer::choose`].
 
 use crate::random::Random;
+use crate::schemes::own::Failure;
 use crate::{Header, SwitchInfo};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -44,6 +45,14 @@ pub trait Balancer: Send {
 pub trait BalancerProgram: Send + Sync + Debug {
     /// The balancer of a switch that comes up.
     fn build(&self, switch: &SwitchInfo<'_>) -> Box<dyn Balancer>;
+    /// Whether it runs in an interpreter that one thread at a time may enter.
+    fn interpreted(&self) -> bool {
+        false
+    }
+    /// The first failure, after which the run should end.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
 }
 
 /// The policy of a network.

@@ -9,6 +9,7 @@
 //! [`Header::class`]: crate::Header::class
 //! [`PortView::lane`]: crate::PortView::lane
 
+use crate::schemes::own::Failure;
 use crate::{Queued, SwitchInfo, Verdict};
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -31,4 +32,12 @@ pub trait Discipline: Send {
 pub trait DisciplineProgram: Send + Sync + Debug {
     /// The discipline of a switch that comes up.
     fn build(&self, switch: &SwitchInfo<'_>) -> Box<dyn Discipline>;
+    /// Whether it runs in an interpreter that one thread at a time may enter.
+    fn interpreted(&self) -> bool {
+        false
+    }
+    /// The first failure, after which the run should end.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
 }

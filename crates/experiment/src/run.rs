@@ -3,7 +3,8 @@
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::unmeasured;
-use fanin_cc::schemes::own::{Failure, Program};
+use fanin_cc::Balancing;
+use fanin_cc::schemes::own::Failure;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
@@ -17,7 +18,6 @@ use fanin_record::{
 use fanin_units::{PortId, Time};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Progress of a run.
@@ -202,18 +202,30 @@ fn run_with(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
     let Built { network, traffics, measure, warnings, .. } = built;
-    let programs = traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()).collect();
+    let mut fallible: Vec<Fallible> = Vec::new();
+    for program in traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()) {
+        fallible.push(Box::new(move || program.failure()));
+    }
+    if let Balancing::Own(program) = network.balancing.clone() {
+        fallible.push(Box::new(move || program.failure()));
+    }
+    if let Some(program) = network.discipline.clone() {
+        fallible.push(Box::new(move || program.failure()));
+    }
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let graph = network.graph;
     let mut runner = Runner::new(engine, traffics, measure, progress);
     runner.threads_reason = reason;
-    runner.programs = programs;
+    runner.fallible = fallible;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
     runner.go();
     runner.finish(graph)
 }
+
+/// Asks a program of one's own whether it has failed.
+type Fallible = Box<dyn Fn() -> Option<Failure>>;
 
 /// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
 const MOST_NAMED: usize = 8;
@@ -294,8 +306,8 @@ struct Runner<'a> {
     sim: &'a mut dyn Engine,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
-    /// The loaded schemes.
-    programs: Vec<Arc<dyn Program>>,
+    /// Programs of one's own.
+    fallible: Vec<Fallible>,
     failure: Option<Failure>,
     measure: Measure,
     /// End of the measured window.
@@ -353,7 +365,7 @@ impl<'a> Runner<'a> {
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             threads_reason: None,
-            programs: Vec::new(),
+            fallible: Vec::new(),
             failure: None,
             traffics,
             samplers,
@@ -441,7 +453,7 @@ impl<'a> Runner<'a> {
     /// Runs a slice towards `until`, and writes its traces. Returns whether it reached `until`.
     fn run_until(&mut self, until: Time) -> bool {
         if !self.traces.any() {
-            let budget = if self.programs.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_TRUST };
+            let budget = if self.fallible.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_TRUST };
             return self.sim.run_until(until, budget);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
@@ -452,9 +464,9 @@ impl<'a> Runner<'a> {
     }
 
     fn look(&mut self) -> bool {
-        if let Some(failure) = self.programs.iter().find_map(|program| program.failure()) {
+        if let Some(failure) = self.fallible.iter().find_map(|failure| failure()) {
             (self.failure, self.cancelled) = (Some(failure), true);
-            self.programs.clear();
+            self.fallible.clear();
         }
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();

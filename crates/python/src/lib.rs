@@ -214,7 +214,7 @@ fn explain(
 #[pyfunction]
 #[pyo3(signature = (
     text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None,
-    threads=1
+    threads=1, balancing=None, discipline=None
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run(
@@ -231,11 +231,15 @@ fn run(
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
     threads: usize,
+    balancing: Option<Py<PyAny>>,
+    discipline: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
+    let programs = own::programs(balancing, discipline);
+    let mut interpreted = programs.balancer.is_some() || programs.discipline.is_some();
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, built) = py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?.with_programs(programs);
         let checked = spec.check().map_err(refused)?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
@@ -244,7 +248,7 @@ fn run(
         built.warnings.extend(ignored);
         Ok::<_, PyErr>((checked, built))
     })?;
-    let interpreted = built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
+    interpreted |= built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
     let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
     // One thread that calls Python all the time keeps the GIL; Python's own switching lets other threads in.
     let outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };

@@ -427,11 +427,35 @@ pub struct PortView {
     to_switch: bool,
     queued: u64,
     up: bool,
+    lane_queued: u64,
+    lane_paused: bool,
 }
 
 impl From<&cc::PortView> for PortView {
     fn from(port: &cc::PortView) -> Self {
-        Self { rate: port.rate.as_bps(), to_switch: port.to_switch, queued: port.queued, up: port.up }
+        Self {
+            rate: port.rate.as_bps(),
+            to_switch: port.to_switch,
+            queued: port.queued,
+            up: port.up,
+            lane_queued: port.lane.queued,
+            lane_paused: port.lane.stopped,
+        }
+    }
+}
+
+/// A port on a shortest path. See `Choice` in `cc`.
+#[pyclass(frozen, get_all, module = "fanin")]
+pub struct Choice {
+    port: u16,
+    rate: u64,
+    queued: u64,
+    paused: bool,
+}
+
+impl From<&cc::Choice> for Choice {
+    fn from(choice: &cc::Choice) -> Self {
+        Self { port: choice.port, rate: choice.rate.as_bps(), queued: choice.queued, paused: choice.paused }
     }
 }
 
@@ -454,4 +478,14 @@ pub enum Verdict {
     Mark,
     #[pyo3(name = "DROP")]
     Drop,
+}
+
+impl From<Verdict> for cc::Verdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Admit => Self::Admit,
+            Verdict::Mark => Self::Mark,
+            Verdict::Drop => Self::Drop,
+        }
+    }
 }

@@ -1,15 +1,18 @@
-//! Schemes whose roles are Python classes: the classes they derive from, and what calls their hooks.
+//! Schemes whose roles are Python classes, load balancing and queue disciplines: the classes they derive from, and what
+//! calls their hooks.
 //!
 //! A role is a Python object whose numbers (window, rate, time of the next timer) are fields here, so reading them calls
 //! no Python. A hook that a class does not define is never called.
 
 mod args;
 mod calls;
+mod network;
 mod program;
 mod receiver;
 mod sender;
 mod switch;
 
+pub use network::programs;
 pub use program::load_class;
 
 use pyo3::prelude::*;
@@ -19,6 +22,9 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sender::Sender>()?;
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<switch::SwitchProgram>()?;
+    module.add_class::<network::Balancer>()?;
+    module.add_class::<network::Discipline>()?;
+    module.add_class::<args::Choice>()?;
     module.add_class::<args::PathInfo>()?;
     module.add_class::<args::NicInfo>()?;
     module.add_class::<args::SwitchInfo>()?;

@@ -176,7 +176,7 @@ fn any(py: Python<'_>, number: u16) -> PyResult<Py<PyAny>> {
 }
 
 /// A packet at a queue in Python, and the packet in it.
-fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<args::Packet>)> {
+pub fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<args::Packet>)> {
     let packet = Py::new(py, args::Packet { head: *queued.packet })?;
     let view = Py::new(py, args::PortView::from(&queued.view))?;
     let whole = args::Queued { port: queued.port, view, packet: packet.clone_ref(py), own: queued.own };
@@ -219,11 +219,7 @@ impl fanin_cc::SwitchProgram for Calls {
             queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
             Ok(verdict)
         });
-        match verdict.flatten() {
-            None | Some(args::Verdict::Admit) => Verdict::Admit,
-            Some(args::Verdict::Mark) => Verdict::Mark,
-            Some(args::Verdict::Drop) => Verdict::Drop,
-        }
+        verdict.flatten().map_or(Verdict::Admit, Into::into)
     }
     fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
         self.call(ON_DEQUEUE, cx, |py, call| {
