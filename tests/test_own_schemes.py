@@ -364,6 +364,10 @@ def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     result = fanin.run(spec(), scheme="none", progress=False, discipline=f"{file}:D")
     (error,) = result.summary()["errors"]
     assert "cannot be dropped any more" in error
+    with pytest.raises(fanin.SpecError, match="was loaded into this process alone"):
+        fanin.run(spec(), scheme=AllRoles, progress=False, on="wire")
+    with pytest.raises(fanin.SpecError, match="do not run on the wire"):
+        fanin.run(spec(), progress=False, on="wire", discipline=f"{file}:D")
     with pytest.raises(fanin.SpecError, match=r"D is no subclass of fanin\.Balancer"):
         fanin.run(spec(), progress=False, balancing=f"{file}:D")
 
@@ -409,6 +413,11 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "both" / "failing" / "flows.arrow").is_file()
     bad = failing(tmp_path, "def on_ack(self, ack):\n    1 / 0")
+    own = tmp_path / "net.py"
+    own.write_text("import fanin\nclass B(fanin.Balancer):\n    pass\nclass D(fanin.Discipline):\n    pass\n")
+    done = command("run", "spec.json", "--balancing", f"{own}:B", "--discipline", f"{own}:D", "--out", "net")
+    assert done.returncode == 0, done.stderr
+    assert 'balancing = "own"' in (tmp_path / "net" / "spec.toml").read_text()
     done = command("run", "spec.json", "--scheme", bad, "--out", "bad")
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("ZeroDivisionError") == 1

@@ -23,6 +23,9 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     for traffic in spec.traffics().iter().filter(|traffic| traffic.tcp.is_some()) {
         refuse(true, &format!("traffic \"{}\" is over TCP; only RDMA runs on the wire", traffic.name));
     }
+    for traffic in spec.traffics().iter().filter(|traffic| traffic.scheme.loaded().is_some()) {
+        refuse(true, &format!("the scheme \"{}\" was loaded into this process alone", traffic.scheme.id()));
+    }
     let hosts = graph.hosts;
     refuse(
         hosts > MOST_HOSTS,

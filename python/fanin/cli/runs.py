@@ -91,6 +91,14 @@ def run(
         str | None,
         typer.Option(metavar="LINK", help="With --on wire: udp; or veth, which needs root: see fanin wire doctor."),
     ] = None,
+    balancing: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.py:CLASS", help="Load balancing of your own: see docs/own-scheme.md."),
+    ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.py:CLASS", help="A queue discipline of your own: see docs/own-scheme.md."),
+    ] = None,
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -107,6 +115,7 @@ def run(
     Examples:
       fanin run examples/incast.toml --scheme dart
       fanin run my.toml --set "measure.window=10 ms" --out runs/short
+      fanin run my.toml --scheme my_scheme.py:MyScheme
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
@@ -125,6 +134,10 @@ def run(
     need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
     need(clock is None or on == "wire", "--clock: it goes with --on wire")
     need(link is None or on == "wire", "--link: it goes with --on wire")
+    own = balancing is not None or discipline is not None
+    need(
+        not own or not (from_hpcc or on == "wire"), "--balancing and --discipline: they go with specs in the simulator"
+    )
     need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     scheme = known_scheme(scheme)
@@ -173,6 +186,8 @@ def run(
             on=on,
             clock=clock or "lockstep",
             link=link or "udp",
+            balancing=balancing,
+            discipline=discipline,
         )
         with stopping.held():
             folder = place.keep(result, parquet=parquet)
