@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Random cases per property test.
 CASES_TEST := 500
 CASES_SOAK := 10000
+# Processes among which pytest divides the Python tests: one takes work from another when it has no more of its own.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 # `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
 SEED_TEST := 1
 # Where tests in Rust leave what they measure of the papers' claims.
@@ -113,7 +115,7 @@ tested: setup ## record what the last `make test-rust` measured of the papers' c
 	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS)
 
 test-python: setup-dev wheel
-	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest --hypothesis-seed=$(SEED_TEST)
+	FANIN_CASES=$(CASES_TEST) $(PYTEST) --hypothesis-seed=$(SEED_TEST)
 
 test-claims: setup
 	$(BIN)/fanin claims --check quick
@@ -121,7 +123,7 @@ test-claims: setup
 soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
 	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
-	cargo test --locked --workspace --quiet && $(BIN)/pytest --hypothesis-seed=$$seed
+	cargo test --locked --workspace --quiet && $(PYTEST) --hypothesis-seed=$$seed
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60
