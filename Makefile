@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
-	validate wheel \
+	validate wheel site site-serve \
 	frames docs pictures losses claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
@@ -84,6 +84,15 @@ profile: setup ## renew the counts for the compiler, after changes of code that 
 
 docs: setup-dev ## renew the parts of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages
+
+# Warnings are errors: a page, a link or an anchor that is not there.
+MKDOCS := PYTHONPATH=tools:python NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
+site: setup-dev ## the documentation as a site, in the folder site; it needs no server: open site/index.html
+	$(MKDOCS) build --strict --quiet
+
+site-serve: setup-dev ## the same on http://127.0.0.1:8000, renewed at each change
+	$(MKDOCS) serve
 
 pictures: setup ## the pictures of flows that join and leave, for the pages of the schemes
 	PYTHONPATH=tools $(BIN)/python -m pages.pictures
@@ -169,6 +178,6 @@ claims: setup ## all experiments again in full, and every verdict compared with 
 	$(BIN)/fanin claims --check all
 
 clean: ## remove everything that can be rebuilt
-	rm -rf target dist bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target dist site bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so
