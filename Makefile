@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
-	validate wheel site site-serve \
+	validate wheel sdist site site-serve \
 	frames docs pictures losses claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
@@ -68,8 +68,8 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 
 # In the same target folder as the native module, so that nothing is compiled twice.
 $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
-	rm -rf dist
-	$(PROFILED) $(BIN)/maturin build --quiet --release --out dist
+	rm -f dist/*.whl
+	$(PROFILED) $(BIN)/maturin build --quiet --release --compatibility pypi --out dist
 	@touch $@
 
 # The next target that needs `setup` builds in release mode again.
@@ -78,6 +78,19 @@ dev: $(BIN)/.packages ## the native module for development, after a change in Ru
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
 
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
+
+# The archive is built as pip does it, in an empty folder and without counts for the compiler, and the wheel then runs.
+sdist: setup ## the source archive in dist, and as a check a wheel from it that runs (a few minutes)
+	rm -f dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $$folder \
+		dist/*.tar.gz && \
+	$(BIN)/python -m zipfile -e $$folder/*.whl $$folder/package && cd $$folder && \
+	PYTHONPATH=package $(abspath $(BIN))/python -m fanin new my.toml && \
+	PYTHONPATH=package $(abspath $(BIN))/python -m fanin run my.toml --set "measure.window=1 ms" && \
+	PYTHONPATH=package $(abspath $(BIN))/python -c \
+		'import fanin, sys; sys.exit(not fanin.__file__.startswith(sys.argv[1]))' $$folder/package
 
 profile: setup ## renew the counts for the compiler, after changes of code that runs for each packet
 	$(BIN)/python -m bench profile
