@@ -107,7 +107,7 @@ def test_its_description_is_what_a_package_index_takes(wheel: Path, root: Path) 
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         said = Metadata.from_email(archive.read(name))  # raises if it is not by the rules
     assert said.summary
-    assert said.description == (root / "README.md").read_text(encoding="utf-8")
+    assert (said.description or "").strip() == (root / "README.md").read_text(encoding="utf-8").strip()
     assert said.description_content_type == "text/markdown; charset=UTF-8; variant=GFM"
     assert said.license_expression == "Apache-2.0"
     assert said.requires_python == ">=3.11"
