@@ -74,7 +74,7 @@ class ProgressDisplay:
 
     def update(self, index: int, state: _core.Progress) -> None:
         """Shows the progress of the run with this index."""
-        self._done[index] = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+        self._done[index] = share_done(state)
         self._hops[index] = state.packet_hops
         self._show(0 if self._together else index, self._describe_all() if self._together else describe(state))
 
@@ -110,9 +110,8 @@ class ProgressDisplay:
         parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
         if spent_s > 0 and any(self._hops):  # runs of a tenth of a second do not report theirs
             parts.append(f"{sum(self._hops) / spent_s / 1e6:.1f} M packet-hops/s")
-        left_s = time_left_s(done, len(self._done), spent_s)
-        if left_s is not None:
-            parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+        if done > 0 and spent_s > 0:
+            parts.append(left(spent_s * (len(self._done) - done) / done))
         return ", ".join(parts)
 
     def say(self, text: str) -> None:
@@ -172,14 +171,43 @@ def describe(state: _core.Progress) -> str:
     parts = [f"{state.simulated_s * 1e3:.2f} of {state.end_s * 1e3:.2f} ms"]
     if state.wall_s > 0:
         parts.append(f"{state.packet_hops / state.wall_s / 1e6:.1f} M packet-hops/s")
-    left_s = time_left_s(state.simulated_s, state.end_s, state.wall_s)
+    left_s = time_left_s(state)
     if left_s is not None:
-        parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+        parts.append(left(left_s))
     return ", ".join(parts)
 
 
-def time_left_s(simulated_s: float, end_s: float, wall_s: float) -> float | None:
-    """Seconds of wall time to the end at the pace so far, or None before there is a pace."""
-    if simulated_s <= 0 or wall_s <= 0:
+def left(seconds: float) -> str:
+    """For example `1:05 left`."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d} left"
+
+
+def share_done(state: _core.Progress) -> float:
+    """The share of a run's work that is done."""
+    left_s = time_left_s(state)
+    if left_s is not None:
+        return state.wall_s / (state.wall_s + left_s)
+    return min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+
+
+def time_left_s(state: _core.Progress) -> float | None:
+    """Seconds of wall time to the end of a run at its pace so far, or None where nothing tells.
+
+    Work is counted in packet-hops. How many there will be is estimated before the run from its messages, which knows
+    when the run ends and that its load may not be even; and while it runs from the simulated time behind it, which
+    knows what congestion does to them. The more simulated time is behind it, the more the second counts.
+    """
+    if state.simulated_s <= 0 or state.wall_s <= 0:
         return None
-    return wall_s * max(0.0, end_s - simulated_s) / simulated_s
+    share = min(1.0, state.simulated_s / state.end_s)
+    expected = state.expected_packet_hops
+    if expected is None or state.packet_hops == 0:
+        return state.wall_s * (1.0 - share) / share
+    if share == 1.0:  # it drains, for as long as the messages that are under way take
+        total = expected
+        if total <= state.packet_hops:
+            return None
+    else:
+        total = expected * (1.0 - share) + state.packet_hops
+        total = max(total, state.packet_hops)
+    return state.wall_s * (total - state.packet_hops) / state.packet_hops

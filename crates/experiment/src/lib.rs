@@ -7,10 +7,12 @@
 
 pub mod bench;
 mod capture;
+mod congested;
 mod error;
 pub mod explain;
 pub mod hpcc;
 pub mod htsim;
+pub mod ideal;
 mod limits;
 mod ports;
 mod run;

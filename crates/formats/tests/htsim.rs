@@ -24,7 +24,7 @@ trigger id 5 barrier count 1
 
 #[test]
 fn a_matrix_says_who_sends_how_much_and_when() {
-    let matrix = Matrix::read(RING.as_bytes(), "ring.cm").unwrap();
+    let matrix = Matrix::read(RING.as_bytes(), "ring.cm", None).unwrap();
     let c = |line, src, dst, id, start, bytes| Connection {
         line,
         src,
@@ -35,6 +35,7 @@ fn a_matrix_says_who_sends_how_much_and_when() {
         send_done: None,
         recv_done: None,
         priority: None,
+        message: None,
     };
     let expected = [
         Connection { send_done: Some(2), ..c(6, 0, 1, 7, Start::At(67_000), 544) },
@@ -53,17 +54,17 @@ fn a_matrix_says_who_sends_how_much_and_when() {
 fn a_trigger_behind_a_start_is_what_counts() {
     let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger \
                 1 size 5\ntrigger id 1 multishot";
-    let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
+    let matrix = Matrix::read(text.as_bytes(), "f", None).unwrap();
     assert_eq!(matrix.connections[1].start, Start::Trigger(1));
     let other_way = text.replace("start 3 trigger 1", "trigger 1 start 3");
-    let error = Matrix::read(other_way.as_bytes(), "f").unwrap_err().to_string();
+    let error = Matrix::read(other_way.as_bytes(), "f", None).unwrap_err().to_string();
     assert_eq!(error, "f:5: both a trigger and a start; leave one out");
 }
 
 #[test]
 fn failures_and_words_without_counts_are_read() {
     let text = "Nodes 16\r\nConnections 0\r\nFailures 1\r\nfailure switch_type AGG switch_id 3 link_id 1\r\n";
-    let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
+    let matrix = Matrix::read(text.as_bytes(), "f", None).unwrap();
     assert_eq!(matrix.failures, [Failure { line: 4, switch: 3, link: 1 }]);
 }
 
@@ -129,10 +130,10 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         ("Nodes 4\nConnections 0\nFailures 1\nfailure tier 2".into(), "f:4: ", "\"tier\" is not known"),
         ("Nodes 4\nConnections 0\nFailures 1".into(), "f:3: ", "write \"Failures 0\""),
     ] {
-        let error = Matrix::read(text.as_bytes(), "f").unwrap_err().to_string();
+        let error = Matrix::read(text.as_bytes(), "f", None).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");
     }
-    let error = Matrix::read(b"Nodes 4\nConnections \xff", "f").unwrap_err().to_string();
+    let error = Matrix::read(b"Nodes 4\nConnections \xff", "f", None).unwrap_err().to_string();
     assert_eq!(error, "f:2: this is not a text file; save the file as UTF-8");
 }
 
@@ -146,8 +147,8 @@ fn a_multishot_may_be_activated_more_often_than_any_waits_but_not_less() {
             waiting + 1
         )
     };
-    assert!(Matrix::read(text(1).as_bytes(), "f").is_ok() && Matrix::read(text(2).as_bytes(), "f").is_ok());
-    let error = Matrix::read(text(3).as_bytes(), "f").unwrap_err().to_string();
+    assert!(Matrix::read(text(1).as_bytes(), "f", None).is_ok() && Matrix::read(text(2).as_bytes(), "f", None).is_ok());
+    let error = Matrix::read(text(3).as_bytes(), "f", None).unwrap_err().to_string();
     assert!(error.starts_with("f:7: it never starts: trigger 1"), "{error}");
 }
 

@@ -505,9 +505,11 @@ impl One<'_, '_> {
                     }
                 }
             }
-            Pattern::Htsim { file } => {
+            Pattern::Htsim { file, dialect } => {
                 let (text, path) = self.read_flows(file)?;
-                match htsim::messages(&text, &path.display().to_string(), setting.hosts) {
+                let name = path.display().to_string();
+                let persistent = traffic.rdma.persistent || traffic.tcp.persistent;
+                match htsim::messages(&text, &name, setting.hosts, dialect.map(Into::into), persistent) {
                     Ok((list, warnings)) => {
                         self.checker.warnings.extend(warnings);
                         workload::Pattern::List(list)
