@@ -36,6 +36,8 @@ class State:
     wall_s: float = 0.0
     started: int = 0
     finished: int = 0
+    expected_packet_hops: float | None = None
+    expected_s: float | None = None
 
 
 def state(share: float, *, packet_hops: int = 0, wall_s: float = 0.0) -> _core.Progress:

@@ -171,7 +171,8 @@ def run_hpcc(
     follow: int | None = None,
 ) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. Limits are as in `run`.
-    `follow` is the `flow_id` of a message whose packets are to be in the table of hops. Raises `SpecError`, `LimitError`, `OSError`."""
+    `follow` is the `flow_id` of a message whose packets are to be in the table of hops. Raises `SpecError`,
+    `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
@@ -250,9 +251,7 @@ def ideals(
     """The ideals of messages of a spec in ps by a definition of `measure.slowdown`; None where there is none. `wanted`
     has the number of each message's traffic, and its number there. Raises `SpecError`."""
 
-def htsim_spec(
-    matrix: str, topo: str | None, scheme: str, dialect: str | None
-) -> tuple[str, list[str]]:
+def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
 def bench(case: str, threads: int, scale: float) -> str: ...

@@ -213,9 +213,7 @@ def configuration(result: Result, flow: int) -> HpccJob:
     if "hpcc_file" not in result.spec:
         raise RunError(f"{result.label}: made by an earlier version, which kept no path of its files; run it again")
     spec = result.spec
-    return HpccJob(
-        str(spec["hpcc_file"]), str(spec["hpcc_folder"]), acks_first=bool(spec["acks_first"]), follow=flow
-    )
+    return HpccJob(str(spec["hpcc_file"]), str(spec["hpcc_folder"]), acks_first=bool(spec["acks_first"]), follow=flow)
 
 
 def again(result: Result) -> dict[str, object]:

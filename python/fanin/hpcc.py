@@ -163,8 +163,7 @@ def compare_hpcc(
     max_time: float | None = None,
     threads: int | None = None,
 ) -> Comparison:
-    """Runs a configuration of the ns-3 HPCC simulator under several schemes, several at a time, and returns them side by
-    side.
+    """Runs a configuration of the ns-3 HPCC simulator under several schemes, and returns them side by side.
 
     Its topology, flows, buffer and thresholds run on the ordinary network, as with `run_hpcc(config, scheme=...)`; the
     arguments are those of `run_hpcc` and `fanin.compare`. `schemes` is a list, or "all" for those that make sense
@@ -176,12 +175,13 @@ def compare_hpcc(
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
         schemes = schemes_of(base)[0]
+    each_seed: Sequence[int | None] = [None] if seeds is None else seeds
     wanted: list[tuple[str | None, int | None]] = []
     for scheme in dict.fromkeys(schemes):
         if scheme == AS_IS:
             wanted.append((None, None))
         else:
-            wanted.extend((scheme, seed) for seed in dict.fromkeys(seeds or [None]))
+            wanted.extend((scheme, seed) for seed in dict.fromkeys(each_seed))
     at_once = max(1, min(workers or cores(), len(wanted)))
     memory, time = limits.within(max_memory, max_time)
     limited = replace(

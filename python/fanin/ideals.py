@@ -46,7 +46,7 @@ def with_ideal(result: Result, ideal: str) -> Result:
     flows = flows.with_columns((completion.cast(pl.Float64) / known.cast(pl.Float64)).alias("slowdown"))
 
     def table(name: TableName) -> ArrowStream:
-        return cast("ArrowStream", flows if name == "flows" else result.arrow(name))
+        return flows if name == "flows" else result.arrow(name)
 
     return replace(
         result,

@@ -110,8 +110,9 @@ class ProgressDisplay:
         parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
         if spent_s > 0 and any(self._hops):  # runs of a tenth of a second do not report theirs
             parts.append(f"{sum(self._hops) / spent_s / 1e6:.1f} M packet-hops/s")
-        if done > 0 and spent_s > 0:
-            parts.append(left(spent_s * (len(self._done) - done) / done))
+        left_s = at_pace_s(done, len(self._done), spent_s)
+        if left_s is not None:
+            parts.append(left(left_s))
         return ", ".join(parts)
 
     def say(self, text: str) -> None:
@@ -190,24 +191,29 @@ def share_done(state: _core.Progress) -> float:
     return min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
 
 
+def at_pace_s(done: float, total: float, spent_s: float) -> float | None:
+    """Seconds of wall time until all is done at the pace so far, or None before there is a pace."""
+    if done <= 0 or spent_s <= 0:
+        return None
+    return spent_s * max(0.0, total - done) / done
+
+
 def time_left_s(state: _core.Progress) -> float | None:
     """Seconds of wall time to the end of a run at its pace so far, or None where nothing tells.
 
-    Work is counted in packet-hops. How many there will be is estimated before the run from its messages, which knows
-    when the run ends and that its load may not be even; and while it runs from the simulated time behind it, which
-    knows what congestion does to them. The more simulated time is behind it, the more the second counts.
+    Work is counted in packet-hops. How many are left follows from an estimate made before the run, which knows its
+    messages, and from the simulated time behind it, which knows what happens to them: the more of the run is behind it,
+    the more the second counts.
     """
     if state.simulated_s <= 0 or state.wall_s <= 0:
         return None
-    share = min(1.0, state.simulated_s / state.end_s)
-    expected = state.expected_packet_hops
-    if expected is None or state.packet_hops == 0:
-        return state.wall_s * (1.0 - share) / share
-    if share == 1.0:  # it drains, for as long as the messages that are under way take
-        total = expected
-        if total <= state.packet_hops:
-            return None
-    else:
-        total = expected * (1.0 - share) + state.packet_hops
-        total = max(total, state.packet_hops)
-    return state.wall_s * (total - state.packet_hops) / state.packet_hops
+    # A run may stop before the end of its window, when all is done, and may go on to drain.
+    end_s = state.expected_s if state.expected_s is not None else state.end_s
+    share = min(1.0, state.simulated_s / end_s)
+    hops, expected = state.packet_hops, state.expected_packet_hops
+    if expected is None or hops == 0:
+        return at_pace_s(share, 1.0, state.wall_s)
+    by_messages, by_time = max(0.0, expected - hops), hops * (1.0 - share) / share
+    if share == 1.0:  # it takes longer than was estimated, and nothing but its messages tells how long
+        return state.wall_s * by_messages / hops if by_messages > 0 else None
+    return state.wall_s * (by_messages * (1.0 - share) + by_time * share) / hops

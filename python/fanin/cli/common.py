@@ -15,8 +15,9 @@ import typer
 from fanin import _core
 
 if TYPE_CHECKING:
-    from fanin.comparing import Comparable
     from rich.console import Console, RenderableType
+
+    from fanin.comparing import Comparable
 
 IDEALS = ("store-and-forward", "hpcc", "lone-run")
 """The values of `--ideal`."""
@@ -161,7 +162,7 @@ def names(text: str, also: Sequence[str] = ()) -> list[str]:
 
 def known_ideal(name: str | None) -> str | None:
     """The name of an ideal, or nothing; raises for another word."""
-    need(name is None or name in IDEALS, f"--ideal {name}: there is no such ideal{meant(name or '', IDEALS)}")
+    need(name is None or name in IDEALS, f"--ideal {name}: there is no such ideal{meant(name or '', list(IDEALS))}")
     return name
 
 

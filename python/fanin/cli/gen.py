@@ -151,7 +151,12 @@ def incast(
     as_json: AsJson = False,
 ) -> None:
     """Flows of an incast: random hosts send one flow each to one host, all at once. Port 200."""
-    write(out, _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed), force=force, as_json=as_json)
+    write(
+        out,
+        _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed),
+        force=force,
+        as_json=as_json,
+    )
 
 
 @app.command()

@@ -118,7 +118,9 @@ def paper(
     _campaign(experiments, folder, take, quick=quick, keep=keep, workers=workers, dask=dask)
     pages: dict[str, list[Path]] = {}
     if OVERVIEW in (names or []) or names == ["all"]:
-        pages[OVERVIEW] = _overview(folder, out, quick=quick, workers=workers or os.cpu_count() or 1, tables=not as_json)
+        pages[OVERVIEW] = _overview(
+            folder, out, quick=quick, workers=workers or os.cpu_count() or 1, tables=not as_json
+        )
     if MATRIX in (names or []) or names == ["all"]:
         pages[MATRIX] = _matrix(folder, out, quick=quick, keep=keep, workers=workers, dask=dask)
     if as_json:

@@ -273,7 +273,9 @@ def compare(
     each_seed = seeds(seeds_) if seeds_ is not None else None
     if from_hpcc:
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
-        need(schemes is not None, "--hpcc: a configuration names no schemes to compare; add --schemes hpcc,dcqcn or all")
+        need(
+            schemes is not None, "--hpcc: a configuration names no schemes to compare; add --schemes hpcc,dcqcn or all"
+        )
         base = HpccJob(str(spec), ".", overrides=tuple(changes))
         of_config = schemes_of(schemes, lambda: base, (AS_IS,)) or []
         place = folders.Place(out, folders.ROOT / (spec.stem + folders.changed(changes)), force=force, within="a-run")
@@ -312,9 +314,7 @@ def compare(
         _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
 
 
-def _keep(
-    compared: Comparison, place: folders.Place, *, parquet: bool, as_json: bool, threads: int | None
-) -> None:
+def _keep(compared: Comparison, place: folders.Place, *, parquet: bool, as_json: bool, threads: int | None) -> None:
     """Saves a comparison and prints it."""
     if not compared.results:
         raise CommandError("stopped before anything had run", INTERRUPTED)
