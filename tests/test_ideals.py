@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 import fanin
 from conftest import Command
+from fanin.cli.common import CommandError, known_ideal
 
 SPEC: dict[str, Any] = {
     "spec_version": 1,
@@ -98,10 +99,11 @@ def test_the_commands_take_an_ideal(command: Command, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["runs"][0]["summary"]["slowdown_ideal"] == "hpcc"
-    shown = command("show", "out", "--ideal", "store-and-forward")
-    assert "FCT over its ideal, store-and-forward" in shown.stdout
-    assert command("report", "out", "--ideal", "hpcc").returncode == 0
-    assert "ideal, hpcc" in (tmp_path / "out" / "report.html").read_text()
-    wrong = command("show", "out", "--ideal", "alone")
-    assert wrong.returncode == 2
-    assert "--ideal alone: there is no such ideal" in wrong.stderr
+    shown = json.loads(command("show", "out", "--ideal", "store-and-forward", "--json").stdout)
+    assert shown["runs"][0]["summary"]["slowdown_ideal"] == "store-and-forward"
+    assert shown["rows"][0]["slowdown_p50"] != told["rows"][0]["slowdown_p50"]
+    assert fanin.load_comparison(tmp_path / "out").results[0].slowdown_ideal == "hpcc"
+    report = fanin.report(tmp_path / "out", tmp_path / "r.html", ideal="lone-run").read_text(encoding="utf-8")
+    assert "over its ideal, lone-run" in report
+    with pytest.raises(CommandError, match="--ideal alone: there is no such ideal"):
+        known_ideal("alone")

@@ -275,6 +275,8 @@ fn run_within(
         None if trace => &setup.traced,
         None => &[],
     };
+    let enable_trace = config.enable_trace || followed.is_some();
+    let config = &Config { enable_trace, ..config.clone() };
     let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
     if setup.acks_first {
         network.let_acks_pass();

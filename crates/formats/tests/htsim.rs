@@ -113,12 +113,8 @@ fn messages_of_one_connection_share_its_id() {
     let matrix = Matrix::read(MESSAGES.as_bytes(), "f", None).unwrap();
     let of: Vec<_> = matrix.connections.iter().map(|c| (c.id, c.message, c.start)).collect();
     let start = |us: u64| Start::At(us * 1_000_000);
-    let expected = [
-        (7, Some(1), start(5)),
-        (7, Some(0), start(4_000_000_000)),
-        (8, None, start(0)),
-        (7, Some(3), start(6)),
-    ];
+    let expected =
+        [(7, Some(1), start(5)), (7, Some(0), start(4_000_000_000)), (8, None, start(0)), (7, Some(3), start(6))];
     assert_eq!(of, expected);
     assert!(matrix.reuses_connections());
     let again = Matrix::read(matrix.to_text().as_bytes(), "f", None).unwrap();

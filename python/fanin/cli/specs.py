@@ -1,9 +1,8 @@
-"""Commands about specs and schemes: `new`, `check`, `explain`, `schemes`, `schema`, `version`."""
+"""Commands about specs and schemes: `new`, `check`, `explain`, `schemes`, `schema`."""
 
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -36,7 +35,6 @@ def add_to(app: typer.Typer) -> None:
     app.command("explain")(explain)
     app.command("schemes")(schemes)
     app.command("schema")(schema)
-    app.command("version")(version)
 
 
 def new(
@@ -205,21 +203,6 @@ def schema(
     """
     del as_json
     print(_core.schema())
-
-
-def version(as_json: AsJson = False) -> None:
-    """Print the version of Fanin, and with --json also that of Python and the machine's kind.
-
-    \b
-    Examples:
-      fanin version
-      fanin version --json
-    """
-    if as_json:
-        python = platform.python_version()
-        emit({"version": _core.__version__, "python": python, "os": platform.system(), "arch": platform.machine()})
-    else:
-        print(f"fanin {_core.__version__}")
 
 
 def _templates() -> dict[str, Path]:

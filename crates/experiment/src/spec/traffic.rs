@@ -508,7 +508,10 @@ impl One<'_, '_> {
             Pattern::Htsim { file, dialect } => {
                 let (text, path) = self.read_flows(file)?;
                 let name = path.display().to_string();
-                let persistent = traffic.rdma.persistent || traffic.tcp.persistent;
+                let persistent = match traffic.transport {
+                    Some(Transport::Tcp) => traffic.tcp.persistent,
+                    _ => traffic.rdma.persistent,
+                };
                 match htsim::messages(&text, &name, setting.hosts, dialect.map(Into::into), persistent) {
                     Ok((list, warnings)) => {
                         self.checker.warnings.extend(warnings);
