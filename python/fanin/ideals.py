@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
@@ -12,7 +14,6 @@ from fanin import _core
 from fanin.measures import nearest_rank, sizes
 from fanin.over_time import message_number
 from fanin.run_folder import RunError
-from fanin.runs import Job
 from fanin.spec import section, traffics
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | N
     numbers = {str(traffic["name"]): number for number, traffic in enumerate(traffics(result.spec))}
     traffic = flows["traffic"].cast(pl.String).replace_strict(numbers, return_dtype=pl.UInt16)
     wanted = list(zip(traffic.to_list(), flows.select(message_number(flows))["number"].to_list(), strict=True))
-    job = Job.of({**result.spec, "measure": {**section(result.spec, "measure"), "series": []}})
-    return _core.ideals(job.text, result.label, job.format, job.folder, result.given_flows, ideal, wanted)
+    spec = json.dumps({**result.spec, "measure": {**section(result.spec, "measure"), "series": []}})
+    return _core.ideals(spec, result.label, "json", str(Path.cwd()), result.given_flows, ideal, wanted)
 
 
 def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:

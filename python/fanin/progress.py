@@ -28,6 +28,9 @@ MOST_BARS = 8
 BAR = 16
 """Characters of a bar."""
 
+NEARLY = 0.1
+"""A run whose estimated end differs from that of its window by less than this share of it ends with the window."""
+
 
 class ProgressDisplay:
     """Shows the progress of several runs. Use it as a context; `update` may come from any thread."""
@@ -202,18 +205,18 @@ def time_left_s(state: _core.Progress) -> float | None:
     """Seconds of wall time to the end of a run at its pace so far, or None where nothing tells.
 
     Work is counted in packet-hops. How many are left follows from an estimate made before the run, which knows its
-    messages, and from the simulated time behind it, which knows what happens to them: the more of the run is behind it,
-    the more the second counts.
+    messages. Where the run ends at a known simulated time, how much of that is behind it counts more and more.
     """
     if state.simulated_s <= 0 or state.wall_s <= 0:
         return None
-    # A run may stop before the end of its window, when all is done, and may go on to drain.
-    end_s = state.expected_s if state.expected_s is not None else state.end_s
-    share = min(1.0, state.simulated_s / end_s)
+    share = min(1.0, state.simulated_s / state.end_s)
+    by_time = at_pace_s(share, 1.0, state.wall_s)
     hops, expected = state.packet_hops, state.expected_packet_hops
-    if expected is None or hops == 0:
-        return at_pace_s(share, 1.0, state.wall_s)
-    by_messages, by_time = max(0.0, expected - hops), hops * (1.0 - share) / share
-    if share == 1.0:  # it takes longer than was estimated, and nothing but its messages tells how long
-        return state.wall_s * by_messages / hops if by_messages > 0 else None
-    return state.wall_s * (by_messages * (1.0 - share) + by_time * share) / hops
+    if expected is None or hops == 0 or by_time is None:
+        return by_time
+    ends_s = state.end_s if state.expected_s is None else state.expected_s
+    by_messages = state.wall_s * max(0.0, expected - hops) / hops
+    if abs(ends_s - state.end_s) <= NEARLY * state.end_s:
+        return by_messages * (1.0 - share) + by_time * share
+    # It stops when all is done, or drains after its window: only its messages tell when.
+    return by_messages if by_messages > 0 else None

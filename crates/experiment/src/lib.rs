@@ -19,6 +19,7 @@ mod run;
 mod spec;
 mod unmeasured;
 
+pub use congested::short_window;
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
 pub use fanin_units::Time;

@@ -7,7 +7,7 @@ mod endpoint;
 use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
-use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal};
+use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window};
 use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -240,7 +240,7 @@ fn run(
         let (listed, ignored) = given.unwrap_or_default();
         let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
         let mut built = Built { threads, ..checked.build_with(listed.clone()).map_err(refused)? };
-        built.warnings.extend(ignored);
+        built.warnings.extend(ignored.into_iter().chain(short_window(&checked)));
         let mut outcome = fanin_experiment::run(built, &mut |state| look(progress.as_ref(), expected, state));
         let names = &outcome.run.graph.names;
         let kept = (!listed.is_empty()).then(|| given_flows(&listed, names)).transpose();

@@ -4,7 +4,6 @@ use super::HostNames;
 use super::built::{Built, Measure};
 use super::document::Document;
 use super::source::Source;
-use crate::congested::short_window;
 use crate::error::Problems;
 use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
@@ -91,7 +90,7 @@ impl CheckedSpec {
             traffics: self.traffics.clone(),
             messages,
             measure: self.measure.clone(),
-            warnings: self.warnings.iter().cloned().chain(short_window(self)).collect(),
+            warnings: self.warnings.clone(),
             threads: 1,
             one_thread,
         })
