@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Random cases per property test.
 CASES_TEST := 500
 CASES_SOAK := 10000
+# Processes among which pytest divides the Python tests: one takes work from another when it has no more of its own.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 # `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
 SEED_TEST := 1
 # Where tests in Rust leave what they measure of the papers' claims.
@@ -27,7 +29,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
-	validate wheel \
+	validate wheel sdist site site-serve \
 	frames docs pictures losses claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
@@ -66,8 +68,8 @@ $(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
 
 # In the same target folder as the native module, so that nothing is compiled twice.
 $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
-	rm -rf dist
-	$(PROFILED) $(BIN)/maturin build --quiet --release --out dist
+	rm -f dist/*.whl
+	$(PROFILED) $(BIN)/maturin build --quiet --release --compatibility pypi --out dist
 	@touch $@
 
 # The next target that needs `setup` builds in release mode again.
@@ -77,11 +79,33 @@ dev: $(BIN)/.packages ## the native module for development, after a change in Ru
 
 wheel: $(BIN)/.wheel ## a wheel for every Python from 3.11 on, in dist
 
+# The archive is built as pip does it, in an empty folder and without counts for the compiler, and the wheel then runs.
+sdist: setup ## the source archive in dist, and as a check a wheel from it that runs (a few minutes)
+	rm -f dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $$folder \
+		dist/*.tar.gz && \
+	$(BIN)/python -m zipfile -e $$folder/*.whl $$folder/package && cd $$folder && \
+	PYTHONPATH=package $(abspath $(BIN))/python -m fanin new my.toml && \
+	PYTHONPATH=package $(abspath $(BIN))/python -m fanin run my.toml --set "measure.window=1 ms" && \
+	PYTHONPATH=package $(abspath $(BIN))/python -c \
+		'import fanin, sys; sys.exit(not fanin.__file__.startswith(sys.argv[1]))' $$folder/package
+
 profile: setup ## renew the counts for the compiler, after changes of code that runs for each packet
 	$(BIN)/python -m bench profile
 
 docs: setup-dev ## renew the parts of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages
+
+# Warnings are errors: a page, a link or an anchor that is not there.
+MKDOCS := PYTHONPATH=tools:python NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
+site: setup-dev ## the documentation as a site, in the folder site; it needs no server: open site/index.html
+	$(MKDOCS) build --strict --quiet
+
+site-serve: setup-dev ## the same on http://127.0.0.1:8000, renewed at each change
+	$(MKDOCS) serve
 
 pictures: setup ## the pictures of flows that join and leave, for the pages of the schemes
 	PYTHONPATH=tools $(BIN)/python -m pages.pictures
@@ -113,7 +137,7 @@ tested: setup ## record what the last `make test-rust` measured of the papers' c
 	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS)
 
 test-python: setup-dev wheel
-	FANIN_CASES=$(CASES_TEST) $(BIN)/pytest --hypothesis-seed=$(SEED_TEST)
+	FANIN_CASES=$(CASES_TEST) $(PYTEST) --hypothesis-seed=$(SEED_TEST)
 
 test-claims: setup
 	$(BIN)/fanin claims --check quick
@@ -121,7 +145,7 @@ test-claims: setup
 soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
 	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
-	cargo test --locked --workspace --quiet && $(BIN)/pytest --hypothesis-seed=$$seed
+	cargo test --locked --workspace --quiet && $(PYTEST) --hypothesis-seed=$$seed
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60
@@ -167,6 +191,6 @@ claims: setup ## all experiments again in full, and every verdict compared with 
 	$(BIN)/fanin claims --check all
 
 clean: ## remove everything that can be rebuilt
-	rm -rf target dist bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target dist site bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so

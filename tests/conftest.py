@@ -1,15 +1,30 @@
 """What all tests share."""
 
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 import fanin
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).parents[1]
+CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 class Command(Protocol):
@@ -49,3 +64,20 @@ def result(tiny: Path) -> fanin.Result:
 def compared(tiny: Path) -> fanin.Comparison:
     """The tiny spec under two schemes."""
     return fanin.compare(tiny, ["dcqcn", "none"], progress=False)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Chromium; for a module only, since its event loop is in the way of others."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium")
+    if path is None:
+        message = "chromium is missing (make setup prints how to install it): no page is opened"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=CHROMIUM)
+        yield started
+        started.close()

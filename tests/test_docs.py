@@ -21,6 +21,7 @@ QUICK_START = ROOT / "docs" / "quick-start.md"
 """So do these; `test_quick_start.py` runs them."""
 FAQ = ROOT / "docs" / "faq.md"
 """And these; `test_answers.py` runs them."""
+NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ)]
 EXAMPLES = [
@@ -49,9 +50,9 @@ def test_pages_that_are_made_from_the_code_are_up_to_date() -> None:
     assert not pages, f"renew {', '.join(pages)} with: make docs"
 
 
-@pytest.mark.parametrize("page", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*ALL, NOTEBOOK], ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    text = without_code(page.read_text(encoding="utf-8"))
+    text = without_code(prose(page))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
             continue
@@ -73,6 +74,15 @@ def test_there_is_one_name_for_completion_time(page: Path) -> None:
     assert not re.search(r"completion\s+times?", text, re.IGNORECASE)
 
 
+def prose(page: Path) -> str:
+    """The Markdown of a page or a notebook."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    cells = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
+
+
 def without_code(text: str) -> str:
     """The text without blocks and spans of code, in which brackets mean something else."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
@@ -80,7 +90,7 @@ def without_code(text: str) -> str:
 
 def anchors(page: Path) -> set[str]:
     """What can follow # in a link to the page."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```.*?^```", "", prose(page), flags=re.DOTALL | re.MULTILINE)
     return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 

@@ -1,5 +1,6 @@
 """Configurations of the ns-3 HPCC simulator from the command line: its files in, its files out."""
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 import fanin
 from conftest import ROOT, Command
 from fanin import _core, hpcc
+from fanin.comparing import schemes_of
 from test_interrupt import interrupted
 
 cases = settings(max_examples=int(os.environ.get("FANIN_CASES", "64")), deadline=None)
@@ -98,6 +100,61 @@ def test_a_configuration_runs_from_end_to_end_and_repeats(command: Command, star
     done = command("run", "--hpcc", "c.txt", "--out", "again")
     assert done.returncode == 2
     assert "again: exists" in done.stderr
+
+
+def test_schemes_are_compared_on_a_configuration(command: Command, star: Path) -> None:
+    done = command("compare", "--hpcc", "c.txt", "--schemes", "as-is,hpcc,dcqcn", "--seeds", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["folder"] == "runs/c"
+    rows = {row["scheme"]: row for row in told["rows"]}
+    assert [(name, row["runs"], row["finished"]) for name, row in rows.items()] == [
+        ("hpcc-ns3", 1, 2),
+        ("hpcc", 2, 2),
+        ("dcqcn", 2, 2),
+    ]
+    exact = hpcc.read_fct(star / "runs" / "c" / "c" / "fct.txt")
+    assert exact["fct_ns"].to_list() == [825_970, 925_446]
+    assert (star / "runs" / "c" / "compare.png").exists()
+    seeds = [fanin.load(star / "runs" / "c" / f"c-dcqcn-seed-{seed}").manifest["seed"] for seed in (1, 2)]
+    assert seeds == [1, 2]
+    alone = command("compare", "--hpcc", "c.txt")
+    assert alone.returncode == 2
+    assert "add --schemes hpcc,dcqcn or all" in alone.stderr
+    wrong = command("compare", "--hpcc", "c.txt", "--schemes", "hpc")
+    assert 'no scheme "hpc"' in wrong.stderr
+
+
+def test_all_schemes_of_a_configuration_are_those_that_suit_it(star: Path) -> None:
+    suits, unfit = schemes_of(hpcc.HpccJob("c.txt", str(star)))
+    assert {"hpcc", "dcqcn", "dart"} <= set(suits)
+    assert not {*suits} & {*unfit}
+
+
+def test_a_flow_of_a_configuration_is_asked_why(star: Path) -> None:
+    """Each packet on its way, in the network of that simulator, to the nanosecond."""
+    write_flows(star / "flow.txt", [(1, 0, 3000, 2.0), (2, 0, 2000, 2.0)])
+    run = hpcc.run_hpcc("c.txt", folder=star, progress=False)
+    (star / "other").mkdir()
+    loaded = fanin.load(run.save(star / "other" / "out"))
+    answer = fanin.why(loaded, 0, progress=False)
+    assert answer.repeated is True
+    assert answer.message == "background:0"
+    rows = answer.run.hops().select("time_ps", "seq_bytes", "node", "port").rows()
+    # Three packets, at their host, at the switch, and at the receiver.
+    assert sorted({(seq, node) for _, seq, node, _ in rows}) == [
+        (seq, node) for seq in (0, 1000, 2000) for node in ("h0", "h1", "s17")
+    ]
+    parts = {part.what: part.ps for part in answer.breakdown.parts}
+    assert sum(parts.values()) == answer.breakdown.completion_ps == run.flows()["completion_ps"][0]
+    steps = answer.steps.filter(hop=1)
+    # A packet has 48 bytes of headers and 42 of telemetry: 87.2 ns at 100 Gb/s, of which that simulator counts 87. The
+    # two senders' packets arrive together, so one of each pair waits for the other.
+    assert set(steps["wire_bytes"]) == {1090}
+    assert 0 < steps["wait_ps"].max() <= 3 * 87_200  # type: ignore[operator]
+    with pytest.raises(fanin.RunError, match="only the ideal hpcc"):
+        run.with_ideal("lone-run")
+    assert run.with_ideal("hpcc") is run
 
 
 def test_paths_start_where_it_is_called(command: Command, star: Path) -> None:

@@ -1,5 +1,6 @@
 """htsim's files from the command line: their runs, results, and errors for files that cannot run."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -100,6 +101,41 @@ def test_the_spec_of_files_is_a_spec_like_any_other(chain: Path) -> None:
     changed = fanin.run(files.spec, set=["network.packet.payload=1000 B"], progress=False)
     flows = changed.flows().filter(pl.col("group") == 12)
     assert flows["packets_sent"][0] == 300
+
+
+def test_a_dialect_is_named_or_assumed_with_a_reason(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "m.cm").write_text("Nodes 16\nConnections 2\n0->1 start 2 size 1000\n4->5 start 0 size 1000\n")
+    arguments = ["run", "--htsim", "m.cm", "--scheme", "none", "--json"]
+    done = command(*arguments, "--dialect", "uec", "--out", "uec")
+    assert done.returncode == 0, done.stderr
+    assert "start is read" not in done.stderr
+    assert [by_id(tmp_path / "uec")[number]["start_ps"] for number in (1, 2)] == [2_000_000, 0]
+    done = command(*arguments, "--out", "ndp")
+    assert by_id(tmp_path / "ndp")[1]["start_ps"] == 2
+    assert "start is read as picoseconds, htsim's dialect ndp, since" in done.stderr
+    (warning, *_) = json.loads(done.stdout)["warnings"]
+    assert warning.startswith("m.cm: start is read as picoseconds")
+    assert command("run", "m.toml", "--dialect", "uec").returncode == 2
+    done = command(*arguments, "--dialect", "roce")
+    assert done.returncode == 2
+    assert 'no dialect "roce"; there are uec, swift and ndp' in done.stderr
+
+
+def test_messages_of_one_connection_keep_its_state_and_order(tmp_path: Path) -> None:
+    text = "Nodes 16\nConnections 3\n0->5 id 1 start 0 size 1000000\n0->5 id 1 start 1 size 9000 msg 2\n"
+    (tmp_path / "m.cm").write_text(text + "0->5 id 1 start 0 size 9000 msg 3\n")
+    files = htsim.read(tmp_path / "m.cm", scheme="dcqcn")
+    assert "microseconds, htsim's dialect uec, since line 4" in files.warnings[0]
+    run = fanin.run(files.spec, progress=False)
+    flows = run.flows().with_columns(arrives=pl.col("start_ps") + pl.col("completion_ps")).sort("arrives")
+    # In order of their starts: the small ones do not overtake the large one that came before.
+    assert flows["start_ps"].to_list() == [0, 0, 1_000_000]
+    assert flows["bytes"].to_list() == [1_000_000, 9_000, 9_000]
+    assert flows["group"].to_list() == [1, 1, 1]
+    apart = fanin.run(files.spec, set=["traffic.htsim.rdma.persistent=false"], progress=False)
+    assert apart.flows().sort(pl.col("start_ps") + pl.col("completion_ps"))["bytes"].to_list()[-1] == 1_000_000
+    (warning,) = (said for said in fanin.Comparison([apart], False).warnings if "persistent = true" in said)
+    assert "each has its own" in warning
 
 
 def test_microseconds_are_exact() -> None:

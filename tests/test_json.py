@@ -72,6 +72,25 @@ def test_a_new_spec_is_a_spec(command: Command, tmp_path: Path) -> None:
     assert document(command, "check", "my.json")["spec"]["name"] == "my incast"
 
 
+def test_the_version_is_a_document(command: Command) -> None:
+    told = document(command, "version")
+    assert told["version"] == _core.__version__
+    assert set(told) == {"version", "python", "os", "arch"}
+
+
+def test_the_schema_is_a_document(command: Command) -> None:
+    assert document(command, "schema") == json.loads(_core.schema())
+
+
+def test_made_files_are_documents(command: Command, tmp_path: Path) -> None:
+    told = document(command, "gen", "topology", "star", "--hosts", "4", "-o", "topo.txt")
+    text = (tmp_path / "topo.txt").read_text()
+    assert told == {"ok": True, "file": "topo.txt", "bytes": len(text), "lines": len(text.splitlines())}
+    told = document(command, "gen", "incast", "--senders", "2", "--hosts", "4", "-o", "-")
+    assert told["file"] is None
+    assert told["text"].splitlines()[0] == "2"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

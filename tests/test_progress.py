@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import pytest
 from rich.console import Console
@@ -36,6 +36,8 @@ class State:
     wall_s: float = 0.0
     started: int = 0
     finished: int = 0
+    expected_packet_hops: float | None = None
+    expected_s: float | None = None
 
 
 def state(share: float, *, packet_hops: int = 0, wall_s: float = 0.0) -> _core.Progress:
@@ -182,3 +184,115 @@ def test_what_is_left_out_after_ctrl_c_are_the_last_runs() -> None:
     _stop(cast("list[Future[None]]", [Waiting(name) for name in list(queue)]), stopped)
     assert stopped.is_set()
     assert ran == ["a", "b"]
+
+
+class Recorded(NamedTuple):
+    """A run of the past."""
+
+    took_s: float
+    expected_packet_hops: float
+    expected_s: float | None
+    seen: list[tuple[float, float, float, int]]
+    """Real time, simulated time, its end, packet-hops."""
+
+
+RECORDED = {
+    "until-done": Recorded(
+        1.166,
+        1_627_968,
+        0.000814,
+        [
+            (0.122, 0.0002, 1.2048, 156_402),
+            (0.348, 0.0007, 1.2048, 380_355),
+            (0.609, 0.0017, 1.2048, 733_323),
+            (0.94, 0.0045, 1.2048, 1_242_095),
+        ],
+    ),
+    "ns3-hpcc": Recorded(
+        18.909,
+        10_900_420,
+        None,
+        [
+            (2.038, 0.0004, 0.0021, 1_122_808),
+            (4.88, 0.00074, 0.0021, 2_373_841),
+            (9.531, 0.00112, 0.0021, 4_046_748),
+            (14.279, 0.0017, 0.0021, 6_837_107),
+        ],
+    ),
+    "tcp-and-rdma": Recorded(
+        2.78,
+        5_275_822,
+        0.094918,
+        [
+            (0.306, 0.00914, 0.062, 505_843),
+            (0.734, 0.01998, 0.062, 1_290_887),
+            (1.466, 0.03824, 0.062, 2_637_962),
+            (2.09, 0.05098, 0.062, 3_745_884),
+        ],
+    ),
+    "websearch-drains": Recorded(
+        4.349,
+        9_674_176,
+        0.059384,
+        [
+            (0.459, 0.0064, 0.025, 905_903),
+            (1.088, 0.01165, 0.025, 2_172_975),
+            (2.248, 0.02135, 0.025, 4_772_178),
+            (3.323, 0.0298, 0.0298, 7_110_288),
+        ],
+    ),
+    "newreno-drains": Recorded(
+        2.453,
+        3_141_782,
+        0.063158,
+        [
+            (0.333, 0.00728, 0.042, 337_040),
+            (0.66, 0.01416, 0.042, 760_715),
+            (1.292, 0.0256, 0.042, 1_536_296),
+            (1.918, 0.0377, 0.042, 2_352_167),
+        ],
+    ),
+    "dart-typical": Recorded(
+        1.325,
+        2_614_137,
+        0.00813,
+        [
+            (0.171, 0.001032, 0.008, 334_717),
+            (0.347, 0.002195, 0.008, 671_165),
+            (0.688, 0.004363, 0.008, 1_341_375),
+            (1.14, 0.007153, 0.008, 2_233_859),
+        ],
+    ),
+    "incast": Recorded(
+        5.528,
+        6_856_813,
+        0.011117,
+        [
+            (0.706, 0.002013, 0.011, 1_166_409),
+            (1.407, 0.003758, 0.011, 2_166_920),
+            (2.785, 0.00725, 0.011, 4_263_543),
+            (4.22, 0.00905, 0.011, 5_355_391),
+        ],
+    ),
+}
+"""Progress of runs, as measured: a tenth, a quarter, half and three quarters through."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_time_left_is_right_within_a_factor_of_two(name: str) -> None:
+    took_s, hops, until_s, seen = RECORDED[name]
+    for wall_s, simulated_s, end_s, packet_hops in seen:
+        state = State(simulated_s, end_s, packet_hops, wall_s, expected_packet_hops=hops, expected_s=until_s)
+        told = progress.time_left_s(cast("_core.Progress", state))
+        assert told is not None
+        assert 0.5 < told / (took_s - wall_s) < 2.0
+
+
+def test_without_an_estimate_simulated_time_tells_the_time_left() -> None:
+    assert progress.time_left_s(state(0.25, packet_hops=5, wall_s=2.0)) == pytest.approx(6.0)
+    assert progress.time_left_s(state(0.0)) is None
+
+
+def test_a_run_that_drains_longer_than_expected_tells_nothing() -> None:
+    late = State(0.02, 0.02, 1000, 3.0, expected_packet_hops=900.0, expected_s=0.03)
+    assert progress.time_left_s(cast("_core.Progress", late)) is None

@@ -3,9 +3,7 @@
 import base64
 import hashlib
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -15,7 +13,7 @@ from typing import Any, cast
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request
 
 import fanin
 from fanin import measures, over_time, table
@@ -74,15 +72,6 @@ CHARTS = {
     "rates",
     "windows",
 }
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class Reader(HTMLParser):
@@ -479,20 +468,6 @@ class Opened:
             "id => document.querySelectorAll(`#${id} .scatterlayer .trace, #${id} .barlayer .trace`).length", chart
         )
         return count
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        message = "chromium is missing (make setup prints how to install it): no report is opened"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield started
-        started.close()
 
 
 def open_report(browser: Browser, path: Path) -> Opened:

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_has_what_it_promises() -> None:
-    assert [language for language, _ in BLOCKS] == ["sh", "sh", "sh", "python", "sh", "python"]
+    assert [language for language, _ in BLOCKS] == ["sh", "sh", "sh", "python", "sh", "python", "sh"]
 
 
 def test_pictures_are_drawn(folder: Path) -> None:
@@ -40,8 +40,13 @@ def test_pictures_are_drawn(folder: Path) -> None:
 def test_each_run_has_all_flows(folder: Path) -> None:
     flows = int((folder / "flow.txt").read_text().split()[0])
     assert flows > 500
-    for run in ("config", "config-dcqcn", "config-dart"):
+    for run in ("config", "compared/config-dcqcn", "compared/config-dart"):
         assert len((folder / "runs" / run / "fct.txt").read_text().splitlines()) == flows
+
+
+def test_a_slow_flow_is_explained(folder: Path) -> None:
+    (picture,) = (folder / "runs" / "config").glob("why-*.png")
+    assert picture.stat().st_size > 20_000
 
 
 def test_exact_mode_writes_what_it_wrote_before(folder: Path) -> None:

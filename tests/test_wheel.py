@@ -10,11 +10,15 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.metadata import Metadata
 
+C_LIBRARY = (2, 34)
+"""The newest C library that the wheel may need."""
 SUFFIXES_OF_THE_TREE = {".so", ".pyc"}
 """Generated files in the package's folder."""
 
@@ -27,7 +31,7 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for made in (root / "dist").glob("*.whl"):
         if made.stat().st_mtime > newest:
             return made
-    return build(root, "build", "--release", "--out", str(tmp_path_factory.mktemp("dist")))
+    return build(root, "build", "--release", "--compatibility", "pypi", "--out", str(tmp_path_factory.mktemp("dist")))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +72,13 @@ def run(*line: str | Path, cwd: Path | None = None, env: dict[str, str] | None =
 
 
 def test_one_wheel_serves_all_pythons_from_3_11(wheel: Path) -> None:
-    assert re.fullmatch(r"fanin-\d+\.\d+\.\d+-cp311-abi3-\w+\.whl", wheel.name)
+    # Maturin looks at the symbols that the module needs, and names the oldest C library that has them. A package index
+    # takes no wheel that is for Linux without such a name.
+    assert re.fullmatch(r"fanin-\d+\.\d+\.\d+-cp311-abi3-(?!linux_)\w+\.whl", wheel.name)
+    if sys.platform == "linux":
+        newest = re.search(r"-(?:many|musl)linux_(\d+)_(\d+)_", wheel.name)
+        assert newest is not None
+        assert (int(newest[1]), int(newest[2])) <= C_LIBRARY, "newer than that of Ubuntu 22.04, Debian 12 and RHEL 9"
 
 
 def test_it_holds_the_whole_package_and_nothing_else(wheel: Path, root: Path) -> None:
@@ -90,6 +100,39 @@ def test_the_declared_dependencies_are_what_it_imports(wheel: Path, root: Path) 
     # IPython is there wherever a notebook runs, distributed where a sweep is sent to a cluster; nothing else needs
     # them.
     assert declared == third - {"ipython", "distributed"}
+
+
+def test_its_description_is_what_a_package_index_takes(wheel: Path, root: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        said = Metadata.from_email(archive.read(name))  # raises if it is not by the rules
+    assert said.summary
+    assert (said.description or "").strip() == (root / "README.md").read_text(encoding="utf-8").strip()
+    assert said.description_content_type == "text/markdown; charset=UTF-8; variant=GFM"
+    assert said.license_expression == "Apache-2.0"
+    assert said.requires_python == ">=3.11"
+    least = re.findall(r":: (3\.\d+)'", str(said.classifiers))
+    assert least[0] == "3.11"
+    # None is known, so none is made up.
+    assert not said.project_urls
+
+
+def test_the_citation_is_of_this_version(root: Path) -> None:
+    """By version 1.2.0 of the Citation File Format: the keys that it asks for, and no unknown ones."""
+    cited = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys() <= CITATION_KEYS
+    assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
+    assert all(author.keys() == {"name"} and author["name"] for author in cited["authors"])
+    assert str(cited["version"]) == version("fanin")
+    assert (cited["license"], cited["keywords"]) == (project["license"], project["keywords"])
+
+
+CITATION_KEYS = {
+    *("abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi", "identifiers", "keywords"),
+    *("license", "license-url", "message", "preferred-citation", "references", "repository", "repository-artifact"),
+    *("repository-code", "title", "type", "url", "version"),
+}
 
 
 def imports(path: Path) -> set[str]:
@@ -131,6 +174,9 @@ def test_the_source_archive_holds_what_a_build_needs(root: Path, tmp_path: Path)
         members = tomllib.loads(cargo.read().decode())["workspace"]["members"]
     assert {"Cargo.lock", "pyproject.toml", "README.md", "LICENSE"} <= held
     assert {f"{member}/Cargo.toml" for member in members} <= held
+    assert not {
+        name for name in held if name.endswith((".so", ".pyc")) or name.startswith(("target/", "dist/", "site/"))
+    }
     assert {str(path.relative_to(root)) for path in packaged(root)} <= held
     # Files that a crate includes at compile time are inside that crate, so they are there, too.
     for member in members:

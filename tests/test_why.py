@@ -274,17 +274,23 @@ def test_messages_that_were_never_posted_are_counted(root: Path) -> None:
     assert answer.repeated
 
 
-def test_a_run_with_a_table_of_flows_needs_it_again(tmp_path: Path) -> None:
+def test_a_run_with_a_table_of_flows_keeps_it(tmp_path: Path) -> None:
     given = pl.DataFrame(
-        {"src": [1, 2], "dst": [3, 3], "bytes": [8000, 3000], "start_us": [12.0, 14.5]},
-        schema={"src": pl.UInt32, "dst": pl.UInt32, "bytes": pl.UInt64, "start_us": pl.Float64},
+        {"src": ["h1", "h2"], "dst": ["h3", "h3"], "bytes": [8000, 3000], "start_us": [12.0, 14.000067]},
+        schema={"src": pl.String, "dst": pl.String, "bytes": pl.UInt64, "start_us": pl.Float64},
     )
     (tmp_path / "lone.toml").write_text(LONE, encoding="utf-8")
     run = fanin.run(tmp_path / "lone.toml", set=CROWD, flows=given, progress=False)
-    without = fanin.why(run, "queries:0", progress=False)
-    assert without.repeated is False
-    assert "flows=" in without.note()
-    assert fanin.why(run, "queries:0", flows=given, progress=False).repeated is True
+    assert fanin.why(run, "queries:0", progress=False).repeated is True
+    loaded = fanin.load(run.save(tmp_path / "kept"))
+    # The given flows are messages of the first traffic.
+    of_table = loaded.flows().filter(pl.col("dst_name") == "h3", pl.col("bytes") == 3000)
+    answer = fanin.why(loaded, of_table["flow_id"][0], progress=False)
+    assert answer.repeated is True
+    assert answer.breakdown.completion_ps == of_table["completion_ps"][0]
+    another = fanin.why(loaded, "queries:0", flows=given.head(1), progress=False)
+    assert another.repeated is False
+    assert "ANOTHER event hash" in another.note()
 
 
 def test_a_cancelled_run_is_asked_up_to_where_it_stopped(tmp_path: Path) -> None:

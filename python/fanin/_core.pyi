@@ -44,6 +44,12 @@ class Progress:
     @property
     def finished(self) -> int:
         """Of those, messages whose last byte has arrived."""
+    @property
+    def expected_packet_hops(self) -> float | None:
+        """An estimate of the packet-hops of the whole run; None where there is none."""
+    @property
+    def expected_s(self) -> float | None:
+        """An estimate of the simulated time at which the run stops, in seconds; None where there is none."""
 
 @final
 class RunResult:
@@ -167,9 +173,11 @@ def run_hpcc(
     progress: Callable[[Progress], bool] | None,
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
+    follow: int | None = None,
 ) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. Limits are as in `run`.
-    Raises `SpecError`, `LimitError`, `OSError`."""
+    `follow` is the `flow_id` of a message whose packets are to be in the table of hops. Raises `SpecError`,
+    `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
@@ -235,7 +243,22 @@ def run(
     `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
     many `threads`; the result is the same for any number. `balancing` and `discipline` make an object per switch."""
 
-def htsim_spec(matrix: str, topo: str | None, scheme: str) -> tuple[str, list[str]]:
+def hpcc_spec(config: str, folder: str, scheme: str, overrides: list[str], seed: int | None) -> tuple[str, list[str]]:
+    """The checked spec that a configuration runs as under a scheme, as JSON, and its warnings. Raises `SpecError`."""
+
+def ideals(
+    text: str,
+    name: str,
+    format: Literal["toml", "json"],
+    folder: str,
+    flows: object | None,
+    ideal: str,
+    wanted: list[tuple[int, int]],
+) -> list[int | None]:
+    """The ideals of messages of a spec in ps by a definition of `measure.slowdown`; None where there is none. `wanted`
+    has the number of each message's traffic, and its number there. Raises `SpecError`."""
+
+def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
 def bench(case: str, threads: int, scale: float) -> str: ...

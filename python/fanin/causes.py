@@ -12,10 +12,11 @@ import polars as pl
 
 from fanin import _core
 from fanin.delay_breakdown import HOST_CAUSES, LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays
+from fanin.hpcc import HpccJob
 from fanin.over_time import message_number
 from fanin.result import Result, load
 from fanin.run_folder import RunError
-from fanin.runs import Watcher, run
+from fanin.runs import Watcher, run, run_one
 from fanin.spec import section
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Why:
             return f"repeated with the same event hash ({self.run.manifest['event_hash']}): this is the same run"
         return (
             "repeated with ANOTHER event hash: this is not the same run. Was the original made by another version, or "
-            "with a table of flows? In that case give the same table, with flows="
+            "have its files changed since?"
         )
 
     def table(self) -> RenderableType:
@@ -146,16 +147,23 @@ def why(
     `result` is a run or its folder. `flow` is the message: its `flow_id` in the table of flows, or its name, such as
     `"queries:17"`; by default the measured message with the largest slowdown. The run's spec is run again with the
     message's packets traced: runs repeat bit for bit, and `Why.repeated` says whether this one did. `flows` is the
-    table of flows that the run was given, if any; `progress` is that of `fanin.run`.
+    table of flows that the run was given, by default the one that is kept with it; `progress` is that of `fanin.run`.
+
+    A configuration of the ns-3 HPCC simulator that ran as it is runs once more from its files, which must still be
+    there. Its network has no causes of waiting at a host.
 
     Raises `RunError` for an unknown message and for a run that cannot be repeated.
     """
     asked = result if isinstance(result, Result) else load(result)
     row = choose(asked, flow)
     name = f"{row['traffic']}:{row['number']}"
-    spec = again(asked)
     stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
-    once_more = run(spec, set=[f"measure.trace=['{name}']"], flows=flows, progress=until(stop_s, progress))
+    if "hpcc_config" in asked.spec:
+        once_more = run_one(configuration(asked, int(str(row["flow_id"]))), progress=until(stop_s, progress))
+    else:
+        given = asked.given_flows if flows is None else flows
+        trace = f"measure.trace=['{name}']"
+        once_more = run(again(asked), set=[trace], flows=given, progress=until(stop_s, progress))
     if once_more.hops().is_empty():
         raise RunError(f"{asked.label}: {name} sent nothing before the run stopped at {once_more.simulated_ms:.3f} ms")
     same = None if asked.cancelled else once_more.manifest["event_hash"] == asked.manifest["event_hash"]
@@ -200,12 +208,16 @@ def choose(result: Result, flow: int | str | None) -> dict[str, object]:
     return found.row(0, named=True)
 
 
+def configuration(result: Result, flow: int) -> HpccJob:
+    """The run of a configuration of the ns-3 HPCC simulator once more, with the packets of a flow."""
+    if "hpcc_file" not in result.spec:
+        raise RunError(f"{result.label}: made by an earlier version, which kept no path of its files; run it again")
+    spec = result.spec
+    return HpccJob(str(spec["hpcc_file"]), str(spec["hpcc_folder"]), acks_first=bool(spec["acks_first"]), follow=flow)
+
+
 def again(result: Result) -> dict[str, object]:
     """The spec of a run without its series and traces, to repeat it for one message."""
-    if "spec_version" not in result.spec:
-        raise RunError(
-            f"{result.label}: a run of a foreign configuration keeps no packets; only runs of specs can be asked why"
-        )
     measure = {
         key: value for key, value in section(result.spec, "measure").items() if key not in ("capture", "perfetto")
     }

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from fanin import _core, limits
 from fanin._core import LimitError
@@ -14,7 +14,7 @@ from fanin.comparison import Comparison
 from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.runs import Job, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
+from fanin.runs import Job, Runnable, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
 from fanin.spec import schemes_to_compare
 
 # A warning about the scheme of a traffic: what it needs is not there.
@@ -28,7 +28,24 @@ def every_scheme(spec: SpecLike, *, set: Sequence[str] = ()) -> tuple[list[str],
     `transport = "rdma"`, or if what it needs is not there, as marks for DCQCN in a network that never marks. Raises
     `SpecError` if the spec is wrong with every scheme.
     """
-    base = Job.of(spec, set)
+    return schemes_of(Job.of(spec, set))
+
+
+class Comparable(Protocol):
+    """A job that can run under several schemes."""
+
+    def using(self, scheme: str | None, seed: int | None) -> Comparable:
+        """The same under another scheme or seed."""
+
+    def resolve(self) -> dict[str, object]:
+        """The spec that runs; raises `SpecError`."""
+
+    def warnings(self) -> list[str]:
+        """Warnings that are known before it runs; raises `SpecError`."""
+
+
+def schemes_of(base: Comparable) -> tuple[list[str], dict[str, str]]:
+    """See `every_scheme`."""
     first = dict.fromkeys(row["presets"][0] for row in _core.schemes())
     suits: list[str] = []
     unfit: dict[str, str] = {}
@@ -45,8 +62,9 @@ def every_scheme(spec: SpecLike, *, set: Sequence[str] = ()) -> tuple[list[str],
         else:
             suits.append(scheme)
     if not suits:
-        # The spec is wrong, whatever the scheme.
+        # The spec is wrong, whatever the scheme; of a configuration, under any scheme.
         base.resolve()
+        base.using(next(iter(first)), None).resolve()
     return suits, unfit
 
 
@@ -99,6 +117,13 @@ def compare(
     memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
     limited = base.within(memory, max_time).on(threads, at_once=at_once)
     jobs = [limited.using(scheme, seed).at(place, named=len(on) > 1) for scheme, seed, place in wanted]
+    return run_all(jobs, at_once, flows=flows, progress=progress)
+
+
+def run_all(
+    jobs: Sequence[Runnable], at_once: int, *, flows: object | None = None, progress: bool | Watcher = True
+) -> Comparison:
+    """Runs these side by side, so many at once."""
     try:
         results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
     except LimitError as error:

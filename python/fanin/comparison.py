@@ -121,6 +121,10 @@ class Comparison:
         """The numbers of each run, by the names of a row's fields."""
         return [numbers(result) for result in self.results]
 
+    def with_ideal(self, ideal: str) -> Comparison:
+        """The same runs with slowdowns by another ideal: see `Result.with_ideal`."""
+        return Comparison([result.with_ideal(ideal) for result in self.results], self.cancelled)
+
     @property
     def errors(self) -> list[str]:
         """Errors of single runs, whose results are not to be trusted."""

@@ -150,16 +150,19 @@ def hop_delays(result: Result, message: str | None = None) -> pl.DataFrame:
     ports = result.ports().select("port", "to", "rate_bps", "delay_ps")
     links = {port: Link(to, rate, delay) for port, to, rate, delay in ports.iter_rows()}
     flow = flow_row(result, name)
-    steps = follow(hops.filter(pl.col("message").cast(pl.String) == name), links, int(str(flow["start_ps"])))
+    # The ns-3 HPCC simulator truncates the time of each transmission to nanoseconds.
+    short_ps = 2000 if "hpcc_config" in result.spec else 0
+    mine = hops.filter(pl.col("message").cast(pl.String) == name)
+    steps = follow(mine, links, int(str(flow["start_ps"])), short_ps)
     steps.sort(key=lambda step: (step.packet, step.hop))
     return pl.DataFrame([step.row() for step in steps], schema=STEPS, orient="row")
 
 
-def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[Step]:
+def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int, short_ps: int = 0) -> list[Step]:
     """Joins the rows of one message: a packet that left by a port is the next one with the same bytes at the other end.
 
     Of two copies of the same bytes that could both have arrived, the one that left last is taken, since the earlier one
-    was most probably lost.
+    was most probably lost. A transmission may have taken up to `short_ps` less than its bytes need.
     """
     steps: list[Step] = []
     under_way: dict[tuple[int, int, str], list[Step]] = {}
@@ -168,12 +171,12 @@ def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int) -> list[S
     columns = ("time_ps", "seq_bytes", "attempt", "node", "port", "wire_bytes")
     for time, seq, attempt, node, port, wire in hops.select(columns).iter_rows():
         came = under_way.get((seq, attempt, node), [])
-        before = next((step for step in reversed(came) if step.soonest <= time), None)
+        before = next((step for step in reversed(came) if step.soonest - short_ps <= time), None)
         if before is not None:
             came.remove(before)
             before.end = time
             if before.hop > 0:
-                before.wait = time - before.soonest
+                before.wait = max(0, time - before.soonest)
         if port is None:
             continue
         link = links[port]

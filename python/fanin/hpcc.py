@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ import numpy as np
 import polars as pl
 
 from fanin import _core, limits
+from fanin.comparing import run_all, schemes_of
+from fanin.comparison import Comparison
 from fanin.result import Result
-from fanin.runs import Watcher, run_one, threads_of
+from fanin.runs import Watcher, cores, run_one, threads_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +45,8 @@ class HpccJob:
     """Without a scheme: ACKs have priority at switches, for which that simulator has no key."""
     threads: int = 1
     """Most threads of a run under a scheme; that simulator's own network has one."""
+    follow: int | None = None
+    """Without a scheme: the `flow_id` of a message whose packets are to be in the table of hops."""
 
     @property
     def label(self) -> str:
@@ -54,8 +59,21 @@ class HpccJob:
             + seed
         )
 
-    def resolve(self) -> None:
-        """Does nothing: the run begins by reading the files and raises their errors."""
+    def using(self, scheme: str | None, seed: int | None) -> HpccJob:
+        """The same configuration under a scheme of the ordinary network; None is as it is, on its own network."""
+        return replace(self, scheme=scheme, seed=None if scheme is None else seed)
+
+    def resolve(self) -> dict[str, object]:
+        """The spec that it runs as under a scheme; raises `SpecError`. A configuration that runs as it is has none: its
+        run begins by reading the files and raises their errors."""
+        return {} if self.scheme is None else json.loads(self._spec(self.scheme)[0])
+
+    def warnings(self) -> list[str]:
+        """Warnings that are known before it runs; raises `SpecError`."""
+        return [] if self.scheme is None else self._spec(self.scheme)[1]
+
+    def _spec(self, scheme: str) -> tuple[str, list[str]]:
+        return _core.hpcc_spec(self.config, self.folder, scheme, list(self.overrides), self.seed)
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
@@ -71,6 +89,7 @@ class HpccJob:
                     watcher,
                     self.max_memory,
                     self.max_time,
+                    self.follow,
                 ),
                 label=self.label,
             )
@@ -125,6 +144,53 @@ def run_hpcc(
         os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed, memory, time, threads=threads_of(threads)
     )
     return run_one(job, progress=progress)
+
+
+AS_IS = "as-is"
+"""Among the schemes of `compare_hpcc`: the configuration as it is, on that simulator's own network."""
+
+
+def compare_hpcc(
+    config: str | os.PathLike[str],
+    schemes: Sequence[str] | str,
+    seeds: Sequence[int] | None = None,
+    *,
+    folder: str | os.PathLike[str] = ".",
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    workers: int | None = None,
+    progress: bool | Watcher = True,
+    max_memory: int | None = None,
+    max_time: float | None = None,
+    threads: int | None = None,
+) -> Comparison:
+    """Runs a configuration of the ns-3 HPCC simulator under several schemes, and returns them side by side.
+
+    Its topology, flows, buffer and thresholds run on the ordinary network, as with `run_hpcc(config, scheme=...)`; the
+    arguments are those of `run_hpcc` and `fanin.compare`. `schemes` is a list, or "all" for those that make sense
+    there. Among them "as-is" is the configuration as it is, under the law that it names, on that simulator's own
+    network, once for all seeds.
+    """
+    base = HpccJob(os.fspath(config), os.fspath(folder), overrides=tuple(set))
+    if isinstance(schemes, str):
+        if schemes != "all":
+            raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
+        schemes = schemes_of(base)[0]
+    each_seed: Sequence[int | None] = [None] if seeds is None else seeds
+    wanted: list[tuple[str | None, int | None]] = []
+    for scheme in dict.fromkeys(schemes):
+        if scheme == AS_IS:
+            wanted.append((None, None))
+        else:
+            wanted.extend((scheme, seed) for seed in dict.fromkeys(each_seed))
+    at_once = max(1, min(workers or cores(), len(wanted)))
+    memory, time = limits.within(max_memory, max_time)
+    limited = replace(
+        base,
+        max_memory=None if memory is None else memory // at_once,
+        max_time=time,
+        threads=threads_of(threads, at_once),
+    )
+    return run_all([limited.using(*one) for one in wanted], at_once, progress=progress)
 
 
 def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:

@@ -26,13 +26,22 @@ class Files:
     """Parts of the files that have no counterpart in a spec."""
 
 
-def read(matrix: str | os.PathLike[str], topo: str | os.PathLike[str] | None = None, *, scheme: str) -> Files:
+def read(
+    matrix: str | os.PathLike[str],
+    topo: str | os.PathLike[str] | None = None,
+    *,
+    scheme: str,
+    dialect: str | None = None,
+) -> Files:
     """Reads a connection matrix (`.cm`) and its fat tree (`.topo`).
 
+    `dialect` is the program of htsim that the matrix is for: "uec" and "swift" read `start` in microseconds, "ndp" and
+    all others in picoseconds. Without it, it is the one that the matrix tells, which a warning names with the reason.
     Without a tree it is the default of htsim's programs for that number of nodes: k-ary, 100 Gb/s and 1 us a link.
     Raises `SpecError` with file and line.
     """
-    text, warnings = _core.htsim_spec(os.fspath(matrix), None if topo is None else os.fspath(topo), scheme)
+    tree = None if topo is None else os.fspath(topo)
+    text, warnings = _core.htsim_spec(os.fspath(matrix), tree, scheme, dialect)
     return Files(json.loads(text), warnings)
 
 

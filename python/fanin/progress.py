@@ -28,6 +28,9 @@ MOST_BARS = 8
 BAR = 16
 """Characters of a bar."""
 
+NEARLY = 0.1
+"""A run whose estimated end differs from that of its window by less than this share of it ends with the window."""
+
 
 class ProgressDisplay:
     """Shows the progress of several runs. Use it as a context; `update` may come from any thread."""
@@ -74,7 +77,7 @@ class ProgressDisplay:
 
     def update(self, index: int, state: _core.Progress) -> None:
         """Shows the progress of the run with this index."""
-        self._done[index] = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+        self._done[index] = share_done(state)
         self._hops[index] = state.packet_hops
         self._show(0 if self._together else index, self._describe_all() if self._together else describe(state))
 
@@ -110,9 +113,9 @@ class ProgressDisplay:
         parts = [f"{sum(share == 1.0 for share in self._done)} of {len(self._done)} runs done"]
         if spent_s > 0 and any(self._hops):  # runs of a tenth of a second do not report theirs
             parts.append(f"{sum(self._hops) / spent_s / 1e6:.1f} M packet-hops/s")
-        left_s = time_left_s(done, len(self._done), spent_s)
+        left_s = at_pace_s(done, len(self._done), spent_s)
         if left_s is not None:
-            parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+            parts.append(left(left_s))
         return ", ".join(parts)
 
     def say(self, text: str) -> None:
@@ -172,14 +175,48 @@ def describe(state: _core.Progress) -> str:
     parts = [f"{state.simulated_s * 1e3:.2f} of {state.end_s * 1e3:.2f} ms"]
     if state.wall_s > 0:
         parts.append(f"{state.packet_hops / state.wall_s / 1e6:.1f} M packet-hops/s")
-    left_s = time_left_s(state.simulated_s, state.end_s, state.wall_s)
+    left_s = time_left_s(state)
     if left_s is not None:
-        parts.append(f"{int(left_s) // 60}:{int(left_s) % 60:02d} left")
+        parts.append(left(left_s))
     return ", ".join(parts)
 
 
-def time_left_s(simulated_s: float, end_s: float, wall_s: float) -> float | None:
-    """Seconds of wall time to the end at the pace so far, or None before there is a pace."""
-    if simulated_s <= 0 or wall_s <= 0:
+def left(seconds: float) -> str:
+    """For example `1:05 left`."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d} left"
+
+
+def share_done(state: _core.Progress) -> float:
+    """The share of a run's work that is done."""
+    left_s = time_left_s(state)
+    if left_s is not None:
+        return state.wall_s / (state.wall_s + left_s)
+    return min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+
+
+def at_pace_s(done: float, total: float, spent_s: float) -> float | None:
+    """Seconds of wall time until all is done at the pace so far, or None before there is a pace."""
+    if done <= 0 or spent_s <= 0:
         return None
-    return wall_s * max(0.0, end_s - simulated_s) / simulated_s
+    return spent_s * max(0.0, total - done) / done
+
+
+def time_left_s(state: _core.Progress) -> float | None:
+    """Seconds of wall time to the end of a run at its pace so far, or None where nothing tells.
+
+    Work is counted in packet-hops. How many are left follows from an estimate made before the run, which knows its
+    messages. Where the run ends at a known simulated time, how much of that is behind it counts more and more.
+    """
+    if state.simulated_s <= 0 or state.wall_s <= 0:
+        return None
+    share = min(1.0, state.simulated_s / state.end_s)
+    by_time = at_pace_s(share, 1.0, state.wall_s)
+    hops, expected = state.packet_hops, state.expected_packet_hops
+    if expected is None or hops == 0 or by_time is None:
+        return by_time
+    ends_s = state.end_s if state.expected_s is None else state.expected_s
+    by_messages = state.wall_s * max(0.0, expected - hops) / hops
+    if abs(ends_s - state.end_s) <= NEARLY * state.end_s:
+        return by_messages * (1.0 - share) + by_time * share
+    # It stops when all is done, or drains after its window: only its messages tell when.
+    return by_messages if by_messages > 0 else None

@@ -40,10 +40,12 @@ class Result:
     _summary: Summary
     _arrow: Callable[[TableName], ArrowStream]
     _core_result: _core.RunResult | None
+    given_flows: object | None = None
+    """The table of flows that the run was given besides its spec, if any."""
 
     @staticmethod
-    def of(core: _core.RunResult, *, label: str) -> Result:
-        """Wraps the result of the native module."""
+    def of(core: _core.RunResult, *, label: str, given: object | None = None) -> Result:
+        """Wraps the result of the native module. `given` is the table of flows that the run was given, if any."""
         return Result(
             label=label,
             manifest=cast("Manifest", json.loads(core.manifest_json)),
@@ -51,6 +53,7 @@ class Result:
             _summary=cast("Summary", json.loads(core.summary_json)),
             _arrow=lambda name: cast("ArrowStream", getattr(core, name)()),
             _core_result=core,
+            given_flows=given,
         )
 
     def __repr__(self) -> str:
@@ -78,6 +81,16 @@ class Result:
     def slowdown_ideal(self) -> str:
         """The ideal by which flow completion times (FCT) are divided for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
+
+    def with_ideal(self, ideal: str) -> Result:
+        """The same run with slowdowns by another ideal: "store-and-forward", "hpcc" or "lone-run", as in the spec's
+        `measure.slowdown` (docs/results.md). "lone-run" simulates every message once more, alone.
+
+        Raises `RunError` for a run of a foreign configuration, whose spec is not known.
+        """
+        from fanin import ideals
+
+        return ideals.with_ideal(self, ideal)
 
     @property
     def cancelled(self) -> bool:
@@ -306,6 +319,7 @@ def load(folder: str | os.PathLike[str]) -> Result:
             file = parquet if parquet.exists() else arrow
             raise RunError(f"{root}: damaged run folder: {file.name} is no table that can be read") from None
 
+    given = root / GIVEN_FLOWS
     return Result(
         label=root.name or root.resolve().name,
         manifest=manifest,
@@ -313,8 +327,14 @@ def load(folder: str | os.PathLike[str]) -> Result:
         _summary=summary,
         _arrow=table,
         _core_result=None,
+        given_flows=pl.read_csv(given, schema_overrides=_OF_GIVEN) if given.exists() else None,
     )
 
+
+GIVEN_FLOWS = "given_flows.csv"
+"""The file in a run folder with the flows that the run was given as a table."""
+
+_OF_GIVEN = {"src": pl.String, "dst": pl.String, "bytes": pl.UInt64, "start_ps": pl.UInt64, "group": pl.UInt32}
 
 _OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key not in ("threads_reason", "wire"))
 # Older versions lack these keys.

@@ -210,6 +210,7 @@ class Job:
                 own_schemes.discipline(self.discipline),
             ),
             label=self.label,
+            given=flows,
         )
 
 
@@ -265,9 +266,9 @@ def run(
     `scheme` and `seed` replace the spec's own. A scheme of your own is a class that derives from `fanin.Scheme`,
     "FILE.py:CLASS", or the path of a shared library: see docs/own-scheme.md. `set` changes single keys:
     `["measure.window=10 ms"]`. `flows` adds messages from any table with columns src, dst (names or numbers of hosts),
-    bytes, start_us (microseconds), and optionally group, such as a Polars frame; other columns are not used, and a
-    warning names them. `progress` shows a bar on stderr, or is a function that is called about 10 times a second and
-    stops the run by returning False.
+    bytes, start_us (microseconds) or start_ps (whole picoseconds), and optionally group, such as a Polars frame; other
+    columns are not used, and a warning names them. `progress` shows a bar on stderr, or is a function that is called
+    about 10 times a second and stops the run by returning False.
 
     `max_memory` (bytes) and `max_time` (real seconds) refuse a run whose estimate is higher, before anything is built;
     the defaults are 80 % of the memory that is free now, and a day. See `fanin.limits`.

@@ -10,13 +10,15 @@ mod tests;
 use crate::error::why_unread;
 use crate::run::{Outcome, Progress};
 use fanin_fabric::topology::{Graph, Link};
-use fanin_fabric::{ClassCounters, FlowRecord, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc::{self, Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
-use fanin_ns3::results::Drop;
+use fanin_ns3::packet::Kind;
+use fanin_ns3::results::{Drop, Record, Seen};
 use fanin_ns3::{Network, files, law};
-use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, TrafficInfo};
-use fanin_units::{NodeId, Rate, Time};
+use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, Traced, TrafficInfo};
+use fanin_units::{NodeId, PortId, Rate, Time};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -47,6 +49,8 @@ pub struct Setup {
     settings: fanin_cc::Settings,
     name: String,
     text: String,
+    /// The configuration's file, and the folder where its paths start, as absolute paths.
+    origin: [String; 2],
 }
 
 fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error> {
@@ -110,7 +114,10 @@ impl Setup {
         let settings = law::settings(&config).map_err(fail)?;
         let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
         let text = String::from_utf8_lossy(&text).into_owned();
-        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text })
+        let whole =
+            |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string();
+        let origin = [whole(&base.join(file)), whole(base)];
+        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text, origin })
     }
 
     /// The configuration's file name, without its ending.
@@ -130,11 +137,14 @@ impl Setup {
         let hosts = self.topology.is_switch.len() - switches;
         format!(
             "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\nhpcc_config \
-             = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n[measure]\nwarm_up = \"0 \
+             = {}\nhpcc_file = {}\nhpcc_folder = {}\nacks_first = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n[measure]\nwarm_up = \"0 \
              s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
              \"all\"\nscheme = {}\n",
             quote(&self.name),
             quote(&self.text),
+            quote(&self.origin[0]),
+            quote(&self.origin[1]),
+            self.acks_first,
             quote(&self.config.topology_file),
             (self.config.stop * 1e9) as u64,
             quote(self.scheme()),
@@ -235,30 +245,51 @@ impl Outputs {
 /// # Errors
 /// If a file cannot be written.
 pub fn run(setup: &Setup, trace: bool, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
-    run_within(setup, trace, TRACE_LIMIT, progress)
+    run_within(setup, trace, None, TRACE_LIMIT, progress)
+}
+
+/// The same, with the packets of a flow at every node, as [`Run::hops`]. `flow` is its number among the messages.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn follow(setup: &Setup, flow: u32, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
+    run_within(setup, false, Some(flow), TRACE_LIMIT, progress)
 }
 
 /// The same with another limit for the trace, in bytes.
 fn run_within(
     setup: &Setup,
     trace: bool,
+    followed: Option<u32>,
     limit: u64,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> io::Result<Outcome> {
     let begin = Instant::now();
     let Setup { config, topology, flows, settings, .. } = setup;
-    let traced: &[u32] = if trace { &setup.traced } else { &[] };
+    let all: Vec<u32>;
+    let traced: &[u32] = match followed {
+        Some(_) => {
+            all = (0..topology.is_switch.len() as u32).collect();
+            &all
+        }
+        None if trace => &setup.traced,
+        None => &[],
+    };
+    let enable_trace = config.enable_trace || followed.is_some();
+    let config = &Config { enable_trace, ..config.clone() };
     let mut network = Network::new(config.clone(), topology, flows.clone(), traced, settings);
     if setup.acks_first {
         network.let_acks_pass();
     }
     let mut outputs = Outputs::new(&network, trace, limit)?;
+    let mut hops = Vec::new();
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
     let (mut looked, mut cancelled) = (Instant::now(), false);
     while !network.is_over() && !cancelled {
         let from = network.next_at().unwrap_or(0).max(network.now());
         network.run_until(from.saturating_add(SLICE));
+        hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
         outputs.take(&mut network, config.payload)?;
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
@@ -278,17 +309,66 @@ fn run_within(
     if !cancelled {
         network.run_until(u64::MAX);
     }
+    hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
     outputs.take(&mut network, config.payload)?;
     let left_out = outputs.left_out;
     let spools = outputs.close()?;
+    let mut run = hand_over(setup, &network, (left_out, limit), spools);
+    if let Some(flow) = followed {
+        (run.traced, run.hops) = (vec![traced_as(&run, flow)], placed(&run, hops));
+    }
     Ok(Outcome {
-        run: hand_over(setup, &network, (left_out, limit), spools),
+        run,
         cancelled,
         wall: begin.elapsed(),
         threads: 1,
         threads_reason: Some("that simulator's network model runs on one thread".into()),
         failure: None,
     })
+}
+
+/// The packets of a flow that have just been seen at a node: of a switch as they join a queue, of hosts as they leave the
+/// first and reach the last. Nodes and ports are still those of that simulator.
+fn hops_of(network: &Network, flow: u32) -> Vec<Hop> {
+    let wiring = network.wiring();
+    let of_flow = |record: &&Record| record.packet.flow == flow && record.packet.kind == Kind::Data;
+    let hop = |record: &Record| {
+        let leaves = match (record.is_switch, record.seen) {
+            (true, Seen::Enqueued) | (false, Seen::Dequeued) => true,
+            (false, Seen::Received) => false,
+            _ => return None,
+        };
+        let devices = &wiring.of_node[record.node as usize];
+        let device = devices.iter().find(|device| wiring.devices[**device as usize].number == record.device);
+        Some(Hop {
+            time: Time::from_ns(record.at),
+            message: 0,
+            seq: record.packet.seq.into(),
+            attempt: 0,
+            wire: record.packet.size as u16,
+            node: NodeId(record.node),
+            port: device.copied().filter(|_| leaves).map(PortId),
+            queued: if record.is_switch { record.queued } else { 0 },
+            tokens: 0,
+            lane: 0,
+            deflected: 0,
+        })
+    };
+    network.happened.records.iter().filter(of_flow).filter_map(hop).collect()
+}
+
+/// The name of a followed flow.
+fn traced_as(run: &Run, flow: u32) -> Traced {
+    let at = flow as usize;
+    let traffic = run.flows.get(at).map_or(0, |record| usize::from(record.traffic));
+    Traced { flow, name: format!("{}:{}", run.traffics[traffic].name, run.numbers[at]) }
+}
+
+/// Hops with the nodes of the tables: hosts come first there.
+fn placed(run: &Run, hops: Vec<Hop>) -> Vec<Hop> {
+    let named = run.graph.names.iter().zip(0..).filter_map(|(name, place)| Some((name[1..].parse().ok()?, place)));
+    let place_of: BTreeMap<u32, u32> = named.collect();
+    hops.into_iter().map(|hop| Hop { node: NodeId(place_of[&hop.node.0]), ..hop }).collect()
 }
 
 /// The run in the form of the tables. Hosts come first in them, each node keeps its number in its name, and a flow
@@ -434,6 +514,7 @@ fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), sp
         measured_from: Time::ZERO,
         measured_to: Time::NEVER,
         stopped: Time::from_ns(network.now()),
+        slowdown_ideal: "hpcc",
         numbers: fanin_record::numbers(run_flows.iter().copied()).collect(),
         flows: run_flows.into(),
         sent_in_window: ports.iter().map(|port| port.bytes).collect(),

@@ -7,10 +7,11 @@ use crate::{Problem, Problems};
 use fanin_cc::Transport;
 use fanin_fabric::Message;
 use fanin_formats::Error;
-use fanin_formats::htsim::{Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
+use fanin_formats::htsim::{Connection, Dialect, Failure, Link, Matrix, Node, Start, Tier, Topo, TriggerKind};
 use fanin_units::{Bytes, Rate, Time};
 use fanin_workload::{Dependency, FlowList, ListedFlow};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Limits of hosts and links: a file of a few bytes may ask for many more.
@@ -46,15 +47,42 @@ impl From<Error> for Problem {
     }
 }
 
+/// The dialects by the words that name them.
+const DIALECTS: [(&str, Dialect); 3] = [("ndp", Dialect::Ndp), ("swift", Dialect::Swift), ("uec", Dialect::Uec)];
+
+/// The dialect of this name.
+///
+/// # Errors
+/// The known names.
+pub fn dialect(name: &str) -> Result<Dialect, String> {
+    let found = DIALECTS.iter().find(|(word, _)| *word == name).map(|(_, dialect)| *dialect);
+    found.ok_or_else(|| format!("there is no dialect \"{name}\"; there are uec, swift and ndp, for all other programs"))
+}
+
+fn name_of(dialect: Dialect) -> &'static str {
+    DIALECTS.iter().find(|(_, of)| *of == dialect).map_or("", |(word, _)| word)
+}
+
+/// The dialect that was assumed, and why.
+fn assumption(matrix: &Matrix, file: &str) -> Option<String> {
+    let why = matrix.assumed.as_ref()?;
+    let (unit, other) = match matrix.dialect {
+        Dialect::Ndp => ("picoseconds", "its Swift and UEC programs read microseconds: dialect swift or uec"),
+        Dialect::Swift | Dialect::Uec => ("microseconds", "most of its other programs read picoseconds: dialect ndp"),
+    };
+    let name = name_of(matrix.dialect);
+    Some(format!("{file}: start is read as {unit}, htsim's dialect {name}, since {why}; {other}"))
+}
+
 /// The spec of a connection matrix on a fat tree, under a scheme. Without a tree, it is the one that htsim's programs
-/// use for the number of nodes.
+/// use for the number of nodes. Without a dialect, it is the one that the matrix tells.
 ///
 /// # Errors
 /// The error in a file, with its line.
-pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Problems> {
+pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str, dialect: Option<Dialect>) -> Result<Made, Problems> {
     let matrix_name = matrix.display().to_string();
     let matrix_error = |line: u32, what: String| Problem::from(Error { file: matrix_name.clone(), line, what });
-    let connections = Matrix::read(&read(matrix)?, &matrix_name).map_err(Problem::from)?;
+    let connections = Matrix::read(&read(matrix)?, &matrix_name, dialect).map_err(Problem::from)?;
     let (topo, topo_name) = match topo {
         Some(path) => {
             let name = path.display().to_string();
@@ -73,7 +101,7 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
         let what = format!("it is about {} hosts and the tree has {}; make them equal", connections.nodes, topo.nodes);
         return Err(matrix_error(0, what).into());
     }
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(assumption(&connections, &matrix_name));
     let links = links(&topo, &connections.failures).map_err(|(line, what)| matrix_error(line, what))?;
     let lossless = crate::loaded::preset(scheme).is_none_or(|scheme| scheme.transport() == Transport::Rdma);
     let queue = queue(&topo, lossless, &mut warnings);
@@ -81,7 +109,7 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
     let absolute = std::path::absolute(matrix).ok().and_then(|path| path.into_os_string().into_string().ok());
     let endless = connections.connections.iter().all(|c| c.bytes == 0);
     warnings.extend(above_the_top(&topo, &topo_name));
-    let spec = json!({
+    let mut spec = json!({
         "spec_version": 1,
         "name": format!("htsim {stem}"),
         "network": {
@@ -96,13 +124,23 @@ pub fn spec(matrix: &Path, topo: Option<&Path>, scheme: &str) -> Result<Made, Pr
         "traffic": [{
             "name": "htsim",
             "scheme": scheme,
-            "pattern": { "kind": "htsim", "file": absolute.unwrap_or(matrix_name) },
+            "pattern": {
+                "kind": "htsim",
+                "file": absolute.unwrap_or(matrix_name),
+                "dialect": name_of(connections.dialect),
+            },
         }],
         "measure": {
             "window": window(&topo, &connections).to_string(),
             "stop_when_done": !endless,
         },
     });
+    if connections.reuses_connections() {
+        // For both transports, so that the spec can be compared under schemes of either.
+        for transport in ["rdma", "tcp"] {
+            spec["traffic"][0][transport] = json!({ "persistent": true });
+        }
+    }
     Ok(Made { spec, warnings })
 }
 
@@ -227,8 +265,15 @@ fn window(topo: &Topo, matrix: &Matrix) -> Time {
 }
 
 /// The messages of a connection matrix, and warnings about words without a counterpart. The group of each is its id.
-pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, Vec<String>), Problem> {
-    let matrix = Matrix::read(text.as_bytes(), file)?;
+/// `persistent` says whether connections stay open, as its messages of one connection need.
+pub(crate) fn messages(
+    text: &str,
+    file: &str,
+    hosts: u32,
+    dialect: Option<Dialect>,
+    persistent: bool,
+) -> Result<(FlowList, Vec<String>), Problem> {
+    let matrix = Matrix::read(text.as_bytes(), file, dialect)?;
     if matrix.nodes != hosts {
         let what = format!("it is about {} hosts and the network has {hosts}; make them equal", matrix.nodes);
         return Err(Error { file: file.into(), line: 0, what }.into());
@@ -260,7 +305,10 @@ pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, 
         }
     });
     let list = FlowList::with_dependencies(flows.collect());
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(assumption(&matrix, file));
+    if matrix.reuses_connections() {
+        warnings.extend(of_reuse(&matrix, file, persistent));
+    }
     let with_priority = matrix.connections.iter().filter(|c| c.priority.is_some()).count();
     if with_priority > 0 {
         warnings.push(format!(
@@ -268,4 +316,26 @@ pub(crate) fn messages(text: &str, file: &str, hosts: u32) -> Result<(FlowList, 
         ));
     }
     Ok((list, warnings))
+}
+
+/// Where messages on open connections differ from htsim's.
+fn of_reuse(matrix: &Matrix, file: &str, persistent: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !persistent {
+        let right = "write persistent = true in the table rdma or tcp of the traffic";
+        warnings.push(format!("{file}: its connections carry several messages, and here each has its own; {right}"));
+    }
+    let of_pair = |c: &Connection| ((c.src, c.dst), c.id);
+    let ids: BTreeSet<((u32, u32), u32)> = matrix.connections.iter().map(of_pair).collect();
+    let pairs: BTreeSet<(u32, u32)> = ids.iter().map(|(pair, _)| *pair).collect();
+    if persistent && pairs.len() < ids.len() {
+        let (ids, pairs) = (ids.len(), pairs.len());
+        warnings.push(format!("{file}: its {ids} connections are between {pairs} pairs of hosts, which have one each"));
+    }
+    let early = matrix.connections.iter().filter(|c| c.message.is_some() && c.send_done.is_some()).count();
+    if early > 0 {
+        let htsim = "htsim activates it when the last packet has been sent";
+        warnings.push(format!("{file}: send_done_trigger of {early} messages acts at the last ACK; {htsim}"));
+    }
+    warnings
 }

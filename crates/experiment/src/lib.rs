@@ -7,10 +7,12 @@
 
 pub mod bench;
 mod capture;
+mod congested;
 mod error;
 pub mod explain;
 pub mod hpcc;
 pub mod htsim;
+pub mod ideal;
 mod limits;
 pub mod loaded;
 mod ports;
@@ -18,6 +20,7 @@ mod run;
 mod spec;
 mod unmeasured;
 
+pub use congested::short_window;
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
 pub use fanin_units::Time;

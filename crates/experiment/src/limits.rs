@@ -35,33 +35,37 @@ pub struct Exceeded {
 
 impl Limits {
     /// Whether a run is within its limits, with `flows` that its caller adds. Examines its messages for a second at
-    /// most.
+    /// most. Returns its estimated cost, or none if there are no limits.
     ///
     /// # Errors
     /// The estimate, the limit, and the largest contribution.
-    pub fn check(&self, checked: &CheckedSpec, flows: &[ListedFlow]) -> Result<(), Box<Exceeded>> {
+    pub fn check(&self, checked: &CheckedSpec, flows: &[ListedFlow]) -> Result<Option<Cost>, Box<Exceeded>> {
         if self.memory_bytes.is_none() && self.wall_s.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         let name = &checked.document().name;
-        match self.of(&estimate(checked, flows, Some(SLOW)), name) {
+        let cost = estimate(checked, flows, Some(SLOW));
+        match self.of(&cost, name) {
             Err(exceeded) if !exceeded.memory => self.of(&estimate(checked, flows, None), name),
             fits => fits,
-        }
+        }?;
+        Ok(Some(cost))
     }
 
     /// The same for a configuration of the ns-3 HPCC simulator on its own network.
     ///
     /// # Errors
     /// As [`Limits::check`].
-    pub fn check_hpcc(&self, setup: &Setup) -> Result<(), Box<Exceeded>> {
+    pub fn check_hpcc(&self, setup: &Setup) -> Result<Option<Cost>, Box<Exceeded>> {
         if self.memory_bytes.is_none() && self.wall_s.is_none() {
-            return Ok(());
+            return Ok(None);
         }
-        match self.of(&estimate_hpcc(setup, Some(SLOW)), setup.name()) {
+        let cost = estimate_hpcc(setup, Some(SLOW));
+        match self.of(&cost, setup.name()) {
             Err(exceeded) if !exceeded.memory => self.of(&estimate_hpcc(setup, None), setup.name()),
             fits => fits,
-        }
+        }?;
+        Ok(Some(cost))
     }
 
     /// The same for a cost that is known.

@@ -2,7 +2,7 @@
 
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
-use crate::unmeasured;
+use crate::{congested, unmeasured};
 use fanin_cc::Balancing;
 use fanin_cc::schemes::own::Failure;
 use fanin_fabric::parallel::plan;
@@ -565,6 +565,7 @@ impl<'a> Runner<'a> {
             measured_from,
             measured_to: self.window_end,
             stopped: self.sim.now(),
+            slowdown_ideal: "store-and-forward",
             // Messages that waited for others until the end were never posted.
             flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
@@ -584,11 +585,14 @@ impl<'a> Runner<'a> {
             events: self.log,
             files,
         };
-        if !self.cancelled
-            && let Some(detail) = unmeasured::seen(&run)
-        {
+        let packet = self.sim.config().packet;
+        let packet = u64::from(packet.payload) + u64::from(packet.header);
+        if self.cancelled {
+        } else if let Some(detail) = unmeasured::seen(&run) {
             // The same under every scheme, like the warnings of the spec.
             run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
+        } else if let Some(detail) = congested::idle_queues(&run, packet) {
+            run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "run".into(), detail });
         }
         let (threads, count) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.count()));
         let idle = (threads < count).then_some("too few events per synchronisation window");

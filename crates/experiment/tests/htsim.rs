@@ -30,7 +30,7 @@ impl Drop for Folder {
 }
 
 fn checked(matrix: &Path, topo: Option<&Path>, scheme: &str) -> CheckedSpec {
-    let made = htsim::spec(matrix, topo, scheme).unwrap_or_else(|problems| panic!("{problems}"));
+    let made = htsim::spec(matrix, topo, scheme, None).unwrap_or_else(|problems| panic!("{problems}"));
     let spec = Spec::from_json(&made.spec.to_string(), "made", Path::new("")).unwrap();
     spec.check().unwrap_or_else(|problems| panic!("{problems}"))
 }
@@ -155,7 +155,7 @@ fn the_tree_of_a_number_of_nodes_is_the_k_ary_fat_tree() {
     let pairs = (0..16).flat_map(|a| (0..16).map(move |b| (a, b))).filter(|(a, b)| a != b);
     let lines: Vec<String> = pairs.map(|(a, b)| format!("{a}->{b} start 0 size 100000\n")).collect();
     let file = folder.file("all.cm", &format!("Nodes 16\nConnections {}\n{}", lines.len(), lines.concat()));
-    let made = htsim::spec(&file, None, "none").unwrap();
+    let made = htsim::spec(&file, None, "none", None).unwrap();
     let mut plain = made.spec.clone();
     plain["network"]["topology"] =
         serde_json::json!({ "kind": "fat-tree", "k": 4, "link": "100 Gbps", "delay": "1 us" });
@@ -221,7 +221,7 @@ fn queues_are_those_of_the_tree() {
     let matrix = folder.file("m.cm", CROSSING);
     let made = |more: &str| {
         let topo = folder.file("t.topo", &tree([0; 3], more));
-        htsim::spec(&matrix, Some(&topo), "dctcp").unwrap()
+        htsim::spec(&matrix, Some(&topo), "dctcp", None).unwrap()
     };
     let plain = made("");
     assert_eq!(plain.spec["network"]["buffer"], serde_json::json!({ "per_port": "900 KB", "policy": "lossy" }));
@@ -235,7 +235,7 @@ fn queues_are_those_of_the_tree() {
     assert_eq!(two.warnings, [warning]);
     // Under RDMA nothing is lost, and what is under way on the longest link has room.
     let topo = folder.file("t.topo", &tree([0; 3], ""));
-    let lossless = htsim::spec(&matrix, Some(&topo), "dcqcn").unwrap().spec;
+    let lossless = htsim::spec(&matrix, Some(&topo), "dcqcn", None).unwrap().spec;
     let expected = serde_json::json!({ "per_port": "1.1 MB", "policy": "lossless" });
     assert_eq!(lossless["network"]["buffer"], expected);
 }
@@ -254,7 +254,7 @@ fn a_failed_link_is_not_there() {
     let ends: Vec<_> = graph.links.iter().map(|l| (&*graph.names[l.a.ix()], &*graph.names[l.b.ix()])).collect();
     assert_eq!((ends.len(), ends.contains(&("agg3", "core3")), ends.contains(&("agg3", "core1"))), (23, false, true));
     for (switch, link) in [(3, 0), (4, 0), (0, 1), (0, 4)] {
-        let error = htsim::spec(&failing(switch, link), Some(&topo), "none").unwrap_err().to_string();
+        let error = htsim::spec(&failing(switch, link), Some(&topo), "none", None).unwrap_err().to_string();
         assert!(error.contains(&format!("m.cm:5: htsim has no link {link} of AGG {switch}")), "{error}");
     }
 }
@@ -299,7 +299,7 @@ fn what_does_not_fit_together_is_told_with_its_file() {
         ),
         (folder.file("odd.cm", "Nodes 17\nConnections 0\n"), None, "odd.cm: no fat tree has 17 hosts; k^3/4 are"),
     ] {
-        let error = htsim::spec(&matrix, topo.map(PathBuf::as_path), "none").unwrap_err().to_string();
+        let error = htsim::spec(&matrix, topo.map(PathBuf::as_path), "none", None).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
     // The pattern of a spec of one's own.

@@ -268,6 +268,13 @@ impl Paths {
         }
     }
 
+    /// The ports of a path, in order; none where there is no path.
+    pub fn ports(&self, from: NodeId, to: NodeId, key: u32) -> Vec<PortId> {
+        let mut walked = Vec::new();
+        let reaches = self.plan.routes.walk(from, to, key, |port, _| walked.push(port));
+        if reaches { walked } else { Vec::new() }
+    }
+
     /// The port that a path leaves its host by.
     pub fn out_of_host(&self, from: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         self.plan.routes.out_of_host(from, to, key)

@@ -24,7 +24,7 @@ trigger id 5 barrier count 1
 
 #[test]
 fn a_matrix_says_who_sends_how_much_and_when() {
-    let matrix = Matrix::read(RING.as_bytes(), "ring.cm").unwrap();
+    let matrix = Matrix::read(RING.as_bytes(), "ring.cm", None).unwrap();
     let c = |line, src, dst, id, start, bytes| Connection {
         line,
         src,
@@ -35,6 +35,7 @@ fn a_matrix_says_who_sends_how_much_and_when() {
         send_done: None,
         recv_done: None,
         priority: None,
+        message: None,
     };
     let expected = [
         Connection { send_done: Some(2), ..c(6, 0, 1, 7, Start::At(67_000), 544) },
@@ -53,17 +54,90 @@ fn a_matrix_says_who_sends_how_much_and_when() {
 fn a_trigger_behind_a_start_is_what_counts() {
     let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 start 0 size 5 recv_done_trigger 1\n1->2 id 4 start 3 trigger \
                 1 size 5\ntrigger id 1 multishot";
-    let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
+    let matrix = Matrix::read(text.as_bytes(), "f", None).unwrap();
     assert_eq!(matrix.connections[1].start, Start::Trigger(1));
     let other_way = text.replace("start 3 trigger 1", "trigger 1 start 3");
-    let error = Matrix::read(other_way.as_bytes(), "f").unwrap_err().to_string();
+    let error = Matrix::read(other_way.as_bytes(), "f", None).unwrap_err().to_string();
     assert_eq!(error, "f:5: both a trigger and a start; leave one out");
+}
+
+const MESSAGES: &str = "Nodes 4
+Connections 4
+0->1 id 7 start 5.9 size 544 msg 1
+0->1 id 7 start 4000000000 size 20 msg
+1->2 start 0 size 9
+0->1 id 7 start 6 size 20 msg 3 prio 2
+";
+
+#[test]
+fn a_dialect_gives_starts_their_unit() {
+    let text = MESSAGES.replace(" msg 1", "").replace(" msg 3", "").replace(" msg", "").replace(" id 7", "");
+    let starts = |dialect| {
+        let matrix = Matrix::read(text.as_bytes(), "f", dialect).unwrap();
+        matrix.connections.iter().map(|c| c.start).collect::<Vec<_>>()
+    };
+    let at = |starts: [u64; 4]| starts.map(Start::At).to_vec();
+    assert_eq!(starts(Some(Dialect::Ndp)), at([5, 4_000_000_000, 0, 6]));
+    // Whole microseconds, since these programs truncate before they convert.
+    for dialect in [Dialect::Swift, Dialect::Uec] {
+        assert_eq!(starts(Some(dialect)), at([5_000_000, 4_000_000_000_000_000, 0, 6_000_000]));
+    }
+    let late = text.replace("4000000000", "4294967296");
+    assert!(Matrix::read(late.as_bytes(), "f", Some(Dialect::Ndp)).is_ok());
+    let error = Matrix::read(late.as_bytes(), "f", Some(Dialect::Swift)).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "f:4: start \"4294967296\" is not possible; it is a whole number from 0 to 4294967295 (of microseconds)"
+    );
+}
+
+#[test]
+fn a_dialect_is_assumed_with_a_reason_unless_it_is_named_or_nothing_depends_on_it() {
+    let assumed = |text: &str, dialect| {
+        let matrix = Matrix::read(text.as_bytes(), "f", dialect).unwrap();
+        (matrix.dialect, matrix.assumed)
+    };
+    let (dialect, why) = assumed(MESSAGES, None);
+    assert_eq!(dialect, Dialect::Uec);
+    assert_eq!(why.unwrap(), "line 3 has \"msg\", which only its UEC program reads");
+    let plain = "Nodes 4\nConnections 1\n0->1 start 5 size 1";
+    let (dialect, why) = assumed(plain, None);
+    assert_eq!(dialect, Dialect::Ndp);
+    assert!(why.unwrap().contains("no word of the file tells"));
+    assert_eq!(assumed(plain, Some(Dialect::Swift)), (Dialect::Swift, None));
+    assert_eq!(assumed(&plain.replace("start 5", "start 0"), None), (Dialect::Ndp, None));
+}
+
+#[test]
+fn messages_of_one_connection_share_its_id() {
+    let matrix = Matrix::read(MESSAGES.as_bytes(), "f", None).unwrap();
+    let of: Vec<_> = matrix.connections.iter().map(|c| (c.id, c.message, c.start)).collect();
+    let start = |us: u64| Start::At(us * 1_000_000);
+    let expected =
+        [(7, Some(1), start(5)), (7, Some(0), start(4_000_000_000)), (8, None, start(0)), (7, Some(3), start(6))];
+    assert_eq!(of, expected);
+    assert!(matrix.reuses_connections());
+    let again = Matrix::read(matrix.to_text().as_bytes(), "f", None).unwrap();
+    let of_again: Vec<_> = again.connections.iter().map(|c| (c.id, c.message, c.start)).collect();
+    assert_eq!(of_again, expected);
+    for (from, to, says) in [
+        ("size 20 msg\n", "size 20\n", "f:4: another connection has the id 7; give each its own, or add \"msg\""),
+        ("0->1 id 7 start 6", "0->2 id 7 start 6", "f:6: connection 7 is 0->1; its messages have the same hosts"),
+        ("size 20 msg 3", "size 0 msg 3", "f:6: an endless message blocks its connection"),
+        ("id 7 start 6", "start 6", "f:6: msg is a message of a connection, which has no id here"),
+        ("msg 3", "msg 0", "f:6: msg \"0\" is not possible"),
+    ] {
+        let error = Matrix::read(MESSAGES.replace(from, to).as_bytes(), "f", None).unwrap_err().to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
+    let error = Matrix::read(MESSAGES.as_bytes(), "f", Some(Dialect::Ndp)).unwrap_err().to_string();
+    assert!(error.starts_with("f:3: msg is known to htsim's UEC program only"), "{error}");
 }
 
 #[test]
 fn failures_and_words_without_counts_are_read() {
     let text = "Nodes 16\r\nConnections 0\r\nFailures 1\r\nfailure switch_type AGG switch_id 3 link_id 1\r\n";
-    let matrix = Matrix::read(text.as_bytes(), "f").unwrap();
+    let matrix = Matrix::read(text.as_bytes(), "f", None).unwrap();
     assert_eq!(matrix.failures, [Failure { line: 4, switch: 3, link: 1 }]);
 }
 
@@ -129,10 +203,10 @@ fn errors_of_a_matrix_name_file_and_line_and_what_would_be_right() {
         ("Nodes 4\nConnections 0\nFailures 1\nfailure tier 2".into(), "f:4: ", "\"tier\" is not known"),
         ("Nodes 4\nConnections 0\nFailures 1".into(), "f:3: ", "write \"Failures 0\""),
     ] {
-        let error = Matrix::read(text.as_bytes(), "f").unwrap_err().to_string();
+        let error = Matrix::read(text.as_bytes(), "f", None).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");
     }
-    let error = Matrix::read(b"Nodes 4\nConnections \xff", "f").unwrap_err().to_string();
+    let error = Matrix::read(b"Nodes 4\nConnections \xff", "f", None).unwrap_err().to_string();
     assert_eq!(error, "f:2: this is not a text file; save the file as UTF-8");
 }
 
@@ -146,8 +220,8 @@ fn a_multishot_may_be_activated_more_often_than_any_waits_but_not_less() {
             waiting + 1
         )
     };
-    assert!(Matrix::read(text(1).as_bytes(), "f").is_ok() && Matrix::read(text(2).as_bytes(), "f").is_ok());
-    let error = Matrix::read(text(3).as_bytes(), "f").unwrap_err().to_string();
+    assert!(Matrix::read(text(1).as_bytes(), "f", None).is_ok() && Matrix::read(text(2).as_bytes(), "f", None).is_ok());
+    let error = Matrix::read(text(3).as_bytes(), "f", None).unwrap_err().to_string();
     assert!(error.starts_with("f:7: it never starts: trigger 1"), "{error}");
 }
 

@@ -43,8 +43,8 @@ pub struct FlowTable {
     batches: Vec<RecordBatch>,
 }
 
-/// Its columns; all but `group` are required.
-const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "start_us", "group"];
+/// Its columns; all but `group` are required, and `start_ps` may replace `start_us`.
+const COLUMNS: [&str; 6] = ["src", "dst", "bytes", "start_us", "start_ps", "group"];
 
 impl FlowTable {
     /// From any table of the Arrow PyCapsule interface.
@@ -77,7 +77,9 @@ impl FlowTable {
     pub fn flows(&self, hosts: &HostNames) -> PyResult<(Vec<ListedFlow>, Option<String>)> {
         let have: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
         let find = |name: &str| have.iter().position(|column| *column == name);
-        let missing: Vec<&str> = COLUMNS[..4].iter().copied().filter(|name| find(name).is_none()).collect();
+        let exact = find("start_us").is_none() && find("start_ps").is_some();
+        let required = if exact { 3 } else { 4 };
+        let missing: Vec<&str> = COLUMNS[..required].iter().copied().filter(|name| find(name).is_none()).collect();
         if !missing.is_empty() {
             let (missing, have) = (missing.join(", "), have.join(", "));
             return Err(PyValueError::new_err(format!(
@@ -91,20 +93,23 @@ impl FlowTable {
             let src = host_column(column("src"), "src", hosts, flows.len())?;
             let dst = host_column(column("dst"), "dst", hosts, flows.len())?;
             let bytes = whole_numbers(column("bytes"), "bytes")?;
-            let start = real_numbers(column("start_us"), "start_us")?;
+            let start = if exact {
+                whole_numbers(column("start_ps"), "start_ps")?
+            } else {
+                let us = real_numbers(column("start_us"), "start_us")?;
+                if let Some(us) = us.iter().find(|us| !(0.0..=1e12).contains(*us)) {
+                    let wrong = format!("flows.start_us: {us} is not a time from 0 to 10^12 us");
+                    return Err(PyValueError::new_err(wrong));
+                }
+                us.iter().map(|us| (us * 1e6) as u64).collect()
+            };
             let group = find("group").map(|_| groups(column("group"))).transpose()?;
             for row in 0..batch.num_rows() {
-                let us = start[row];
-                if !(0.0..=1e12).contains(&us) {
-                    return Err(PyValueError::new_err(format!(
-                        "flows.start_us: {us} is not a time from 0 to 10^12 us"
-                    )));
-                }
                 flows.push(ListedFlow {
                     src: src[row],
                     dst: dst[row],
                     bytes: bytes[row],
-                    start: fanin_experiment::Time::from_ps((us * 1e6) as u64),
+                    start: fanin_experiment::Time::from_ps(start[row]),
                     group: group.as_ref().map_or(u32::MAX, |group| group[row]),
                 });
             }

@@ -7,13 +7,15 @@ mod own;
 
 use arrow::{ArrowTable, FlowTable};
 use fanin_experiment::built::Built;
-use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc};
-use fanin_record::{Manifest, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
+use fanin_experiment::explain::Cost;
+use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window};
+use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ffi::OsString;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +79,8 @@ struct Progress {
     wall_s: f64,
     started: u64,
     finished: u64,
+    expected_packet_hops: Option<f64>,
+    expected_s: Option<f64>,
 }
 
 /// The results of a run.
@@ -238,20 +242,30 @@ fn run(
     let mut interpreted = programs.balancer.is_some() || programs.discipline.is_some();
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
-    let (checked, built) = py.detach(|| {
+    let (checked, built, listed, expected) = py.detach(|| {
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?.with_programs(programs);
         let checked = spec.check().map_err(refused)?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
-        limits.check(&checked, &listed).map_err(too_much)?;
-        let mut built = Built { threads, ..checked.build_with(listed).map_err(refused)? };
-        built.warnings.extend(ignored);
-        Ok::<_, PyErr>((checked, built))
+        let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
+        let mut built = Built { threads, ..checked.build_with(listed.clone()).map_err(refused)? };
+        built.warnings.extend(ignored.into_iter().chain(short_window(&checked)));
+        Ok::<_, PyErr>((checked, built, listed, expected))
     })?;
     interpreted |= built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
-    let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), state));
+    let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), expected, state));
     // One thread that calls Python all the time keeps the GIL; Python's own switching lets other threads in.
-    let outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };
+    let mut outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };
+    py.detach(|| {
+        let names = &outcome.run.graph.names;
+        let kept = (!listed.is_empty()).then(|| given_flows(&listed, names)).transpose();
+        let kept = kept.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        outcome.run.files.extend(kept);
+        if !outcome.cancelled {
+            ideal::apply(&checked, listed, &mut outcome.run, &mut signals);
+        }
+        Ok::<_, PyErr>(())
+    })?;
     let measure = checked.measure();
     let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
     let document = checked.document();
@@ -282,7 +296,7 @@ fn run_wire(
     let (checked, of) = py.detach(|| {
         let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
-        let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), state);
+        let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), None, state);
         let of = match by_hand {
             None => fanin_wirelab::run_with(&checked, &options, &program, &mut progress),
             Some((listen, token)) => {
@@ -350,7 +364,7 @@ fn wire_member(py: Python<'_>) {
 
 /// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
 #[pyfunction]
-#[pyo3(signature = (config, folder, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None))]
+#[pyo3(signature = (config, folder, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None, follow=None))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc(
     py: Python<'_>,
@@ -361,12 +375,17 @@ fn run_hpcc(
     progress: Option<Py<PyAny>>,
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
+    follow: Option<u32>,
 ) -> PyResult<RunResult> {
     let mut setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
     setup.acks_first = acks_first;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
-    py.detach(|| limits.check_hpcc(&setup)).map_err(too_much)?;
-    let outcome = py.detach(|| hpcc::run(&setup, trace, &mut |state| look(progress.as_ref(), state)));
+    let expected = py.detach(|| limits.check_hpcc(&setup)).map_err(too_much)?.map(|cost| [cost.packet_hops, 0.0]);
+    let mut watch = |state: &fanin_experiment::Progress| look(progress.as_ref(), expected, state);
+    let outcome = py.detach(|| match follow {
+        None => hpcc::run(&setup, trace, &mut watch),
+        Some(flow) => hpcc::follow(&setup, flow, &mut watch),
+    });
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     Ok(py.detach(|| left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document())))
 }
@@ -393,8 +412,8 @@ fn run_hpcc_under(
     let ordinary =
         hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
-    py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?;
-    let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), state)));
+    let expected = py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?.map(of_cost);
+    let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), expected, state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     let checked = ordinary.checked();
     let measure = checked.measure();
@@ -498,8 +517,14 @@ fn left_by(
     RunResult { outcome, summary, manifest, spec_toml }
 }
 
-/// Reports progress to Python, which returns whether to continue.
-fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> bool {
+/// What a display of progress needs of an estimate.
+fn of_cost(cost: Cost) -> [f64; 2] {
+    [cost.packet_hops, cost.simulated_s]
+}
+
+/// Reports progress to Python, which returns whether to continue. `expected` is an estimate of all packet-hops
+/// and of the simulated time in seconds, 0 if that is unknown.
+fn look(progress: Option<&Py<PyAny>>, expected: Option<[f64; 2]>, state: &fanin_experiment::Progress) -> bool {
     let Some(callback) = progress else { return true };
     // The interpreter may be waiting to deliver a signal: an exception raised here stops the run like an answer
     // of False does, and what has been measured so far is returned.
@@ -511,16 +536,88 @@ fn look(progress: Option<&Py<PyAny>>, state: &fanin_experiment::Progress) -> boo
             wall_s: state.wall.as_secs_f64(),
             started: state.started,
             finished: state.finished,
+            expected_packet_hops: expected.map(|[hops, _]| hops),
+            expected_s: expected.and_then(|[_, end]| (end > 0.0).then_some(end)),
         };
         let answer = callback.call1(py, (state,)).and_then(|answer| answer.is_truthy(py));
         answer.unwrap_or(false) && py.check_signals().is_ok()
     })
 }
 
+/// The flows of a caller's table as a file of the run's folder, with which the run can be repeated.
+fn given_flows(flows: &[fanin_experiment::ListedFlow], names: &[String]) -> std::io::Result<Spool> {
+    let mut file = Spool::create(GIVEN)?;
+    writeln!(file, "src,dst,bytes,start_ps,group")?;
+    for flow in flows {
+        let group = if flow.group == u32::MAX { String::new() } else { flow.group.to_string() };
+        let [src, dst] = [flow.src, flow.dst].map(|host| &names[host as usize]);
+        writeln!(file, "{src},{dst},{},{},{group}", flow.bytes, flow.start.as_ps())?;
+    }
+    file.finish()
+}
+
+/// Its name.
+const GIVEN: &str = "given_flows.csv";
+
+/// Whether no signal waits for the interpreter, such as Ctrl-C.
+fn signals() -> bool {
+    Python::attach(|py| py.check_signals().is_ok())
+}
+
+/// The ideals of messages of a spec in picoseconds, by another definition than the one that it ran with; none where
+/// there is none. `wanted` has the number of each message's traffic and its number there.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn ideals(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    flows: Option<&Bound<'_, PyAny>>,
+    ideal: &str,
+    wanted: Vec<(u16, u32)>,
+) -> PyResult<Vec<Option<u64>>> {
+    let table = flows.map(FlowTable::read).transpose()?;
+    py.detach(|| {
+        let change = [format!("measure.slowdown={ideal}")];
+        let checked = read(text, name, format, folder, &change, None, None)?.check().map_err(refused)?;
+        let listed = table.map(|table| table.flows(&checked.host_names())).transpose()?.unwrap_or_default().0;
+        let ideal = checked.document().measure.slowdown;
+        let found = ideal::ideals(&checked, listed, ideal, &wanted, &mut signals).map_err(refused)?;
+        Python::attach(|py| py.check_signals())?;
+        Ok(found.into_iter().map(|time| time.is_some().then(|| time.as_ps())).collect())
+    })
+}
+
+/// The checked spec that a configuration of the ns-3 HPCC simulator runs as under a scheme, as JSON, and its warnings.
+#[pyfunction]
+fn hpcc_spec(
+    py: Python<'_>,
+    config: &str,
+    folder: &str,
+    scheme: &str,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+) -> PyResult<(String, Vec<String>)> {
+    let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+    py.detach(|| {
+        let ordinary = hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed);
+        let ordinary = ordinary.map_err(refused)?;
+        Ok((ordinary.checked().to_json().to_string(), ordinary.checked().foreseen()))
+    })
+}
+
 /// The spec of htsim's files as JSON, and warnings about contents without a counterpart.
 #[pyfunction]
-fn htsim_spec(matrix: PathBuf, topo: Option<PathBuf>, scheme: &str) -> PyResult<(String, Vec<String>)> {
-    let made = fanin_experiment::htsim::spec(&matrix, topo.as_deref(), scheme).map_err(refused)?;
+fn htsim_spec(
+    matrix: PathBuf,
+    topo: Option<PathBuf>,
+    scheme: &str,
+    dialect: Option<&str>,
+) -> PyResult<(String, Vec<String>)> {
+    let dialect = dialect.map(htsim::dialect).transpose().map_err(SpecError::new_err)?;
+    let made = htsim::spec(&matrix, topo.as_deref(), scheme, dialect).map_err(refused)?;
     Ok((made.spec.to_string(), made.warnings))
 }
 
@@ -603,6 +700,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hpcc_incast, module)?)?;
     module.add_function(wrap_pyfunction!(hpcc_config, module)?)?;
     module.add_function(wrap_pyfunction!(htsim_spec, module)?)?;
+    module.add_function(wrap_pyfunction!(hpcc_spec, module)?)?;
+    module.add_function(wrap_pyfunction!(ideals, module)?)?;
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

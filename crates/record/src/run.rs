@@ -150,6 +150,8 @@ pub struct Run {
     pub measured_to: Time,
     /// When the run stopped.
     pub stopped: Time,
+    /// The ideal of its slowdowns, by its name in a spec.
+    pub slowdown_ideal: &'static str,
     /// Every message, by number.
     pub flows: Flows,
     /// Number of each message in its traffic, including those that were never posted.

@@ -193,7 +193,7 @@ pub struct NetworkSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The ideal that completion times are divided by for slowdowns: "store-and-forward" is the same message alone on
-    /// the same path.
+    /// the same path, "hpcc" the formula of the ns-3 HPCC simulator, "lone-run" the same message in a run of its own.
     pub slowdown_ideal: &'static str,
     /// Reasons not to trust the run; a program that made it should exit with an error if there are any.
     pub errors: Vec<String>,
@@ -271,7 +271,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         load_increase: (others > 0).then(|| detour_bytes as f64 / others as f64),
         events_left_out: EventKind::ALL.iter().map(|&kind| (kind.name(), run.events.left_out(kind))).collect(),
     };
-    Summary { slowdown_ideal: "store-and-forward", errors, traffics, network }
+    Summary { slowdown_ideal: run.slowdown_ideal, errors, traffics, network }
 }
 
 /// Accumulated data of a query's messages.

@@ -108,6 +108,7 @@ pub fn example() -> Run {
         measured_from: Time::from_us(100),
         measured_to: Time::from_us(200),
         stopped: Time::from_us(500),
+        slowdown_ideal: "store-and-forward",
         flows: vec![
             flow(0, 99, Some(1000), 8000),
             flow(0, 100, Some(20), 8000),

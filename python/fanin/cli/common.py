@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,11 @@ from fanin import _core, own_schemes
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from fanin.comparing import Comparable
+
+IDEALS = ("store-and-forward", "hpcc", "lone-run")
+"""The values of `--ideal`."""
 
 FAILED = 1
 WRONG_SPEC = 2
@@ -62,6 +68,15 @@ OneScheme = Annotated[
     str | None,
     typer.Option(
         "--scheme", metavar="SCHEME", help="Put all traffics under this scheme.", autocompletion=complete_scheme
+    ),
+]
+Ideal = Annotated[
+    str | None,
+    typer.Option(
+        "--ideal",
+        metavar="IDEAL",
+        help="The ideal FCT of slowdowns: store-and-forward, hpcc or lone-run; see docs/results.md.",
+        autocompletion=lambda: list(IDEALS),
     ),
 ]
 AllowDrops = Annotated[
@@ -134,23 +149,29 @@ def tell(failure: CommandError, *, as_json: bool) -> None:
         emit({"ok": False, "exit_code": failure.code, "errors": lines})
 
 
-def names(text: str) -> list[str]:
-    """The schemes of `--schemes a,b`."""
+def names(text: str, also: Sequence[str] = ()) -> list[str]:
+    """The schemes of `--schemes a,b`; `also` has words besides schemes."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
-    return [str(known_scheme(name, f"--schemes {text}")) for name in found]
+    return [name if name in also else str(known_scheme(name, f"--schemes {text}")) for name in found]
 
 
-def schemes_of(text: str | None, spec: Path, changes: list[str]) -> list[str] | None:
-    """The schemes of `--schemes`; of `all` those that make sense under the spec, with a warning for each other one."""
+def known_ideal(name: str | None) -> str | None:
+    """The name of an ideal, or nothing; raises for another word."""
+    need(name is None or name in IDEALS, f"--ideal {name}: there is no such ideal{meant(name or '', list(IDEALS))}")
+    return name
+
+
+def schemes_of(text: str | None, base: Callable[[], Comparable], also: Sequence[str] = ()) -> list[str] | None:
+    """The schemes of `--schemes`; of `all` those that make sense for `base`, with a warning for each other one."""
     if text is None:
         return None
     if text != "all":
-        return names(text)
-    from fanin.comparing import every_scheme
+        return names(text, also)
+    from fanin import comparing
 
-    suits, unfit = every_scheme(spec, set=changes)
+    suits, unfit = comparing.schemes_of(base())
     for scheme, why in unfit.items():
         warn(f"{scheme} is left out: {why}")
     return suits

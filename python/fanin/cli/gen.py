@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fanin import _core
-from fanin.cli.common import warn
+from fanin.cli.common import AsJson, emit, warn
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
@@ -53,15 +53,16 @@ def fat_tree(
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """A fat tree of switches with k ports. Hosts come first, then ToR, aggregation and core switches."""
-    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), force=force)
+    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), force=force, as_json=as_json)
 
 
 @topology.command("hpcc-320")
-def hpcc_320(out: Out, force: Force = False) -> None:
+def hpcc_320(out: Out, force: Force = False, as_json: AsJson = False) -> None:
     """The network of HPCC section 5.1: 320 hosts at 100 Gb/s, a fabric of 400 Gb/s, 1 us a link."""
-    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), force=force)
+    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), force=force, as_json=as_json)
 
 
 @topology.command()
@@ -73,9 +74,10 @@ def star(
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Hosts around one switch."""
-    write(out, _core.hpcc_topology("star", hosts, rate, delay), force=force)
+    write(out, _core.hpcc_topology("star", hosts, rate, delay), force=force, as_json=as_json)
 
 
 @app.command("flows")
@@ -106,6 +108,7 @@ def poisson(
     start: Start = "2s",
     seed: Seed = 1,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Background traffic as that simulator's traffic_gen.py makes it: Poisson arrivals at each host, to any other host.
 
@@ -114,7 +117,7 @@ def poisson(
     and draws without a seed. Port 100, priority group 3.
     """
     text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
-    write(out, text, force=force)
+    write(out, text, force=force, as_json=as_json)
     if load > 1:
         warn(f"--load {load:g} is {load * 100:.0f} % of the hosts' links: queues grow without end; 0.3 is 30 %")
 
@@ -128,9 +131,10 @@ def permutation(
     start: Start = "2s",
     seed: Seed = 1,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Flows of a permutation: each host sends one and receives one, in one random cycle, all at once."""
-    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), force=force)
+    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), force=force, as_json=as_json)
 
 
 @app.command()
@@ -144,9 +148,15 @@ def incast(
     start: Start = "2s",
     seed: Seed = 1,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Flows of an incast: random hosts send one flow each to one host, all at once. Port 200."""
-    write(out, _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed), force=force)
+    write(
+        out,
+        _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed),
+        force=force,
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -171,13 +181,14 @@ def config(
         str | None, typer.Option("--trace", metavar="FILE", help="A list of nodes to trace. Default: none.")
     ] = None,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """A configuration as that simulator's run.py writes it for the rate of the hosts' links.
 
     It has only keys that have an effect. Both files are read, so that mistakes in them are found here; their paths are
     written as they are given, and are relative to the folder in which the configuration runs.
     """
-    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), force=force)
+    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), force=force, as_json=as_json)
 
 
 def path(file: Path | None) -> str | None:
@@ -185,10 +196,13 @@ def path(file: Path | None) -> str | None:
     return None if file is None else str(file)
 
 
-def write(out: Path, text: str, *, force: bool) -> None:
+def write(out: Path, text: str, *, force: bool, as_json: bool) -> None:
     """Writes a file atomically; raises `FileExistsError` for an existing one without `force`."""
     if str(out) == "-":
-        sys.stdout.write(text)
+        if as_json:
+            emit({"ok": True, "file": None, "text": text})
+        else:
+            sys.stdout.write(text)
         return
     if out.is_dir():
         raise FileExistsError(f"{out}: is a folder; name a file in it")
@@ -203,3 +217,5 @@ def write(out: Path, text: str, *, force: bool) -> None:
     finally:
         with suppress(OSError):
             beside.unlink()
+    if as_json:
+        emit({"ok": True, "file": str(out), "bytes": out.stat().st_size, "lines": text.count("\n")})

@@ -116,12 +116,19 @@ def paper(
             stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
     _campaign(experiments, folder, take, quick=quick, keep=keep, workers=workers, dask=dask)
+    pages: dict[str, list[Path]] = {}
     if OVERVIEW in (names or []) or names == ["all"]:
-        _overview(folder, out, quick=quick, workers=workers or os.cpu_count() or 1)
+        pages[OVERVIEW] = _overview(
+            folder, out, quick=quick, workers=workers or os.cpu_count() or 1, tables=not as_json
+        )
     if MATRIX in (names or []) or names == ["all"]:
-        _matrix(folder, out, quick=quick, keep=keep, workers=workers, dask=dask)
+        pages[MATRIX] = _matrix(folder, out, quick=quick, keep=keep, workers=workers, dask=dask)
     if as_json:
-        emit([studies[one.id] for one in experiments])
+        written = [{"id": name, "files": [str(path) for path in paths]} for name, paths in pages.items()]
+        emit([*(studies[one.id] for one in experiments), *written])
+        return
+    for path in (path for paths in pages.values() for path in paths):
+        stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _list(*, as_json: bool) -> None:
@@ -194,8 +201,8 @@ def _clock(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
-    """Runs every scheme in the overview's scenarios and writes its page."""
+def _overview(specs: Path, out: Path, *, quick: bool, workers: int, tables: bool) -> list[Path]:
+    """Runs every scheme in the overview's scenarios and writes its page, whose path it returns; prints the tables."""
     from fanin.papers import overview
 
     parts = []
@@ -204,16 +211,19 @@ def _overview(specs: Path, out: Path, *, quick: bool, workers: int) -> None:
             part = overview.run_part(scenario, specs, quick=quick, workers=workers)
         if part is None:
             raise CommandError(f"{OVERVIEW}: stopped; nothing was written", INTERRUPTED)
-        show(part.table())
+        if tables:
+            show(part.table())
         parts.append(part)
     out.mkdir(parents=True, exist_ok=True)
     page = out / "overview.md"
     page.write_text(overview.page(parts), encoding="utf-8")
-    stdout().print(f"written: {page}", highlight=False, markup=False, soft_wrap=True)
+    return [page]
 
 
-def _matrix(specs: Path, out: Path, *, quick: bool, keep: Path | None, workers: int | None, dask: str | None) -> None:
-    """Runs the matrix, and writes its picture, its tables and its numbers."""
+def _matrix(
+    specs: Path, out: Path, *, quick: bool, keep: Path | None, workers: int | None, dask: str | None
+) -> list[Path]:
+    """Runs the matrix, and writes its picture, its tables and its numbers; returns their paths."""
     from fanin.papers import matrix, matrix_page
 
     grounds = matrix.GROUNDS
@@ -228,8 +238,7 @@ def _matrix(specs: Path, out: Path, *, quick: bool, keep: Path | None, workers: 
     picture, page = out / "matrix.png", out / "matrix.md"
     matrix_page.draw(grounds, found).savefig(picture, dpi=110)
     page.write_text(matrix_page.page(grounds, found, changed), encoding="utf-8")
-    for path in (picture, page):
-        stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+    return [picture, page]
 
 
 def claims_command(

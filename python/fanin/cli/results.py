@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fanin import stopping
-from fanin.cli.common import FAILED, WRONG_SPEC, AsJson, CommandError, emit, meant, need, show, stdout
+from fanin.cli.common import (
+    FAILED,
+    WRONG_SPEC,
+    AsJson,
+    CommandError,
+    Ideal,
+    emit,
+    known_ideal,
+    meant,
+    need,
+    show,
+    stdout,
+)
 from fanin.cli.runs import read
 from fanin.cli.sweeps import SWEEP as SWEEP_FILE
 
@@ -33,6 +45,7 @@ def report(
         Path, typer.Argument(metavar="DIR", help="What run, compare or sweep has written.", show_default=False)
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Instead of DIR/report.html.")] = None,
+    ideal: Ideal = None,
     as_json: AsJson = False,
 ) -> None:
     """Write an HTML report of a run, a comparison or a sweep: one file that any browser opens.
@@ -45,7 +58,7 @@ def report(
     from fanin import report as written
 
     need(out is None or not out.is_dir(), f"{out}: it is a folder; name a file in it, like {out}/report.html")
-    path = written(folder, out)
+    path = written(folder, out, ideal=known_ideal(ideal))
     if as_json:
         emit({"ok": True, "report": str(path), "bytes": path.stat().st_size})
     else:

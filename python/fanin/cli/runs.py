@@ -18,6 +18,7 @@ from fanin.cli.common import (
     AsJson,
     CommandError,
     Force,
+    Ideal,
     MaxMemory,
     MaxTime,
     OneScheme,
@@ -30,6 +31,7 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     error,
+    known_ideal,
     known_scheme,
     need,
     schemes_of,
@@ -66,6 +68,7 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Instead of the spec's seed.")] = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
+    ideal: Ideal = None,
     from_hpcc: Annotated[
         bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
     ] = False,
@@ -73,6 +76,15 @@ def run(
     from_htsim: Annotated[
         bool, typer.Option("--htsim", help="SPEC is htsim's: [TOPO] CM, a fat tree and a connection matrix.")
     ] = False,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="PROGRAM",
+            help="With --htsim: the program that the matrix is for: uec or swift, in microseconds; or ndp, which "
+            "stands for all others, in picoseconds. Default: what its words tell.",
+        ),
+    ] = None,
     show_finished: Annotated[
         bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
     ] = False,
@@ -129,6 +141,7 @@ def run(
     need(not show_finished or from_htsim, "--finished: these lines are htsim's; it goes with --htsim")
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
+    need(dialect is None or from_htsim, "--dialect: it is of htsim's files; it goes with --htsim")
     need(not (show_finished and as_json), "--finished and --json: choose one")
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
@@ -139,7 +152,9 @@ def run(
         not own or not (from_hpcc or on == "wire"), "--balancing and --discipline: they go with specs in the simulator"
     )
     need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
-    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    if from_hpcc and scheme is None and known_ideal(ideal) == "hpcc":
+        ideal = None  # it has no other one
+    changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
     scheme = known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
@@ -147,7 +162,8 @@ def run(
         need(len(files) == 1, f"{files[-1]}: --hpcc runs one configuration")
         need(
             scheme is not None or not (changes or seed is not None),
-            "--hpcc runs a configuration as it is: --set, --seed and --allow-drops need a --scheme to go with them",
+            "--hpcc runs a configuration as it is: --set, --seed, --ideal and --allow-drops need a --scheme to go with "
+            "them",
         )
         need(
             scheme is None or not trace,
@@ -171,7 +187,7 @@ def run(
                 result = replace(result, label=folder.name)
                 report(Comparison([result], result.cancelled), folder, as_json=as_json, threads=threads)
         return
-    spec = _htsim(files, scheme) if from_htsim else files[0]
+    spec, told = _htsim(files, scheme, dialect) if from_htsim else (files[0], [])
     need(from_htsim or len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
     place = folders.Place(out, folders.of_run(Job.of(spec, changes).using(scheme, seed)), force=force)
     with stopping.stoppable():
@@ -200,7 +216,14 @@ def run(
                 as_json=as_json,
                 threads=threads,
                 lines=htsim.finished(result) if show_finished else None,
+                told=told,
             )
+
+
+def _changes(set_: list[str] | None, *, allow_drops: bool, ideal: str | None) -> list[str]:
+    """The changes of `--set`, and those that other options stand for."""
+    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    return changes if known_ideal(ideal) is None else [*changes, f"measure.slowdown={ideal}"]
 
 
 def compare(
@@ -222,6 +245,15 @@ def compare(
     set_: Set = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
+    ideal: Ideal = None,
+    from_hpcc: Annotated[
+        bool,
+        typer.Option(
+            "--hpcc",
+            help="SPEC is a configuration of the ns-3 HPCC simulator, run on our network under each scheme; the scheme "
+            "as-is is that simulator's own network.",
+        ),
+    ] = False,
     workers: Workers = None,
     on: Annotated[
         str,
@@ -241,18 +273,41 @@ def compare(
       fanin compare examples/incast.toml
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
       fanin compare my.toml --schemes all
+      fanin compare --hpcc config.txt --schemes as-is,hpcc,dcqcn
       fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
     from fanin.comparing import compare as compare_schemes
+    from fanin.hpcc import AS_IS, HpccJob, compare_hpcc
     from fanin.runs import PLACES, Job
 
-    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
-    each_scheme = schemes_of(schemes, spec, changes)
     each_seed = seeds(seeds_) if seeds_ is not None else None
+    if from_hpcc:
+        need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
+        need(
+            schemes is not None, "--hpcc: a configuration names no schemes to compare; add --schemes hpcc,dcqcn or all"
+        )
+        base = HpccJob(str(spec), ".", overrides=tuple(changes))
+        of_config = schemes_of(schemes, lambda: base, (AS_IS,)) or []
+        place = folders.Place(out, folders.ROOT / (spec.stem + folders.changed(changes)), force=force, within="a-run")
+        with stopping.stoppable():
+            compared = compare_hpcc(
+                spec,
+                of_config,
+                [*range(1, each_seed + 1)] if isinstance(each_seed, int) else each_seed,
+                set=changes,
+                workers=workers,
+                max_memory=memory,
+                max_time=time,
+                threads=threads,
+            )
+            _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
+        return
+    each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
     places = on.split(",")
     need(
         {*places} <= {*PLACES} and len(places) == len({*places}),
@@ -271,16 +326,22 @@ def compare(
             threads=threads,
             on=places,
         )
-        if not compared.results:
-            raise CommandError("stopped before anything had run", INTERRUPTED)
-        with stopping.held():
-            report(compared, place.keep(compared, parquet=parquet), as_json=as_json, threads=threads)
+        _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
+
+
+def _keep(compared: Comparison, place: folders.Place, *, parquet: bool, as_json: bool, threads: int | None) -> None:
+    """Saves a comparison and prints it."""
+    if not compared.results:
+        raise CommandError("stopped before anything had run", INTERRUPTED)
+    with stopping.held():
+        report(compared, place.keep(compared, parquet=parquet), as_json=as_json, threads=threads)
 
 
 def show_command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What run, compare or sweep has written.", show_default=False)
     ],
+    ideal: Ideal = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the table of a run folder, of a comparison or of a sweep again.
@@ -288,20 +349,22 @@ def show_command(
     \b
     Examples:
       fanin show runs/incast
+      fanin show runs/incast --ideal hpcc
       fanin show runs/incast/dart --json
     """
     if (folder / SWEEP).is_file():
+        need(ideal is None, "--ideal: a sweep keeps no messages; choose it as it runs: --set measure.slowdown=hpcc")
         show_sweep(folder, as_json=as_json)
         return
-    compared = read(folder)
+    compared = read(folder, ideal)
     if as_json:
         emit(document(compared, folder))
     else:
         show(compared.table())
 
 
-def read(folder: Path) -> Comparison:
-    """A comparison, or a run as one."""
+def read(folder: Path, ideal: str | None = None) -> Comparison:
+    """A comparison, or a run as one, with slowdowns by another ideal if one is named."""
     from fanin.comparing import load_comparison
     from fanin.comparison import Comparison
     from fanin.result import load
@@ -309,21 +372,24 @@ def read(folder: Path) -> Comparison:
 
     if is_run_folder(folder):
         result = load(folder)
-        return Comparison([result], result.cancelled)
-    return load_comparison(folder)
+        compared = Comparison([result], result.cancelled)
+    else:
+        compared = load_comparison(folder)
+    return compared if known_ideal(ideal) is None else compared.with_ideal(str(ideal))
 
 
-def _htsim(files: Sequence[Path], scheme: str | None) -> SpecLike:
+def _htsim(files: Sequence[Path], scheme: str | None, dialect: str | None) -> tuple[SpecLike, list[str]]:
+    """The spec of htsim's files, and warnings about them."""
     from fanin import htsim
 
     need(len(files) <= 2, f"{files[-1]}: --htsim takes a .topo file and a .cm file, or a .cm file alone")
     if scheme is None:
         raise CommandError("--htsim: its files name no scheme; add one, like --scheme dcqcn", 2)
     *topo, matrix = files
-    made = htsim.read(matrix, topo[0] if topo else None, scheme=scheme)
+    made = htsim.read(matrix, topo[0] if topo else None, scheme=scheme, dialect=dialect)
     for warning in made.warnings:
         warn(warning)
-    return made.spec
+    return made.spec, made.warnings
 
 
 def report(
@@ -333,11 +399,13 @@ def report(
     as_json: bool,
     threads: int | None = None,
     lines: Sequence[str] | None = None,
+    told: Sequence[str] = (),
 ) -> None:
     """Prints the results, or `lines` instead, and their folder; exits with 1 if a run failed. `threads` is the number
-    that was asked for."""
+    that was asked for, and `told` are warnings that have been printed already."""
     if as_json:
-        emit(document(compared, folder))
+        found = document(compared, folder)
+        emit({**found, "warnings": [*told, *compared.warnings]})
     else:
         if lines is None:
             show(compared.table())

@@ -192,13 +192,16 @@ def schemes(as_json: AsJson = False) -> None:
     stdout().print(table.plain(["scheme", "what it is"], rows))
 
 
-def schema() -> None:
+def schema(
+    as_json: Annotated[bool, typer.Option("--json", help="The same: a schema is JSON.")] = False,
+) -> None:
     """Print the JSON schema of specs.
 
     \b
     Examples:
       fanin schema > spec.schema.json
     """
+    del as_json
     print(_core.schema())
 
 

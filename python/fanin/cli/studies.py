@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -97,6 +98,10 @@ def validate_command(
         raise typer.Exit(FAILED)
 
 
-def version() -> None:
-    """Print the version."""
-    print(_core.__version__)
+def version(as_json: AsJson = False) -> None:
+    """Print the version, with --json also that of Python and the kind of machine."""
+    if as_json:
+        python = platform.python_version()
+        emit({"version": _core.__version__, "python": python, "os": platform.system(), "arch": platform.machine()})
+    else:
+        print(_core.__version__)

@@ -105,7 +105,7 @@ def sweep(
 
     need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
-    each_scheme = schemes_of(schemes, spec, changes)
+    each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
     each_load = grid.parse_loads(loads) if loads is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None
     keys = grid.parse_vary(vary or ())

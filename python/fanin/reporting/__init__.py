@@ -25,16 +25,24 @@ NAME = "report.html"
 
 
 def report(
-    runs: Result | Comparison | Sweep | str | os.PathLike[str], path: str | os.PathLike[str] | None = None
+    runs: Result | Comparison | Sweep | str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    ideal: str | None = None,
 ) -> Path:
     """Writes an HTML report of a run, a comparison or a sweep and returns its path.
 
     `runs` is one of these, or a folder that one was saved to. The default of `path` is `report.html` in that folder.
+    `ideal` is another ideal of slowdowns than the run's: see `fanin.Result.with_ideal`.
+
     The file contains the library of its charts and loads nothing from the network; an earlier report is replaced.
 
     Raises `RunError` for a folder that is none of these, or is damaged, `ValueError` for runs in memory without a path,
     and `OSError` for a path that cannot be written.
     """
+    swept = not isinstance(runs, Result | Comparison) and (isinstance(runs, Sweep) or is_sweep(Path(runs)))
+    if swept and ideal is not None:
+        raise ValueError("a sweep keeps no messages: choose the ideal of its slowdowns as it runs, by measure.slowdown")
     if not isinstance(runs, Result | Comparison | str | os.PathLike):
         return _write(Path(path or runs.folder / NAME), html_of_sweep(runs))
     folder = None if isinstance(runs, Result | Comparison) else Path(runs)
@@ -54,6 +62,8 @@ def report(
     else:
         compared = load_comparison(runs)
         places = [Path(runs) / result.label for result in compared.results]
+    if ideal is not None:
+        compared = compared.with_ideal(ideal)
     return _write(Path(path), html(compared, places))
 
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from fanin.progress import BAR, LINE_EVERY_S, MOST_BARS, NotebookLines, time_left_s
+from fanin.progress import BAR, LINE_EVERY_S, MOST_BARS, NotebookLines, at_pace_s
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SweepDisplay:
             running=tuple(self._labels[key] for key in under_way),
             packet_hops=self._hops + sum(hops for _, hops in under_way.values()),
             seconds=spent_s,
-            left_s=time_left_s(cost, total, spent_s),
+            left_s=at_pace_s(cost, total, spent_s),
         )
         self._show(state, under_way, cost / total if total > 0 else 1.0)
         return state

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from fanin import _core, stopping
+from fanin.progress import share_done
 from fanin.run_folder import RunError
 from fanin.sweeps.work import THREADS_OF_A_FRAME, Done, Task, stopped, work
 
@@ -135,7 +136,7 @@ def work_here(task: Task) -> Done:
     """`work` in a worker process."""
 
     def tell(state: _core.Progress) -> bool:
-        share = min(1.0, state.simulated_s / state.end_s) if state.end_s > 0 else 0.0
+        share = share_done(state)
         if _pipe is not None:
             _pipe.send((share, state.packet_hops))
         return True

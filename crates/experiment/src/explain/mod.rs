@@ -17,6 +17,7 @@ pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use rules::{Class, Headroom, MarkingOf, Threshold};
 
 use crate::CheckedSpec;
+use fanin_units::Time;
 use fanin_workload::ListedFlow;
 use load::Table;
 use paths::Paths;
@@ -142,6 +143,15 @@ pub fn estimate(checked: &CheckedSpec, flows: &[ListedFlow], speed: Option<f64>)
     let mut table = Table::new(&paths);
     let offers = load::offers(checked, flows, &mut table);
     cost::cost(checked, &paths, &mut table, &offers, speed.unwrap_or_else(trial::speed))
+}
+
+/// The longest base round-trip time between two hosts, of those that there is time to examine.
+pub(crate) fn longest_rtt(checked: &CheckedSpec) -> Time {
+    let paths = paths_of(checked);
+    let mut table = Table::new(&paths);
+    let (groups, _) = table.affordable();
+    groups.into_iter().for_each(|group| drop(table.to(group)));
+    table.rtt()
 }
 
 fn paths_of(checked: &CheckedSpec) -> Paths {

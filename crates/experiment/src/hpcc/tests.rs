@@ -44,7 +44,7 @@ fn a_trace_ends_at_its_limit_and_says_so() {
     let files = Files::new("trace", "1\n1 0 3 100 20000 2\n");
     let setup = Setup::read("c.txt", &files.0).unwrap();
     let trace = |limit| {
-        let run = run_within(&setup, true, limit, &mut |_| true).unwrap().run;
+        let run = run_within(&setup, true, None, limit, &mut |_| true).unwrap().run;
         let spool = run.files.iter().find(|spool| spool.name() == "trace.tr").unwrap();
         (std::fs::read(spool.path()).unwrap(), warnings(&run))
     };

@@ -3,7 +3,7 @@
 use super::balancing::deflects;
 use super::built::{self, Measure, Sampled, Series};
 use super::checker::Checker;
-use super::document::{self, Document, Ideal, Place, PortKind, PortSet, Ports, Quantity, Size};
+use super::document::{self, Document, Place, PortKind, PortSet, Ports, Quantity, Size};
 use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
@@ -114,14 +114,6 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
     }
     if measure.report_size.is_some_and(|size| size.get() == 0) {
         checker.fail("measure.report_size", "no message has 0 B", "give the size of some message, like \"8 KB\"");
-    }
-    let missing = match measure.slowdown {
-        Ideal::StoreAndForward => None,
-        Ideal::Hpcc => Some("the HPCC simulator's formula is not implemented"),
-        Ideal::LoneRun => Some("runs of single messages are not implemented"),
-    };
-    if let Some(problem) = missing {
-        checker.fail("measure.slowdown", problem, "use \"store-and-forward\"");
     }
     let mut series = Vec::with_capacity(measure.series.len());
     for (i, wanted) in measure.series.iter().enumerate() {

@@ -506,9 +506,14 @@ impl One<'_, '_> {
                     }
                 }
             }
-            Pattern::Htsim { file } => {
+            Pattern::Htsim { file, dialect } => {
                 let (text, path) = self.read_flows(file)?;
-                match htsim::messages(&text, &path.display().to_string(), setting.hosts) {
+                let name = path.display().to_string();
+                let persistent = match traffic.transport {
+                    Some(Transport::Tcp) => traffic.tcp.persistent,
+                    _ => traffic.rdma.persistent,
+                };
+                match htsim::messages(&text, &name, setting.hosts, dialect.map(Into::into), persistent) {
                     Ok((list, warnings)) => {
                         self.checker.warnings.extend(warnings);
                         workload::Pattern::List(list)

@@ -7,12 +7,48 @@ use std::fmt::Write;
 
 /// Latest start, in picoseconds: more than a day, and far from overflow.
 const LATEST_START: u64 = 100_000_000_000_000_000;
+/// Picoseconds of a microsecond.
+const MICROSECOND: u64 = 1_000_000;
 /// Largest size; larger ones are reserved for endless flows.
 const LARGEST: u64 = (1 << 60) - 1;
+
+/// The program of htsim for which a matrix was written. Its programs differ in the unit of `start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// NDP, EQDS and others: picoseconds.
+    Ndp,
+    /// Swift: whole microseconds.
+    Swift,
+    /// UEC: whole microseconds, and messages of one connection.
+    Uec,
+}
+
+impl Dialect {
+    /// The unit of `start`, in picoseconds and as a word.
+    fn unit(self) -> (u64, &'static str) {
+        match self {
+            Self::Ndp => (1, "picoseconds"),
+            Self::Swift | Self::Uec => (MICROSECOND, "microseconds"),
+        }
+    }
+
+    /// The latest start, in its unit.
+    fn latest(self) -> u64 {
+        match self {
+            Self::Ndp => LATEST_START,
+            // These programs count microseconds in 32 bits.
+            Self::Swift | Self::Uec => u32::MAX.into(),
+        }
+    }
+}
 
 /// A connection matrix that can run: every trigger is defined and fires often enough that each connection starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
+    /// The program for which it was written: the caller's, or what its words tell, or [`Dialect::Ndp`].
+    pub dialect: Dialect,
+    /// Why this dialect was assumed; `None` if the caller named it, or if nothing depends on it.
+    pub assumed: Option<String>,
     /// `Nodes`: how many hosts there are.
     pub nodes: u32,
     /// Connections in the order of the file.
@@ -32,7 +68,7 @@ pub struct Connection {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// `id`, 1 or above. Connections without one are numbered from the largest id on, in the order of the file.
+    /// `id`, 1 or above; messages of one connection share it. Connections without one are numbered from the largest id on, in the order of the file.
     pub id: u32,
     /// `start` or `trigger`.
     pub start: Start,
@@ -44,6 +80,8 @@ pub struct Connection {
     pub recv_done: Option<u32>,
     /// `prio`: the order in which a receiver-driven transport serves its connections.
     pub priority: Option<u32>,
+    /// `msg`: it is a message of the connection that has its id. Its number, or 0 without one.
+    pub message: Option<u32>,
 }
 
 /// Start of a connection.
@@ -90,25 +128,40 @@ pub struct Failure {
 }
 
 impl Matrix {
-    /// Reads a matrix; `file` is the name in errors.
+    /// Reads a matrix of a dialect, or of the one that its words tell; `file` is the name in errors.
     ///
     /// # Errors
     /// The line and a correction.
-    pub fn read(bytes: &[u8], file: &str) -> Result<Self, Error> {
+    pub fn read(bytes: &[u8], file: &str, dialect: Option<Dialect>) -> Result<Self, Error> {
         let error = |line: u32, what: String| Error { file: file.to_string(), line, what };
-        let mut reader = Reader::default();
+        let all: Vec<(u32, Vec<&str>)> = lines(bytes, file)?.collect();
+        let has_messages = |words: &[&str]| words[0].contains("->") && words[1..].contains(&"msg");
+        let messages = all.iter().find(|(_, words)| has_messages(words)).map(|(line, _)| *line);
+        let (assumed, why) = match messages {
+            Some(line) => (Dialect::Uec, format!("line {line} has \"msg\", which only its UEC program reads")),
+            None => (Dialect::Ndp, "most of its programs do, and no word of the file tells".into()),
+        };
+        let mut reader = Reader::new(dialect.unwrap_or(assumed));
         let mut last = 0;
-        for (line, words) in lines(bytes, file)? {
+        for (line, words) in all {
             reader.line(line, &words).map_err(|what| error(line, what))?;
             last = line;
         }
-        let read = reader.finish().map_err(|(line, what)| error(line.unwrap_or(last), what))?;
+        let mut read = reader.finish().map_err(|(line, what)| error(line.unwrap_or(last), what))?;
         read.check().map_err(|(line, what)| error(line, what))?;
+        let matters = messages.is_some() || read.connections.iter().any(|c| matches!(c.start, Start::At(1..)));
+        read.assumed = (dialect.is_none() && matters).then_some(why);
         Ok(read)
     }
 
-    /// The matrix as a file that reads the same.
+    /// Whether some connections carry several messages.
+    pub fn reuses_connections(&self) -> bool {
+        self.connections.iter().any(|c| c.message.is_some())
+    }
+
+    /// The matrix as a file that reads the same in its dialect.
     pub fn to_text(&self) -> String {
+        let (unit, _) = self.dialect.unit();
         let mut text = format!("Nodes {}\nConnections {}\n", self.nodes, self.connections.len());
         for (name, count) in [("Triggers", self.triggers.len()), ("Failures", self.failures.len())] {
             if count > 0 {
@@ -117,12 +170,18 @@ impl Matrix {
         }
         for c in &self.connections {
             let _ = match c.start {
-                Start::At(ps) => write!(text, "{}->{} id {} start {ps} size {}", c.src, c.dst, c.id, c.bytes),
+                Start::At(ps) => {
+                    write!(text, "{}->{} id {} start {} size {}", c.src, c.dst, c.id, ps / unit, c.bytes)
+                }
                 Start::Trigger(id) => write!(text, "{}->{} id {} trigger {id} size {}", c.src, c.dst, c.id, c.bytes),
             };
             let words = [("send_done_trigger", c.send_done), ("recv_done_trigger", c.recv_done), ("prio", c.priority)];
             for (name, value) in words.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
                 let _ = write!(text, " {name} {value}");
+            }
+            text.push_str(if c.message.is_some() { " msg" } else { "" });
+            if let Some(number @ 1..) = c.message {
+                let _ = write!(text, " {number}");
             }
             text.push('\n');
         }
@@ -145,7 +204,10 @@ impl Matrix {
     }
 
     fn check(&self) -> Result<(), (u32, Wrong)> {
-        let mut ids = HashSet::with_capacity(self.connections.len());
+        // The hosts of each connection, by its id.
+        let mut hosts_of = HashMap::with_capacity(self.connections.len());
+        let reuses = self.reuses_connections();
+        let mut seen = 0;
         let places = self.places();
         let mut activations = vec![0u32; self.triggers.len()];
         for c in &self.connections {
@@ -158,8 +220,20 @@ impl Matrix {
             if c.src == c.dst {
                 return Err((c.line, format!("host {} sends to itself; use two different hosts", c.src)));
             }
-            if !ids.insert(c.id) {
-                return Err((c.line, format!("another connection has the id {}; give each its own", c.id)));
+            let (src, dst) = *hosts_of.entry(c.id).or_insert((c.src, c.dst));
+            let again = hosts_of.len() < seen + 1;
+            seen = hosts_of.len();
+            if again && c.message.is_none() {
+                let what = format!("another connection has the id {}; give each its own", c.id);
+                let or = if reuses { ", or add \"msg\" to a further message of the same connection" } else { "" };
+                return Err((c.line, what + or));
+            }
+            if (src, dst) != (c.src, c.dst) {
+                let what = format!("connection {} is {src}->{dst}; its messages have the same hosts", c.id);
+                return Err((c.line, what));
+            }
+            if reuses && c.bytes == 0 {
+                return Err((c.line, "an endless message blocks its connection; give it a size".into()));
             }
             let waits_for = if let Start::Trigger(id) = c.start { Some(id) } else { None };
             for id in [waits_for, c.send_done, c.recv_done].into_iter().flatten() {
@@ -226,8 +300,8 @@ impl Matrix {
     }
 }
 
-#[derive(Default)]
 struct Reader {
+    dialect: Dialect,
     nodes: Option<u32>,
     /// `Connections`, `Triggers` and `Failures`, and their lines.
     counts: [Option<(u32, u32)>; 3],
@@ -240,10 +314,22 @@ struct Reader {
 const COUNTS: [&str; 3] = ["Connections", "Triggers", "Failures"];
 
 impl Reader {
+    fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            nodes: None,
+            counts: [None; 3],
+            connections: Vec::new(),
+            triggers: Vec::new(),
+            trigger_ids: HashSet::new(),
+            failures: Vec::new(),
+        }
+    }
+
     fn line(&mut self, line: u32, words: &[&str]) -> Result<(), Wrong> {
         let first = words[0];
         if first.contains("->") {
-            self.connections.push(connection(line, words)?);
+            self.connections.push(connection(line, words, self.dialect)?);
             return Ok(());
         }
         match first {
@@ -304,11 +390,12 @@ impl Reader {
             }
             c.id = next;
         }
-        Ok(Matrix { nodes, connections: self.connections, triggers: self.triggers, failures: self.failures })
+        let Self { dialect, connections, triggers, failures, .. } = self;
+        Ok(Matrix { dialect, assumed: None, nodes, connections, triggers, failures })
     }
 }
 
-fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
+fn connection(line: u32, words: &[&str], dialect: Dialect) -> Result<Connection, Wrong> {
     let (src, dst) = words[0].split_once("->").unwrap_or((words[0], ""));
     let src = number32("the host", Some(&src), 0, MOST)?;
     let dst = number32("the host", Some(&dst), 0, MOST)?;
@@ -323,34 +410,48 @@ fn connection(line: u32, words: &[&str]) -> Result<Connection, Wrong> {
         send_done: None,
         recv_done: None,
         priority: None,
+        message: None,
     };
-    for (name, value) in pairs(&words[1..]) {
+    let mut rest = words[1..].iter().peekable();
+    while let Some(&name) = rest.next() {
+        if name == "msg" {
+            if dialect != Dialect::Uec {
+                return Err("msg is known to htsim's UEC program only; choose the dialect uec, or leave it out".into());
+            }
+            // Its number may be left out.
+            let numbered = rest.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            c.message = Some(numbered.map_or(Ok(0), |word| number32(name, Some(word), 1, MOST))?);
+            continue;
+        }
+        let value = rest.next();
         let id = || number32(name, value, 1, MOST);
         match name {
             "id" => c.id = id()?,
             "start" if matches!(start, Some(Start::Trigger(_))) => {
                 return Err("both a trigger and a start; leave one out".into());
             }
-            "start" => start = Some(Start::At(picoseconds(value)?)),
+            "start" => start = Some(Start::At(time(value, dialect)?)),
             // htsim accepts a trigger after a start, and uses the trigger.
             "trigger" => start = Some(Start::Trigger(id()?)),
             "size" => bytes = Some(number(name, value, 0, LARGEST)?),
             "send_done_trigger" => c.send_done = Some(id()?),
             "recv_done_trigger" => c.recv_done = Some(id()?),
             "prio" => c.priority = Some(number32(name, value, 0, MOST)?),
-            "msg" | "addon" => {
-                return Err(format!(
-                    "{name} exists only in some versions of htsim and has no counterpart here; leave it out"
-                ));
+            "addon" => {
+                let only = "addon exists only in some versions of htsim and has no counterpart here";
+                return Err(format!("{only}; leave it out"));
             }
             _ => {
-                let right = "known: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio";
+                let right = "known: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio, msg";
                 return Err(format!("{} is not known; {right}", quote(name)));
             }
         }
     }
     c.start = start.ok_or("its start is missing; add \"start 0\" or a trigger")?;
     c.bytes = bytes.ok_or("its size is missing; write it like \"size 2000000\"")?;
+    if c.message.is_some() && c.id == 0 {
+        return Err("msg is a message of a connection, which has no id here; add one, like \"id 1\"".into());
+    }
     Ok(c)
 }
 
@@ -359,13 +460,15 @@ fn pairs<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (&'a str, Option<&'a 
     words.chunks(2).map(|pair| (pair[0], pair.get(1)))
 }
 
-/// A start; htsim also accepts decimals and truncates them.
-fn picoseconds(word: Option<&&str>) -> Result<u64, Wrong> {
+/// A start in picoseconds; htsim also accepts decimals, and truncates them in the unit of the dialect.
+fn time(word: Option<&&str>, dialect: Dialect) -> Result<u64, Wrong> {
+    let ((unit, name), latest) = (dialect.unit(), dialect.latest());
     let decimal = word.filter(|word| word.parse::<u64>().is_err()).and_then(|word| word.parse::<f64>().ok());
-    match decimal {
-        Some(ps) if (0.0..=LATEST_START as f64).contains(&ps) => Ok(ps as u64),
-        _ => number("start", word, 0, LATEST_START).map_err(|wrong| wrong + " (of picoseconds)"),
-    }
+    let whole = match decimal {
+        Some(start) if (0.0..=latest as f64).contains(&start) => start as u64,
+        _ => number("start", word, 0, latest).map_err(|wrong| format!("{wrong} (of {name})"))?,
+    };
+    Ok(whole * unit)
 }
 
 fn trigger(line: u32, words: &[&str]) -> Result<Trigger, Wrong> {

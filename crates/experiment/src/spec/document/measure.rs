@@ -66,9 +66,12 @@ pub enum Ideal {
     /// scheme.
     #[default]
     StoreAndForward,
-    /// The formula of the HPCC simulator (not implemented).
+    /// The formula of the ns-3 HPCC simulator: a base round trip, and the message with its headers at the rate of the
+    /// slowest link. Slowdowns may be below 1, since its completion times end with the last ACK and ours with the last
+    /// byte.
     Hpcc,
-    /// The same message in a run of its own (not implemented).
+    /// The same message under its own scheme, in the same network without any other packet. Takes about as long as the
+    /// run itself.
     LoneRun,
 }
 

@@ -200,7 +200,32 @@ pub enum Pattern {
     Htsim {
         /// The file, relative to the spec's folder.
         file: String,
+        /// The program of htsim for which it was written. Default: "uec" if it has the word msg, otherwise "ndp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dialect: Option<HtsimDialect>,
     },
+}
+
+/// A program of htsim: its programs differ in the unit of `start` in a connection matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HtsimDialect {
+    /// NDP, EQDS, RoCE and all others: picoseconds.
+    Ndp,
+    /// Swift: whole microseconds.
+    Swift,
+    /// UEC: whole microseconds, and msg for messages of one connection.
+    Uec,
+}
+
+impl From<HtsimDialect> for fanin_formats::htsim::Dialect {
+    fn from(dialect: HtsimDialect) -> Self {
+        match dialect {
+            HtsimDialect::Ndp => Self::Ndp,
+            HtsimDialect::Swift => Self::Swift,
+            HtsimDialect::Uec => Self::Uec,
+        }
+    }
 }
 
 /// How sender and receiver are paired.

@@ -595,10 +595,10 @@ fn impossible_measures() {
     refused("report_size = \"8 KB\"", "report_size = \"0 B\"", "measure.report_size", &["no message has 0 B"]);
     refused_at(
         "[compare]",
-        "slowdown = \"hpcc\"\n[compare]",
+        "slowdown = \"fastest\"\n[compare]",
         "slowdown",
         "measure.slowdown",
-        &["not implemented", "store-and-forward"],
+        &["fastest", "lone-run"],
     );
     refused("every = \"10 us\" },", "every = \"0 s\" },", "measure.series[0].every", &["like \"10 us\""]);
     refused(

@@ -1,0 +1,89 @@
+"""Slowdowns of a run by another ideal than the one that its spec names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
+
+from fanin import _core
+from fanin.measures import nearest_rank, sizes
+from fanin.over_time import message_number
+from fanin.run_folder import RunError
+from fanin.spec import section, traffics
+
+if TYPE_CHECKING:
+    from fanin.result import ArrowStream, Result
+    from fanin.run_folder import Percentiles, Summary, TableName
+
+IDEALS = ("store-and-forward", "hpcc", "lone-run")
+"""The values of `measure.slowdown`."""
+
+LEVELS = {"p50": 500, "p99": 990, "p999": 999}
+"""The percentiles of a summary, in thousandths."""
+
+OF_NS3 = "the formula of the ns-3 HPCC simulator"
+"""The ideal of a configuration of that simulator that ran as it is; the same as "hpcc"."""
+
+
+def with_ideal(result: Result, ideal: str) -> Result:
+    """See `fanin.Result.with_ideal`."""
+    if ideal not in IDEALS:
+        raise ValueError(f"no ideal {ideal!r}; the ideals are {', '.join(IDEALS)}")
+    if result.slowdown_ideal == ideal or (ideal == "hpcc" and result.slowdown_ideal == OF_NS3):
+        return result
+    if "spec_version" not in result.spec:
+        raise RunError(f"{result.label}: a configuration that ran as it is has only the ideal hpcc, not {ideal}")
+    measure = {**section(result.spec, "measure"), "slowdown": ideal}
+    flows = result.flows()
+    found = of_messages(result, flows, ideal)
+    completion, known = pl.col("completion_ps"), pl.col("ideal_ps")
+    flows = flows.with_columns(pl.Series("ideal_ps", found, dtype=pl.UInt64))
+    # As the native module divides them.
+    flows = flows.with_columns((completion.cast(pl.Float64) / known.cast(pl.Float64)).alias("slowdown"))
+
+    def table(name: TableName) -> ArrowStream:
+        return flows if name == "flows" else result.arrow(name)
+
+    return replace(
+        result,
+        spec={**result.spec, "measure": measure},
+        _summary=summary_with(result, flows, ideal),
+        _arrow=table,
+        _core_result=None,
+    )
+
+
+def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | None]:
+    """The ideals of the messages in the table of flows, in ps."""
+    numbers = {str(traffic["name"]): number for number, traffic in enumerate(traffics(result.spec))}
+    traffic = flows["traffic"].cast(pl.String).replace_strict(numbers, return_dtype=pl.UInt16)
+    wanted = list(zip(traffic.to_list(), flows.select(message_number(flows))["number"].to_list(), strict=True))
+    spec = json.dumps({**result.spec, "measure": {**section(result.spec, "measure"), "series": []}})
+    return _core.ideals(spec, result.label, "json", str(Path.cwd()), result.given_flows, ideal, wanted)
+
+
+def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:
+    """The summary of a run with the slowdowns of this table."""
+    old = result.summary()
+    smallest, largest = sizes(result)
+    counted = flows.filter("measured", pl.col("bytes").is_between(smallest, largest))
+    new = []
+    for traffic in old["traffics"]:
+        of = counted.filter(pl.col("traffic").cast(pl.String) == traffic["traffic"])
+        new.append({**traffic, "slowdown": percentiles(of["slowdown"].drop_nulls().to_list())})
+    return cast("Summary", {**old, "slowdown_ideal": ideal, "traffics": new})
+
+
+def percentiles(values: Sequence[float]) -> Percentiles:
+    """Those of the summary, over these values."""
+    import numpy as np
+
+    array = np.array(values, dtype=np.float64)
+    found = {name: nearest_rank(array, rank) for name, rank in {**LEVELS, "max": 1000}.items()}
+    mean = sum(sorted(values)) / len(values) if values else None
+    return cast("Percentiles", {"count": len(values), "mean": mean, **found})
