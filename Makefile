@@ -30,7 +30,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
 	validate wheel sdist site site-serve \
-	frames docs pictures losses claims test-claims tested speed scale scale-threads budget profile
+	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -112,6 +112,9 @@ pictures: setup ## the pictures of flows that join and leave, for the pages of t
 
 losses: setup ## the picture and the table of docs/loss.md
 	PYTHONPATH=tools $(BIN)/python -m pages.losses
+
+balancing: setup ## the picture and the tables of docs/load-balancing.md
+	PYTHONPATH=tools $(BIN)/python -m pages.balancing
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/dart/fig14-headline.toml

@@ -42,7 +42,8 @@ NUMBERS = (
     ("marked_packets", "reordered_packets", "packets_resent", "message_timeouts"),
 )
 """The numbers of a traffic, by their names in `quantities`. Messages, FCTs, slowdowns and goodputs are those of the
-measured window; marks, reordering, retransmissions and timeouts are of all messages over the whole run, long flows included."""
+measured window; marks, reordering, retransmissions and timeouts are of all messages over the whole run, long flows
+included."""
 
 DROPPED = "packets_dropped"
 

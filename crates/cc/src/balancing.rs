@@ -1,5 +1,5 @@
-//! Load balancing: which of several equally short paths a packet takes at a switch. Pure, like a scheme, and independent
-//! of it.
+//! Load balancing: which of several equally short paths a packet takes at a switch. Pure, like a scheme, and
+//! independent of it.
 //!
 //! A network has one policy, a [`Balancing`]. Flow hash needs no state; every other policy is a [`Balancer`] at each
 //! switch, which is asked about every packet that has a choice there: data, ACKs and other control packets, but not the
@@ -283,7 +283,8 @@ mod tests {
             seed: u64,
         ) {
             // The sets share ports and a length; each has turns of its own.
-            let sets = [choices([(0, 0), (1, 0), (5, 0)]), choices([(0, 0), (2, 0), (5, 0)]), choices([(0, 9), (5, 0)])];
+            let ports = [&[0, 1, 5][..], &[0, 2, 5], &[0, 5]];
+            let sets = ports.map(|ports| choices(ports.iter().map(|port| (*port, 0))));
             let mut balancer = balancer(&Balancing::RoundRobin, seed);
             let mut counts = [[0; 3]; 3];
             for set in which {

@@ -91,9 +91,9 @@ fn results_do_not_depend_on_threads() {
         let config = NetworkConfig { classes: vec![class(true, Marking::Off)], ..config };
         let messages = || Box::new(crossing().into_iter()) as Box<dyn Iterator<Item = Message> + Send>;
         let mut outcomes = Vec::new();
-        // Whole; leaves and spines apart; a leaf, and each spine alone.
+        // Whole; each leaf with its hosts, and the spines; the leaves, and each spine alone.
         let cuts: [Vec<u16>; 2] = [
-            (0..14).map(|node| u16::from(node >= SPINE)).collect(),
+            vec![0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 2, 2, 2, 2],
             (0..14u16).map(|node| if node < 10 { 0 } else { node - 9 }).collect(),
         ];
         let sims = [None, Some(&cuts[0]), Some(&cuts[1])].map(|cut| match cut {

@@ -67,8 +67,8 @@ pub struct TrafficSummary {
     pub reordered: u64,
     /// The same as a share of their packets that arrived.
     pub reordered_share: Option<f64>,
-    /// Largest number of bytes by which a packet of this traffic was late, over the whole run: the distance to the end
-    /// of the furthest packet before it (the byte offset of RFC 4737, section 4.4).
+    /// Largest number of bytes by which a packet of this traffic was late, over the whole run: from its first byte to
+    /// the end of the furthest packet that arrived before it.
     pub reorder_distance_bytes: u64,
     /// Payload that arrived in order in the window, of all messages whenever posted, in Gb/s over the whole window.
     /// `None` in runs of the ns-3 HPCC simulator's files.

@@ -118,7 +118,7 @@ pub struct TrafficCounters {
     /// Of those that arrived, data packets that came out of order (RFC 4737): after one of the same attempt that is
     /// further on.
     pub reordered: u64,
-    /// Largest reordering distance of one of them, in bytes (the byte offset of RFC 4737, section 4.4).
+    /// Largest reordering distance of one of them, in bytes: from its first byte to the end of the furthest packet.
     pub reorder_distance: u64,
     /// Packets dropped, ACKs and retransmissions included, of all traffics with the same scheme and parameters.
     pub dropped: u64,

@@ -1,6 +1,6 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
-use super::{Carrier, Hosts, Io, NO_SLOT, Recovery, Turn};
+use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use alloc::vec::Vec;
 use fanin_cc::{Ack, Kind, Loss, Notice, flags};
 use fanin_units::{MessageId, Time};
@@ -256,11 +256,7 @@ impl<P: Copy> Hosts<P> {
     #[inline(never)]
     fn give_up<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
         self.totals.given_up += 1;
-        let sender = &mut self.senders[slot as usize];
-        if sender.turn == Turn::Paced {
-            // It has data, and would be served when its time in the heap comes.
-            sender.turn = Turn::Idle;
-        }
+        let sender = &self.senders[slot as usize];
         let (id, traffic) = (sender.id, sender.traffic);
         let mut messages: Vec<MessageId> = sender.rdma().unfinished().collect();
         if !io.traffic(traffic).config.endpoint.connection {

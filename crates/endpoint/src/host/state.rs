@@ -155,6 +155,11 @@ impl<P: Copy> Hosts<P> {
         let (scheme, cc, host, at) = (sender.scheme, sender.cc, sender.host, sender.at_host);
         let in_ring = sender.turn == Turn::Ready;
         sender.dead = in_ring;
+        if sender.turn == Turn::Paced {
+            // It was given up, or all of it was acknowledged while a packet waited to be sent again. It would be served
+            // when its time in the heap comes.
+            sender.turn = Turn::Idle;
+        }
         if sender.pair != NO_SLOT {
             self.pair_senders[sender.pair as usize].retain(|other| *other != slot);
         }
