@@ -127,6 +127,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / file).write_text(SPEC.replace("NAME", name))
     (folder / "examples/wire").mkdir()
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
+    (folder / "my_scheme.py").write_text((ROOT / "examples/own/window.py").read_text() + "\n\nMyScheme = Window\n")
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
     for line in (

@@ -16,7 +16,7 @@ from fanin import table
 from fanin.measures import by_scheme, least_count, nearest_rank, percentile, queue_tail, size_text
 from fanin.over_seeds import Estimate, coarser, estimate, mean_curve
 from fanin.plot import thin
-from fanin.progress import time_left_s
+from fanin.progress import at_pace_s
 
 cases = settings(max_examples=int(os.environ.get("FANIN_CASES", "64")), deadline=None)
 
@@ -129,6 +129,6 @@ def test_sizes_read_well(size: int, text: str) -> None:
 
 
 def test_time_left_follows_the_pace() -> None:
-    assert time_left_s(1.0, 4.0, 10.0) == 30.0
-    assert time_left_s(4.0, 4.0, 10.0) == 0.0
-    assert time_left_s(0.0, 4.0, 10.0) is None
+    assert at_pace_s(1.0, 4.0, 10.0) == 30.0
+    assert at_pace_s(4.0, 4.0, 10.0) == 0.0
+    assert at_pace_s(0.0, 4.0, 10.0) is None

@@ -46,5 +46,6 @@ pub use roles::{
     Queued, Receiver, ReceiverFlow, Scheme, SendOptions, Sender, Sent, Sharing, SwitchInfo, SwitchProgram, Transport,
     Verdict, WireFormat,
 };
+pub use schemes::own;
 pub use summary::SchemeSummaries;
 pub use telemetry::{IntFields, IntHop, Telemetry};

@@ -137,8 +137,10 @@ impl Setup {
         let hosts = self.topology.is_switch.len() - switches;
         format!(
             "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\nhpcc_config \
-             = {}\nhpcc_file = {}\nhpcc_folder = {}\nacks_first = {}\n\n[network.topology]\nkind = {}\nhosts = {hosts}\nswitches = {switches}\n\n[measure]\nwarm_up = \"0 \
-             s\"\nwindow = \"{} ns\"\nslowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
+             = {}\nhpcc_file = {}\nhpcc_folder = {}\nacks_first = {}\n\n[network.topology]\n\
+             kind = {}\nhosts = {hosts}\n\
+             switches = {switches}\n\n[measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\n\
+             slowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
              \"all\"\nscheme = {}\n",
             quote(&self.name),
             quote(&self.text),
@@ -327,8 +329,8 @@ fn run_within(
     })
 }
 
-/// The packets of a flow that have just been seen at a node: of a switch as they join a queue, of hosts as they leave the
-/// first and reach the last. Nodes and ports are still those of that simulator.
+/// The packets of a flow that have just been seen at a node: of a switch as they join a queue, of hosts as they leave
+/// the first and reach the last. Nodes and ports are still those of that simulator.
 fn hops_of(network: &Network, flow: u32) -> Vec<Hop> {
     let wiring = network.wiring();
     let of_flow = |record: &&Record| record.packet.flow == flow && record.packet.kind == Kind::Data;

@@ -1,6 +1,6 @@
 //! Schemes that were loaded into this process, beside the built-in ones. Both are found by id.
 
-use fanin_cc::schemes::own::{Params, Program};
+use fanin_cc::own::{Params, Program};
 use fanin_cc::{Settings, SettingsError};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::{congested, unmeasured};
 use fanin_cc::Balancing;
-use fanin_cc::schemes::own::Failure;
+use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{

@@ -26,8 +26,8 @@ pub fn seen(run: &Run) -> Option<String> {
 }
 
 impl CheckedSpec {
-    /// The same, with a warning if the measured window is shorter than a round trip, or if no message will fall into it,
-    /// as far as a short examination shows.
+    /// The same, with a warning if the measured window is shorter than a round trip, or if no message will fall into
+    /// it, as far as a short examination shows.
     pub fn foreseen(&self) -> Vec<String> {
         let window = short_window(self);
         self.warnings().iter().cloned().chain(window).chain(foreseen(self)).collect()

@@ -6,6 +6,7 @@ mod credit_arrivals;
 mod credits;
 mod cycles;
 mod departure;
+mod equal_paths;
 mod events;
 pub(crate) mod failure;
 mod faults;

@@ -11,9 +11,9 @@
 //! as if it had an event. Packets leave the accounts of their ingress late, so these are too high rather than too low;
 //! where that could change a decision, the whole switch is flushed. While a switch pauses a peer, every departure may
 //! resume it, so its ports are eager then. So are ports of hosts, whose senders choose each packet at its departure;
-//! and all ports where the current state of switches is observed: by credits, by switch programs, by queue disciplines, by shapers, by the
-//! tap, or when links go down. Where a network is cut, ports to another partition are flushed at the end of each step,
-//! before the packets of the step are sent there, and need no events at all.
+//! and all ports where the current state of switches is observed: by credits, by switch programs, by queue disciplines,
+//! by shapers, by the tap, or when links go down. Where a network is cut, ports to another partition are flushed at the
+//! end of each step, before the packets of the step are sent there, and need no events at all.
 
 use super::Network;
 use crate::clock::{kind, source};

@@ -68,7 +68,8 @@ pub struct Connection {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// `id`, 1 or above; messages of one connection share it. Connections without one are numbered from the largest id on, in the order of the file.
+    /// `id`, 1 or above; messages of one connection share it. Connections without one are numbered from the largest id
+    /// on, in the order of the file.
     pub id: u32,
     /// `start` or `trigger`.
     pub start: Start,

@@ -1,6 +1,6 @@
 //! Calls of hooks: which a class has, what happens when one fails, and numbers that hooks set.
 
-use fanin_cc::schemes::own::{Failure, action};
+use fanin_cc::own::{Failure, action};
 use fanin_cc::{Action, Actions};
 use fanin_units::Time;
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -1,8 +1,8 @@
 //! Schemes whose roles are Python classes, load balancing and queue disciplines: the classes they derive from, and what
 //! calls their hooks.
 //!
-//! A role is a Python object whose numbers (window, rate, time of the next timer) are fields here, so reading them calls
-//! no Python. A hook that a class does not define is never called.
+//! A role is a Python object whose numbers (window, rate, time of the next timer) are fields here, so reading them
+//! calls no Python. A hook that a class does not define is never called.
 
 mod args;
 mod calls;

@@ -2,7 +2,7 @@
 
 use super::args;
 use super::calls::{Caller, Faults, Hooks};
-use fanin_cc::schemes::own::Failure;
+use fanin_cc::own::Failure;
 use fanin_cc::{BalancerProgram, Choice, DisciplineProgram, Header, Queued, SwitchInfo, Verdict, flags};
 use fanin_experiment::Programs;
 use fanin_units::Time;

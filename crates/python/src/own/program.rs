@@ -2,7 +2,7 @@
 
 use super::calls::{Caller, Faults, Hooks};
 use super::{receiver, sender, switch};
-use fanin_cc::schemes::own::{About, Failure, OwnReceiver, OwnSender, OwnSwitch, Params, Program, Shared};
+use fanin_cc::own::{About, Failure, OwnReceiver, OwnSender, OwnSwitch, Params, Program, Shared};
 use fanin_cc::{
     CreditQueue, Cx, HeaderOverhead, NicInfo, NoReceiver, NoSwitch, PathInfo, Sharing, SwitchInfo, Transport,
 };
@@ -22,11 +22,7 @@ struct Role {
 
 impl Role {
     /// The role of a scheme's class by this name, if it has one.
-    fn of<B: pyo3::PyTypeInfo>(
-        scheme: &Bound<'_, PyAny>,
-        name: &str,
-        hooks: &[&'static str],
-    ) -> PyResult<Option<(Py<PyAny>, Arc<str>, Hooks)>> {
+    fn of<B: pyo3::PyTypeInfo>(scheme: &Bound<'_, PyAny>, name: &str, hooks: &[&'static str]) -> PyResult<Kind> {
         let class = scheme.getattr(name)?;
         if class.is_none() {
             return Ok(None);
@@ -41,7 +37,7 @@ impl Role {
         Ok(Some((class.clone().into_any().unbind(), class.qualname()?.to_string().into(), hooks)))
     }
 
-    fn with(of: &Option<(Py<PyAny>, Arc<str>, Hooks)>, py: Python<'_>, faults: &Arc<Faults>) -> Option<Self> {
+    fn with(of: &Kind, py: Python<'_>, faults: &Arc<Faults>) -> Option<Self> {
         let (class, name, hooks) = of.as_ref()?;
         let caller = Caller { class: name.clone(), hooks: *hooks, faults: faults.clone() };
         Some(Self { class: class.clone_ref(py), caller })

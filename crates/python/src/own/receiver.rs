@@ -3,7 +3,7 @@
 use super::args;
 use super::calls::{Caller, Counted, later};
 use super::sender::watch;
-use fanin_cc::schemes::own::Params;
+use fanin_cc::own::Params;
 use fanin_cc::{AckFields, AckPlan, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, ReceiverFlow};
 use fanin_units::{MessageId, Time};
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::args;
 use super::calls::{Caller, Counted, kept, later, number};
-use fanin_cc::schemes::own::{Params, Shared};
+use fanin_cc::own::{Params, Shared};
 use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sent};
 use fanin_units::{Rate, Time};
 use pyo3::exceptions::PyValueError;

@@ -3,7 +3,7 @@
 use super::args;
 use super::calls::{Caller, Counted, later};
 use super::sender::watch;
-use fanin_cc::schemes::own::Params;
+use fanin_cc::own::Params;
 use fanin_cc::{Cx, Header, Ports, Queued, SwitchInfo, Verdict};
 use fanin_units::Time;
 use pyo3::exceptions::PyValueError;
