@@ -65,9 +65,9 @@ typedef struct {
 typedef struct { /* the path of a flow when it opens */
     uint64_t line_rate, nic_rate; /* the lower one of both hosts' NICs; that of the sender's */
     uint64_t base_rtt;            /* of a full packet and its ACK on an idle network */
-    uint64_t network_bdp;         /* largest bandwidth-delay product of any pair of hosts, in bytes */
-    uint64_t network_rtt;         /* largest base round-trip time of any pair of hosts */
+    uint64_t network_bdp, network_rtt; /* largest bandwidth-delay product, and base_rtt, of any pair of hosts */
     uint32_t payload, wire;       /* largest payload of a packet; bytes on the wire of such a packet */
+    uint32_t id, from, to;        /* number of its first message in the run; the hosts; UINT32_MAX if unknown */
 } fanin_path;
 typedef struct { /* a data packet that left */
     uint64_t sent_to;       /* offset behind its last byte: the next byte to send */

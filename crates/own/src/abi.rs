@@ -69,6 +69,9 @@ pub struct Path {
     pub network_rtt: u64,
     pub payload: u32,
     pub wire: u32,
+    pub id: u32,
+    pub from: u32,
+    pub to: u32,
 }
 
 #[repr(C)]

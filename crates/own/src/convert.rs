@@ -16,6 +16,9 @@ impl From<&PathInfo> for abi::Path {
             network_rtt: path.network_rtt.as_ps(),
             payload: path.payload,
             wire: path.wire,
+            id: path.id.0,
+            from: path.from.0,
+            to: path.to.0,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod arrow;
 mod endpoint;
+mod library;
 mod own;
 
 use arrow::{ArrowTable, FlowTable};
@@ -623,9 +624,9 @@ fn htsim_spec(
 
 /// Runs one case of the benchmark.
 #[pyfunction]
-#[pyo3(name = "bench")]
-fn run_bench(py: Python<'_>, case: &str, threads: usize, scale: f64) -> PyResult<String> {
-    let result = py.detach(|| bench::run(case, threads, scale)).map_err(PyValueError::new_err)?;
+#[pyo3(name = "bench", signature = (case, threads, scale, scheme=None))]
+fn run_bench(py: Python<'_>, case: &str, threads: usize, scale: f64, scheme: Option<&str>) -> PyResult<String> {
+    let result = py.detach(|| bench::run_with(case, scheme, threads, scale)).map_err(PyValueError::new_err)?;
     serde_json::to_string(&result).map_err(failed)
 }
 
@@ -682,6 +683,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<endpoint::WireEndpoint>()?;
+    library::add_to(module)?;
     own::add_to(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;

@@ -46,6 +46,9 @@ fn sender(scheme: &mut Instance) {
         nic_rate: Rate::from_gbps(2),
         network_bdp: 4,
         network_rtt: at(5000),
+        id: MessageId(8),
+        from: NodeId(9),
+        to: NodeId(10),
         ..PathInfo::new(Rate::from_gbps(1), at(3000), 6, 7)
     };
     let Opened { slot, control } = scheme.open(0, &path, at(1000));
