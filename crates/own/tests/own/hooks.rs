@@ -177,12 +177,15 @@ fn switch(scheme: &mut Instance) {
 #[test]
 fn packets_of_others_are_marked_and_not_changed() {
     let id = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook_2.so", &[])).unwrap();
-    let mut scheme = loaded::settings(id, &parameters(9)).unwrap().build();
-    scheme.add_switch(&SwitchInfo::new(NodeId(1), &[PortView::new(Rate::from_gbps(1))]));
-    let view = PortView { queued: 500, ..PortView::new(Rate::from_gbps(1)) };
+    let settings = loaded::settings(id, &parameters(9)).unwrap();
+    let mut scheme = settings.build();
+    let view = PortView { queued: 500, ..PortView::new(Rate::from_gbps(2)) };
+    let ports = [view, view];
+    scheme.add_switch(&SwitchInfo { seed: 2, network_rtt: at(3000), ..SwitchInfo::new(NodeId(1), &ports) });
     let mut nack = Header { kind: Kind::Nack, cc_tag: 60, cc_feedback: 5, ..Header::default() };
     let mut queued = Queued { port: 1, view, packet: &mut nack, own: false };
     assert_eq!(scheme.switch_enqueue(0, at(1), &mut queued), Verdict::Admit, "it may not be marked");
     scheme.switch_dequeue(0, at(1), &mut queued);
     assert_eq!((nack.cc_tag, nack.cc_feedback, nack.flags), (60, 5, 0));
+    assert_eq!(settings.loaded().unwrap().failure(), None);
 }
