@@ -6,6 +6,7 @@
 //! [`Failure`](fanin_cc::schemes::own::Failure), which ends the run.
 
 mod abi;
+mod calls;
 mod convert;
 mod foreign;
 mod library;

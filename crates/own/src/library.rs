@@ -1,6 +1,7 @@
 //! A library that was loaded: checks what it says about its scheme, and makes the scheme with parameters.
 
-use crate::program::{Inner, Made};
+use crate::calls::Inner;
+use crate::program::Made;
 use crate::{abi, foreign};
 use fanin_cc::schemes::own::{About, Program};
 use fanin_cc::{CreditQueue, HeaderOverhead, Sharing, Transport};

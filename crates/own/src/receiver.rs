@@ -1,7 +1,7 @@
 //! The receiver of a host.
 
 use crate::abi;
-use crate::program::Inner;
+use crate::calls::Inner;
 use crate::sender::endless;
 use crate::state::State;
 use fanin_cc::schemes::own::Params;

@@ -1,7 +1,7 @@
 //! The sender of a flow.
 
 use crate::abi;
-use crate::program::Inner;
+use crate::calls::Inner;
 use crate::state::State;
 use fanin_cc::schemes::own::{Params, Shared};
 use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sender, Sent, Telemetry};

@@ -1,8 +1,8 @@
 //! The program of a switch.
 
 use crate::abi;
+use crate::calls::Inner;
 use crate::foreign::PortView;
-use crate::program::Inner;
 use crate::state::State;
 use fanin_cc::schemes::own::Params;
 use fanin_cc::{Actions, Cx, Header, Ports, Queued, SwitchInfo, SwitchProgram, Verdict, flags};

@@ -3,7 +3,6 @@
 
 mod arrow;
 mod endpoint;
-mod library;
 mod own;
 
 use arrow::{ArrowTable, FlowTable};
@@ -661,6 +660,18 @@ fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
+/// Loads a scheme from a shared library, and returns its id.
+#[pyfunction]
+fn load_library(path: PathBuf) -> PyResult<&'static str> {
+    fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))
+}
+
+/// The text of `fanin_scheme.h`.
+#[pyfunction]
+fn scheme_header() -> &'static str {
+    fanin_own::HEADER
+}
+
 /// The JSON schema of a spec.
 #[pyfunction]
 fn schema() -> String {
@@ -683,7 +694,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Progress>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<endpoint::WireEndpoint>()?;
-    library::add_to(module)?;
     own::add_to(module)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(warnings, module)?)?;
@@ -707,6 +717,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(load_library, module)?)?;
+    module.add_function(wrap_pyfunction!(scheme_header, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     Ok(())
