@@ -32,7 +32,9 @@ def main() -> None:
     core = module_from_spec(found)
     found.loader.exec_module(core)
     try:
-        ids = [core.load_library(scheme) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes]
+        ids = [
+            core.load_library(scheme) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes
+        ]
         record = json.loads(core.bench(case, int(threads), float(scale), *ids))
     except ValueError as error:
         sys.exit(str(error))
