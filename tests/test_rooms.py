@@ -31,7 +31,8 @@ USES: dict[str, set[str]] = {
         "ns3",
         "transport",
     },
-    "python": {"wirelab", "experiment", "record", "transport", "cc", "units"},
+    "own": {"experiment", "cc", "units"},
+    "python": {"own", "wirelab", "experiment", "record", "transport", "cc", "units"},
     "transport": {"engine", "endpoint", "cc", "wire", "units"},
     "wirelab": {"experiment", "record", "transport", "fabric", "engine", "endpoint", "cc", "units"},
     "fuzz": {"experiment", "formats", "record", "transport", "units", "wire"},
@@ -100,6 +101,8 @@ def test_schemes_are_named_in_their_own_room_alone() -> None:
     *listed, loaded = re.findall(r"^    (\w+)::(\w+),$", registry, re.M)
     assert loaded == ("own", "Own")
     assert ("dart", "Dart") in listed
+    # Stands for schemes that are loaded at run time, which others load.
+    listed.remove(("own", "Own"))
     files, types = ("|".join(names) for names in zip(*listed, strict=True))
     scheme = rf"\b(schemes::({files})|(Settings|Instance)::({types}))\b"
     named_after = rf"\b({types.replace('None|', '')})\w*"

@@ -1,7 +1,7 @@
-"""Runs one benchmark case in a process of its own: `python _bench_case.py MODULE CASE THREADS SCALE`.
+"""Runs one benchmark case in a process of its own: `python _bench_case.py MODULE CASE THREADS SCALE [SCHEME]`.
 
-MODULE is the file of the native module; the package and its dependencies are not loaded, so that memory is the
-simulator's. Prints the case's record as JSON.
+SCHEME is an id, or the path of a shared library. MODULE is the file of the native module; the package and its
+dependencies are not loaded, so that memory is the simulator's. Prints the case's record as JSON.
 """
 
 import json
@@ -25,14 +25,17 @@ def peak_rss_bytes() -> int:
 
 def main() -> None:
     """Runs the case that the arguments name."""
-    module, case, threads, scale = sys.argv[1:]
+    module, case, threads, scale, *schemes = sys.argv[1:]
     found = spec_from_file_location("fanin._core", module)
     assert found is not None
     assert found.loader is not None
     core = module_from_spec(found)
     found.loader.exec_module(core)
     try:
-        record = json.loads(core.bench(case, int(threads), float(scale)))
+        ids = [
+            core.load_library(scheme) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes
+        ]
+        record = json.loads(core.bench(case, int(threads), float(scale), *ids))
     except ValueError as error:
         sys.exit(str(error))
     record["peak_rss_bytes"] = peak_rss_bytes()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import median_low
+from statistics import median, median_low
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from fanin import _core
@@ -23,6 +23,7 @@ class Record(TypedDict, total=False):
     """The measurements of one case. The native module may add fields of its own."""
 
     case: str
+    scheme: str
     threads: int
     packet_hops: int
     seconds: float
@@ -35,6 +36,7 @@ class Record(TypedDict, total=False):
     run_ns_per_event: float
     queue_share: float
     repeats_seconds: list[float]
+    times_first: float
 
 
 def cases() -> dict[str, str]:
@@ -42,24 +44,35 @@ def cases() -> dict[str, str]:
     return dict(_core.bench_cases())
 
 
-def measure(names: Sequence[str], *, threads: int = 1, scale: float = 1.0, repeat: int = 1) -> Iterator[Record]:
+def measure(
+    names: Sequence[str], *, threads: int = 1, scale: float = 1.0, repeat: int = 1, schemes: Sequence[str] = ()
+) -> Iterator[Record]:
     """Runs each case `repeat` times and yields its run of median time, with all times in `repeats_seconds`.
+
+    With `schemes`, ids or paths of shared libraries, each case runs under each of them in turn, `repeat` times over;
+    `times_first` is then the median of the ratios of its time to that of the first scheme in the same turn.
 
     Raises `RunError` if a case fails, or if two runs of it have different event hashes.
     """
     for name in names:
-        runs = [_one(name, threads, scale) for _ in range(repeat)]
-        if len({run["event_hash"] for run in runs}) > 1:
-            raise RunError(f"case {name}: equal runs gave different event hashes; the simulator is not deterministic")
-        seconds = [run["seconds"] for run in runs]
-        chosen = runs[seconds.index(median_low(seconds))]
-        chosen["repeats_seconds"] = seconds
-        yield chosen
+        turns = [[_one(name, threads, scale, scheme) for scheme in schemes or ("",)] for _ in range(repeat)]
+        for of, runs in enumerate(zip(*turns, strict=True)):
+            if len({run["event_hash"] for run in runs}) > 1:
+                raise RunError(
+                    f"case {name}: equal runs gave different event hashes; the simulator is not deterministic"
+                )
+            seconds = [run["seconds"] for run in runs]
+            chosen = runs[seconds.index(median_low(seconds))]
+            chosen["repeats_seconds"] = seconds
+            if schemes:
+                chosen["times_first"] = median(turn[of]["seconds"] / turn[0]["seconds"] for turn in turns)
+            yield chosen
 
 
-def _one(name: str, threads: int, scale: float) -> Record:
+def _one(name: str, threads: int, scale: float, scheme: str) -> Record:
     script = Path(__file__).with_name("_bench_case.py")
     command = [sys.executable, "-I", str(script), str(_core.__file__), name, str(threads), str(scale)]
+    command += [scheme] if scheme else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode < 0:
         raise RunError(
@@ -75,6 +88,7 @@ def _one(name: str, threads: int, scale: float) -> Record:
 def table(records: Sequence[Record]) -> Table:
     """The records as a table for a terminal; the queue share is the share of the run that the event queue alone would
     take."""
+    schemes = any("scheme" in record for record in records)
     headers = ["case", "M hops/s", "M packet-hops", "seconds", "M events", "queue share", "peak MB", "threads"]
     rows = [
         [
@@ -89,4 +103,9 @@ def table(records: Sequence[Record]) -> Table:
         ]
         for record in records
     ]
-    return plain(headers, rows, right=headers[1:])
+    if schemes:
+        headers = ["scheme", *headers, "times the first"]
+        rows = [
+            [record["scheme"], *row, f"{record['times_first']:.3f}"] for record, row in zip(records, rows, strict=True)
+        ]
+    return plain(headers, rows, right=headers[1 + schemes :])

@@ -130,6 +130,10 @@ impl Actions {
     pub fn add_up(&mut self, action: Action, times: u64) {
         self.0[action as usize] += times;
     }
+    /// The counters, in the order of [`Action::ALL`].
+    pub fn counters(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
     /// How often `action` happened.
     pub fn get(&self, action: Action) -> u64 {
         self.0[action as usize]

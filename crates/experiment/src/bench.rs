@@ -85,6 +85,9 @@ pub const CASES: &[Case] = &[
 pub struct Measured {
     /// The case.
     pub case: String,
+    /// The scheme, if not the case's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
     /// Threads that ran it.
     pub threads: usize,
     /// Packets sent over one link each, ACKs and control included.
@@ -120,6 +123,14 @@ pub struct Measured {
 /// # Errors
 /// For an unknown case, number of threads or scale; lists the valid ones.
 pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
+    run_with(id, None, threads, scale)
+}
+
+/// The same with all traffics under another scheme, built in or loaded, with its default parameters.
+///
+/// # Errors
+/// Also for a scheme that cannot run the case.
+pub fn run_with(id: &str, scheme: Option<&str>, threads: usize, scale: f64) -> Result<Measured, String> {
     let Some(case) = CASES.iter().find(|c| c.id == id) else {
         let known: Vec<&str> = CASES.iter().map(|c| c.id).collect();
         return Err(format!("no case \"{id}\"; the cases are {}", known.join(", ")));
@@ -127,7 +138,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     if !(scale > 0.0 && scale <= 1000.0) {
         return Err(format!("scale must be above 0 and at most 1000, not {scale}"));
     }
-    let built = build(case, scale)?;
+    let built = build(case, scheme, scale)?;
     let of = cut(&built.network.graph, threads);
     let parts = of.iter().max().map_or(1, |most| usize::from(*most) + 1);
     if threads == 0 || parts < threads {
@@ -160,6 +171,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     let run_ns_per_event = seconds * 1e9 / totals.events.max(1) as f64;
     Ok(Measured {
         case: id.to_string(),
+        scheme: scheme.map(str::to_string),
         threads: sim.threads(),
         packet_hops: totals.packet_hops,
         seconds,
@@ -177,7 +189,7 @@ pub fn run(id: &str, threads: usize, scale: f64) -> Result<Measured, String> {
     })
 }
 
-fn build(case: &Case, scale: f64) -> Result<crate::spec::built::Built, String> {
+fn build(case: &Case, scheme: Option<&str>, scale: f64) -> Result<crate::spec::built::Built, String> {
     let (key, length) = &case.length;
     let length = match length {
         Length::Bytes(bytes) => Bytes(((*bytes as f64 * scale) as u64).max(1)).to_string(),
@@ -185,6 +197,7 @@ fn build(case: &Case, scale: f64) -> Result<crate::spec::built::Built, String> {
     };
     let spec = Spec::from_toml(case.spec, case.id, Path::new(".")).map_err(|e| e.to_string())?;
     let spec = spec.set(key, &format!("{length:?}")).map_err(|e| e.to_string())?;
+    let spec = scheme.map_or_else(|| spec.clone(), |scheme| spec.with_scheme(scheme));
     Ok(spec.check().map_err(|e| e.to_string())?.build())
 }
 

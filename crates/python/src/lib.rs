@@ -623,9 +623,9 @@ fn htsim_spec(
 
 /// Runs one case of the benchmark.
 #[pyfunction]
-#[pyo3(name = "bench")]
-fn run_bench(py: Python<'_>, case: &str, threads: usize, scale: f64) -> PyResult<String> {
-    let result = py.detach(|| bench::run(case, threads, scale)).map_err(PyValueError::new_err)?;
+#[pyo3(name = "bench", signature = (case, threads, scale, scheme=None))]
+fn run_bench(py: Python<'_>, case: &str, threads: usize, scale: f64, scheme: Option<&str>) -> PyResult<String> {
+    let result = py.detach(|| bench::run_with(case, scheme, threads, scale)).map_err(PyValueError::new_err)?;
     serde_json::to_string(&result).map_err(failed)
 }
 
@@ -658,6 +658,18 @@ fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         list.append(item)?;
     }
     Ok(list)
+}
+
+/// Loads a scheme from a shared library, and returns its id.
+#[pyfunction]
+fn load_library(path: PathBuf) -> PyResult<&'static str> {
+    fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))
+}
+
+/// The text of `fanin_scheme.h`.
+#[pyfunction]
+fn scheme_header() -> &'static str {
+    fanin_own::HEADER
 }
 
 /// The JSON schema of a spec.
@@ -705,6 +717,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(load_library, module)?)?;
+    module.add_function(wrap_pyfunction!(scheme_header, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     Ok(())

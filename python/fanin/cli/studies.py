@@ -41,6 +41,13 @@ def bench_command(
         int, typer.Option(min=1, metavar="N", help="Runs per case; the one of median time is shown.")
     ] = 1,
     scale: Annotated[float, typer.Option(metavar="FACTOR", help="Makes the cases shorter (below 1) or longer.")] = 1.0,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID|FILE",
+            help="Under this scheme instead of the case's, which may be in a shared library; repeatable, to compare.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure packet-hops per second on fixed cases, each in a process of its own.
@@ -50,6 +57,7 @@ def bench_command(
       fanin bench
       fanin bench --case a --repeat 5
       fanin bench --scale 0.1 --json
+      fanin bench --case e --scheme fixed-window --scheme dctcp-rate
     """
     from fanin import bench
 
@@ -60,7 +68,9 @@ def bench_command(
     need(0 < scale <= 1000, f"--scale {scale:g}: it is above 0 and at most 1000")
     records = []
     with stopping.stoppable():
-        for record in bench.measure(case or list(known), threads=threads, scale=scale, repeat=repeat):
+        for record in bench.measure(
+            case or list(known), threads=threads, scale=scale, repeat=repeat, schemes=scheme or ()
+        ):
             records.append(record)
             if not as_json:
                 stderr().print(f"{record['case']}: {known[record['case']]}", highlight=False, markup=False)

@@ -1,0 +1,302 @@
+//! A library that was loaded: checks what it says about its scheme, and makes the scheme with parameters.
+
+use crate::calls::Inner;
+use crate::program::Made;
+use crate::{abi, foreign};
+use fanin_cc::schemes::own::{About, Program};
+use fanin_cc::{CreditQueue, HeaderOverhead, Sharing, Transport};
+use fanin_experiment::loaded::{self, Loaded};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The largest state of a flow, host or switch.
+const MOST_STATE: u64 = 1 << 24;
+
+/// Why a library could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadError {
+    /// The library.
+    pub path: PathBuf,
+    /// What is wrong with it, and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// Loads a shared library and makes its scheme known to this process, in place of one of the same id that was loaded
+/// before. Returns the id. A library that has changed since it was loaded is loaded again.
+///
+/// # Errors
+/// Where the file is no such library, or describes an impossible scheme.
+pub fn load(path: &Path) -> Result<&'static str, LoadError> {
+    let error = |problem: String| LoadError { path: path.to_path_buf(), problem };
+    let library = Library::open(path).map_err(error)?;
+    let id = library.about.id;
+    loaded::load(Arc::new(library)).map_err(error)?;
+    Ok(id)
+}
+
+/// A parameter of a scheme.
+struct Parameter {
+    name: String,
+    doc: String,
+    kind: u32,
+    initial: Value,
+    smallest: f64,
+    largest: f64,
+}
+
+/// A library, as its scheme.
+struct Library {
+    scheme: &'static abi::Scheme,
+    place: String,
+    about: About,
+    manual: String,
+    parameters: Vec<Parameter>,
+}
+
+impl Library {
+    fn open(path: &Path) -> Result<Self, String> {
+        // An absolute path, because the system looks for others in its own folders.
+        let full = path.canonicalize().map_err(|e| format!("it cannot be read: {e}"))?;
+        if full.is_dir() {
+            return Err("it is a folder: name the shared library in it".into());
+        }
+        let scheme = opened(&full)?;
+        let id = foreign::text(scheme.id).ok_or("its id is no text: write one like \"my-scheme\"")?;
+        let about = about(id.leak(), scheme)?;
+        let parameters = foreign::parameters(scheme)?.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
+        for (at, parameter) in parameters.iter().enumerate() {
+            if parameters[..at].iter().any(|before| before.name == parameter.name) {
+                return Err(format!("it has two parameters {}: give each a name of its own", parameter.name));
+            }
+        }
+        let manual = match foreign::text(scheme.manual) {
+            None if !scheme.manual.is_null() => return Err("its manual is no text: write it in UTF-8".into()),
+            manual => manual.unwrap_or_default(),
+        };
+        Ok(Self { scheme, place: path.display().to_string(), about, manual, parameters })
+    }
+}
+
+/// The libraries that this process has opened, with a hash of the content that they had then.
+static OPENED: Mutex<BTreeMap<PathBuf, (u64, &'static abi::Scheme)>> = Mutex::new(BTreeMap::new());
+
+/// The scheme of a library, which is opened unless it is open with the same content. The system would give the old
+/// library for the path of one that has changed since, and so the new one is opened as a copy.
+fn opened(path: &Path) -> Result<&'static abi::Scheme, String> {
+    let content = std::fs::read(path).map_err(|e| format!("it cannot be read: {e}"))?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&content);
+    let hash = hasher.finish();
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let scheme = match opened.get(path) {
+        Some((before, scheme)) if *before == hash => return Ok(scheme),
+        Some(_) => {
+            let name = format!("fanin-{}-{}-{hash:016x}.so", std::process::id(), opened.len());
+            let copy = std::env::temp_dir().join(name);
+            let made = File::create_new(&copy).and_then(|mut file| file.write_all(&content));
+            let scheme = made.map_err(|e| format!("{} cannot be written: {e}", copy.display()));
+            let scheme = scheme.and_then(|()| foreign::open(&copy));
+            let _ = std::fs::remove_file(&copy);
+            scheme?
+        }
+        None => foreign::open(path)?,
+    };
+    opened.insert(path.to_path_buf(), (hash, scheme));
+    Ok(scheme)
+}
+
+/// What a library says of its scheme.
+fn about(id: &'static str, scheme: &abi::Scheme) -> Result<About, String> {
+    if scheme.sender.open.is_none() {
+        return Err("sender.open is NULL: every scheme needs it, to say how much a flow may send at first".into());
+    }
+    let sizes = [
+        ("sender.size", scheme.sender.size),
+        ("receiver.host_size", scheme.receiver.host_size),
+        ("receiver.flow_size", scheme.receiver.flow_size),
+        ("switch_program.size", scheme.switch_program.size),
+        ("shared_size", scheme.shared_size),
+    ];
+    for (name, size) in sizes {
+        if size > MOST_STATE {
+            return Err(format!("{name} is {size}: at most {MOST_STATE} bytes, like sizeof(struct my_state)"));
+        }
+    }
+    let transport = match scheme.transport {
+        0 => Transport::Rdma,
+        1 => Transport::Tcp,
+        other => return Err(format!("transport is {other}: write FANIN_RDMA or FANIN_TCP")),
+    };
+    let sharing = match (scheme.sharing, scheme.shared_size) {
+        (0, 0) => Sharing::Nothing,
+        (1, 1..) => Sharing::Pair,
+        (2, 1..) => Sharing::Host,
+        (0, size) => return Err(format!("shared_size is {size}, but sharing is FANIN_SHARE_NOTHING: set both")),
+        (1 | 2, _) => return Err("shared_size is 0, but flows share state: set it to the size of that state".into()),
+        (other, _) => return Err(format!("sharing is {other}: write one of FANIN_SHARE_NOTHING, _PAIR and _HOST")),
+    };
+    let header = |name: &str, bytes: u32| match u16::try_from(bytes) {
+        Ok(bytes) if bytes <= 1000 => Ok(bytes),
+        _ => Err(format!("{name} is {bytes}: a scheme adds at most 1000 bytes to a packet")),
+    };
+    let overhead = HeaderOverhead {
+        data: header("data_header", scheme.data_header)?,
+        ack: header("ack_header", scheme.ack_header)?,
+        telemetry: scheme.telemetry != 0,
+    };
+    if overhead.telemetry && transport == Transport::Tcp {
+        return Err("it asks for telemetry over TCP, whose ACKs carry none back: use FANIN_RDMA".into());
+    }
+    let queue = CreditQueue { credit: scheme.credit, burst: scheme.credit_burst, limit: scheme.credit_limit };
+    let credits = match queue {
+        CreditQueue { credit: 0, burst: 0, limit: 0 } => None,
+        CreditQueue { credit, burst, limit } if (1..=9000).contains(&credit) && burst >= credit && limit >= credit => {
+            Some(queue)
+        }
+        CreditQueue { credit, burst, limit } => {
+            return Err(format!(
+                "credits of {credit} bytes with credit_burst {burst} and credit_limit {limit}: write 1 to 9000 bytes, \
+                 and at least as much for both"
+            ));
+        }
+    };
+    let switch = &scheme.switch_program;
+    let watches = switch.on_enqueue.is_some() || switch.on_dequeue.is_some();
+    let acts = switch.open.is_some() || switch.route.is_some() || switch.on_drop.is_some();
+    Ok(About {
+        transport,
+        wants_ecn: scheme.no_ecn == 0,
+        needs_marks: scheme.needs_marks != 0,
+        sharing,
+        overhead,
+        acks_once_per_rtt: scheme.acks_once_per_rtt != 0,
+        credits,
+        holds_acks: scheme.holds_acks != 0,
+        switch: watches || acts || switch.on_link_down.is_some(),
+        watches,
+        ..About::new(id)
+    })
+}
+
+/// One row of its table of parameters.
+fn parameter(row: &abi::Parameter) -> Result<Parameter, String> {
+    let name = foreign::text(row.name).unwrap_or_default();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) || name == "id" {
+        return Err(format!("\"{name}\" is no name of a parameter: write a-z, 0-9 and _, like \"min_rate\""));
+    }
+    let doc = foreign::text(row.doc).unwrap_or_default().trim().to_string();
+    if doc.is_empty() || doc.contains(['\n', '|']) {
+        return Err(format!("the doc of parameter {name} is no line: write what it means, with its unit"));
+    }
+    let (initial, smallest, largest) = (row.initial, row.smallest, row.largest);
+    let whole = |x: f64| x == x.trunc() && x.abs() <= (1u64 << 53) as f64;
+    let initial = match row.kind {
+        abi::BOOLEAN if initial == 0.0 || initial == 1.0 => Value::from(initial != 0.0),
+        abi::INTEGER if whole(initial) && whole(smallest) && whole(largest) => Value::from(initial as i64),
+        abi::NUMBER if initial.is_finite() => Value::from(initial),
+        abi::BOOLEAN | abi::INTEGER | abi::NUMBER => {
+            return Err(format!(
+                "parameter {name} begins at {initial}, between {smallest} and {largest}: a boolean is 0 or 1, an \
+                 integer and its limits are whole and at most 2^53, and a number is finite"
+            ));
+        }
+        other => {
+            let problem = format!("the kind of parameter {name} is {other}");
+            return Err(format!("{problem}: write FANIN_NUMBER, FANIN_INTEGER or FANIN_BOOLEAN"));
+        }
+    };
+    // Written so that limits that are no numbers are refused too.
+    let within = smallest <= row.initial && row.initial <= largest;
+    if row.kind != abi::BOOLEAN && !within {
+        return Err(format!(
+            "parameter {name} begins at {}, which is not between its limits {smallest} and {largest}",
+            row.initial
+        ));
+    }
+    Ok(Parameter { name, doc, kind: row.kind, initial, smallest, largest })
+}
+
+impl Parameter {
+    /// A value as the library's hooks read it.
+    fn value(&self, value: &Value) -> Result<abi::Value, String> {
+        let Self { name, smallest, largest, .. } = self;
+        let wrong = |what: &str| Err(format!("{name} is {value}: {what}"));
+        match self.kind {
+            abi::BOOLEAN => match value.as_bool() {
+                Some(value) => Ok(abi::Value { integer: value.into() }),
+                None => wrong("write true or false"),
+            },
+            abi::INTEGER => match value.as_i64() {
+                Some(n) if *smallest <= n as f64 && n as f64 <= *largest => Ok(abi::Value { integer: n }),
+                _ => wrong(&format!("write a whole number from {smallest} to {largest}")),
+            },
+            _ => match value.as_f64() {
+                Some(x) if *smallest <= x && x <= *largest => Ok(abi::Value { number: x }),
+                _ => wrong(&format!("write a number from {smallest} to {largest}")),
+            },
+        }
+    }
+
+    /// Its row in the manual.
+    fn row(&self) -> String {
+        let (kind, limits) = match self.kind {
+            abi::BOOLEAN => ("boolean", String::new()),
+            abi::INTEGER => ("integer", format!("{} to {}", self.smallest, self.largest)),
+            _ => ("number", format!("{} to {}", self.smallest, self.largest)),
+        };
+        format!("| `{}` | {} | {kind} | {} | {limits} |\n", self.name, self.doc, self.initial)
+    }
+}
+
+impl Loaded for Library {
+    fn id(&self) -> &'static str {
+        self.about.id
+    }
+
+    fn manual(&self) -> String {
+        let text = self.manual.trim();
+        let mut manual = if text.starts_with("# ") { String::new() } else { format!("# {}\n\n", self.about.id) };
+        manual.push_str(text);
+        manual.push_str("\n\n## Parameters\n");
+        if self.parameters.is_empty() {
+            manual.push_str("None.\n");
+        } else {
+            manual.push_str("| name | meaning | kind | default | limits |\n|---|---|---|---|---|\n");
+            manual.extend(self.parameters.iter().map(Parameter::row));
+        }
+        manual
+    }
+
+    fn defaults(&self) -> Map<String, Value> {
+        self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.initial.clone())).collect()
+    }
+
+    fn make(&self, parameters: &Map<String, Value>) -> Result<Arc<dyn Program>, String> {
+        let missing = Value::Null;
+        let of = |parameter: &Parameter| parameter.value(parameters.get(&parameter.name).unwrap_or(&missing));
+        let values = self.parameters.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        if let Some(check) = self.scheme.check {
+            let problem = check(values.as_ptr());
+            if !problem.is_null() {
+                return Err(foreign::text(problem).unwrap_or_else(|| "its `check` refuses these parameters".into()));
+            }
+        }
+        let text = Value::Object(parameters.clone()).to_string();
+        Ok(Arc::new(Made(Arc::new(Inner::new(self.scheme, self.about.clone(), self.place.clone(), values, text)))))
+    }
+}

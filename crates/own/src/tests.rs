@@ -1,0 +1,119 @@
+//! The structs of Rust are those of the header.
+
+use crate::abi;
+use fanin_cc::Action;
+use std::fmt::Write;
+use std::mem::offset_of;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Writes a line per struct and field: in Rust to the first text, as C that prints the same to the second.
+macro_rules! layout {
+    ($rust:ident $c:ident: $($type:ident = $name:literal { $($field:ident)* })*) => { $(
+        writeln!($rust, "{} {}", $name, size_of::<abi::$type>()).unwrap();
+        writeln!($c, "printf(\"%s %zu\\n\", \"{0}\", sizeof({0}));", $name).unwrap();
+        $(
+            writeln!($rust, "{}.{} {}", $name, stringify!($field), offset_of!(abi::$type, $field)).unwrap();
+            let field = stringify!($field);
+            writeln!($c, "printf(\"%s %zu\\n\", \"{0}.{field}\", offsetof({0}, {field}));", $name).unwrap();
+        )*
+    )* };
+}
+
+#[test]
+fn the_structs_are_those_of_the_header() {
+    let (mut rust, mut c) = (String::new(), String::new());
+    layout! { rust c:
+        Value = "fanin_value" { number integer }
+        Cx = "fanin_cx" { now parameters shared counts problem wake_at shared_changed }
+        Watched = "fanin_watched" { name value }
+        Control = "fanin_control" { window rate wake_at not_before retime }
+        Path = "fanin_path" { line_rate nic_rate base_rtt network_bdp network_rtt payload wire id from to }
+        Sent = "fanin_sent" { sent_to left wire payload retransmitted }
+        Hop = "fanin_hop" { rate time sent queued }
+        Ack = "fanin_ack" {
+            newly_acked acked_to sent_to seq in_flight burst rtt hops hop_count path recovering ecn_echo cc_feedback
+        }
+        Loss = "fanin_loss" { from sent_to in_flight retransmitted }
+        Notice = "fanin_notice" { kind number }
+        Sender = "fanin_sender" {
+            size open on_send on_ack on_notice on_loss on_timeout on_idle on_timer poll_request watch close
+        }
+        Nic = "fanin_nic" { line_rate network_rtt seed payload wire }
+        Flow = "fanin_flow" { size flow id from }
+        Message = "fanin_message" { flow id from tenant weight incast sender_count senders }
+        Data = "fanin_data" {
+            seq acked_to received flow from wire payload ce start end in_order ack_due pending due_alone cc_tag
+            cc_feedback
+        }
+        AckFields = "fanin_ack_fields" { ecn_echo push has_window window cc_feedback }
+        AckPlan = "fanin_ack_plan" { send_before send_now before now }
+        Emit = "fanin_emit" { kind flow number wire fields }
+        Receiver = "fanin_receiver" {
+            host_size flow_size open on_open on_syn on_message_start on_message_end on_data on_request ack_fields
+            on_fin on_close on_timer poll_transmit watch
+        }
+        Port = "fanin_port" { rate queued of_class to_switch up paused }
+        Ports = "fanin_ports" { view of count }
+        SwitchInfo = "fanin_switch_info" { ports network_rtt seed port_count node }
+        Packet = "fanin_packet" {
+            seq sent_at flow from to cc_tag cc_feedback ce ecn wire payload hops kind service_class
+        }
+        Queue = "fanin_queue" { view port own }
+        Switch = "fanin_switch" { size open route on_enqueue on_dequeue on_drop on_link_down on_timer watch }
+        Parameter = "fanin_parameter" { name doc initial smallest largest kind }
+        Scheme = "struct fanin_scheme" {
+            version struct_size id manual parameters check parameter_count transport no_ecn needs_marks telemetry
+            data_header ack_header holds_acks acks_once_per_rtt sharing shared_size credit credit_burst credit_limit
+            sender receiver switch_program
+        }
+    };
+    for (action, name) in counted() {
+        writeln!(rust, "{name} {action}").unwrap();
+        writeln!(c, "printf(\"{name} %d\\n\", (int){name});").unwrap();
+    }
+    assert_eq!(counted().len(), 21);
+    let constants = [
+        ("FANIN_SCHEME_VERSION", abi::VERSION),
+        ("FANIN_CNP", abi::CNP),
+        ("FANIN_CREDIT", abi::CREDIT),
+        ("FANIN_EMIT_ACK", abi::EMIT_ACK),
+        ("FANIN_EMIT_CNP", abi::EMIT_CNP),
+        ("FANIN_EMIT_CREDIT", abi::EMIT_CREDIT),
+        ("FANIN_ADMIT", abi::ADMIT),
+        ("FANIN_MARK", abi::MARK),
+        ("FANIN_DROP", abi::DROP),
+        ("FANIN_NUMBER", abi::NUMBER),
+        ("FANIN_INTEGER", abi::INTEGER),
+        ("FANIN_BOOLEAN", abi::BOOLEAN),
+        ("FANIN_ACTIONS", Action::ALL.len() as u32),
+    ];
+    for (name, value) in constants {
+        writeln!(rust, "{name} {value}").unwrap();
+        writeln!(c, "printf(\"{name} %d\\n\", (int){name});").unwrap();
+    }
+    assert_eq!(printed(&c), rust);
+}
+
+/// The actions of the header by their numbers: those that are no scheme's own.
+fn counted() -> Vec<(usize, String)> {
+    let header = crate::HEADER;
+    let named = Action::ALL.iter().enumerate();
+    let named = named.map(|(at, action)| (at, format!("FANIN_{}", action.name().to_uppercase())));
+    named.filter(|(_, name)| header.contains(&format!("{name},")) || header.contains(&format!("{name} ="))).collect()
+}
+
+/// What a C program prints whose `main` has these lines.
+fn printed(lines: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("fanin-own-layout-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, program) = (folder.join("layout.c"), folder.join("layout"));
+    let includes = "#include <stddef.h>\n#include <stdio.h>\n#include \"fanin_scheme.h\"\n";
+    std::fs::write(&source, format!("{includes}int main(void) {{\n{lines}}}\n")).unwrap();
+    let include = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("include");
+    let done = Command::new("cc").arg("-I").arg(include).arg("-o").arg(&program).arg(&source).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = Command::new(&program).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    String::from_utf8(done.stdout).unwrap()
+}
