@@ -137,10 +137,6 @@ def _title(name: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-def _line(number: int) -> dict[str, object]:
-    return {**indexed_line(number), "linestyle": "-", "linewidth": 1.4}
-
-
 def _line(number: int) -> dict[str, Any]:
     """Later curves are thinner, so that those below them are seen where both are equal."""
     return {**indexed_line(number), "linestyle": "-", "linewidth": max(1.0, 2.6 - 1.4 * number)}
