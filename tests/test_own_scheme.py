@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
@@ -55,7 +56,8 @@ FAILING = SCHEME.replace("self.last = ack.rtt", "self.last = ack.rtt if self.now
 def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
     """The folder in which the page's blocks have run, one after another, and what each of them printed."""
     folder = tmp_path_factory.mktemp("page")
-    prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\n'
+    # `fanin` and `python3` are these ones, wherever they are installed.
+    prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\npython3() {{ "{sys.executable}" "$@"; }}\n'
     printed: dict[int, str] = {}
     for number, (language, code) in enumerate(BLOCKS):
         for large, small in SMALLER.items():
@@ -156,7 +158,7 @@ def test_the_watch_draws_what_limits_a_scheme_and_what_it_watches(tmp_path: Path
     assert "utilisation" in titles
     (panel,) = (axes for axes in figure.axes if axes.get_ylabel() == "rtt (us)")
     watched = own.watch().filter(name="rtt_us")["value"]
-    drawn = max(float(max(line.get_ydata())) for line in panel.get_lines() if len(line.get_ydata()) > 2)
+    drawn = max(float(np.asarray(line.get_ydata()).max()) for line in panel.get_lines())
     assert drawn == pytest.approx(watched.max())
 
 

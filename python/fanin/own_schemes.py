@@ -144,9 +144,8 @@ def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
         scheme = origin.reference
         if isinstance(scheme, str):
             continue
-        typed_in = scheme.__module__ == "__main__" and not os.path.isfile(
-            getattr(sys.modules["__main__"], "__file__", "")
-        )
+        main = Path(getattr(sys.modules["__main__"], "__file__", ""))
+        typed_in = scheme.__module__ == "__main__" and not main.is_file()
         if typed_in or "<locals>" in scheme.__qualname__:
             raise SpecError(
                 f"{scheme.__qualname__}: other processes cannot load a class of a session or of a function; save it in "
