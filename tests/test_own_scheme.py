@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
@@ -14,7 +15,8 @@ from nbclient import NotebookClient
 
 import fanin
 from conftest import ROOT, Command
-from fanin import own_schemes, watching
+from fanin import cli, own_schemes, watching
+from fanin.cli import errors
 from fanin.plot import join_leave
 
 PAGE = ROOT / "docs" / "own-scheme.md"
@@ -49,6 +51,8 @@ class Flow(fanin.Sender):
 class Mine(fanin.Scheme):
     Params, Sender = Params, Flow
 """
+SHORT = ["measure.window=50 us", "traffic.joins.start=10 us"]
+"""Changes of the watch's network, so that it takes no time."""
 FAILING = SCHEME.replace("self.last = ack.rtt", "self.last = ack.rtt if self.now < 20_000_000 else 1 // 0")
 
 
@@ -112,30 +116,37 @@ def test_a_failing_scheme_is_a_failed_run_and_is_told_once(command: Command, tmp
     assert done.stderr.count("ZeroDivisionError") == 1, done.stderr
     kept = fanin.load(tmp_path / "run")
     assert kept.cancelled
-    assert "failing.py, line 18): ZeroDivisionError" in kept.summary()["errors"][0]
+    assert "failing.py, line 17): ZeroDivisionError" in kept.summary()["errors"][0]
     swept = fanin.sweep(tiny, [f"{tmp_path}/failing.py:Mine", "none"], out=tmp_path / "sweep", jobs=1, progress=False)
     assert [run.status for run in swept.runs] == ["failed", "done"]
     assert not swept.cancelled
 
 
-def test_a_loaded_scheme_is_named_by_specs_and_known_to_commands(command: Command, tmp_path: Path, tiny: Path) -> None:
-    (tmp_path / "mine.py").write_text(SCHEME)
-    named = ("--set", "traffic[0].scheme={ id = 'mine', packets = 3 }", "--load", "mine.py:Mine")
-    checked = json.loads(command("check", tiny, *named, "--json").stdout)
-    assert checked["spec"]["traffic"][0]["scheme"] == {"id": "mine", "packets": 3}
-    unknown = command("check", tiny, *named[:2])
-    assert unknown.returncode == 2
-    assert "load one of your own with --load FILE.py:CLASS" in unknown.stderr
-    explained = json.loads(command("explain", "mine.py:Mine", "--json").stdout)
-    assert explained["id"] == "mine"
-    assert "| `packets` | 20 |" in explained["manual"]
-    missing = command("run", tiny, "--load", "gone.py:Mine")
-    assert missing.returncode == 2
-    assert "--load gone.py:Mine" in missing.stderr
-    assert command("run", tiny, "--scheme", "mine.py:Mine", "--out", "run").returncode == 0
-    why = command("why", "run", "--load", "mine.py:Mine", "--json")
-    assert why.returncode == 0, why.stderr
-    assert json.loads(why.stdout)["ok"]
+def test_a_loaded_scheme_is_named_by_specs_and_known_to_commands(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A name of its own: what other tests have loaded is known in this process.
+    Path("named.py").write_text(SCHEME.replace("Mine", "Named"))
+
+    def printed(*arguments: str | Path) -> dict[str, object]:
+        cli.app([*map(str, arguments), "--json"], prog_name="fanin", standalone_mode=False)
+        found: dict[str, object] = json.loads(capsys.readouterr().out)
+        return found
+
+    named = ("--set", "traffic[0].scheme={ id = 'named', packets = 3 }")
+    with pytest.raises(fanin.SpecError) as unknown:
+        printed("check", tiny, *named)
+    assert "load one of your own with --load FILE.py:CLASS" in errors.of_spec(unknown.value)
+    with pytest.raises(fanin.SpecError, match=r"--load gone.py:Named: .*gone.py: No such file"):
+        printed("check", tiny, "--load", "gone.py:Named")
+    checked: Any = printed("check", tiny, *named, "--load", "named.py:Named")
+    assert checked["spec"]["traffic"][0]["scheme"] == {"id": "named", "packets": 3}
+    explained = printed("explain", "named.py:Named")
+    assert explained["id"] == "named"
+    assert "| `packets` | 20 |" in str(explained["manual"])
+    assert printed("run", tiny, "--scheme", "named.py:Named", "--out", "run")["ok"]
+    assert printed("why", "run", "--load", "named.py:Named")["ok"]
 
 
 def test_a_class_that_other_processes_cannot_load_is_refused_at_once(tiny: Path, tmp_path: Path) -> None:
@@ -165,16 +176,15 @@ def test_the_watch_draws_what_limits_a_scheme_and_what_it_watches(tmp_path: Path
 def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> None:
     file, said = tmp_path / "mine.py", list[str | None]()
     file.write_text(SCHEME.replace("self.window = ", "self.window = ="))
-    what = watching.Watch(
-        f"{file}:Mine", changes=["measure.window=50 us"], out=tmp_path / "watch.png", page=tmp_path / "watch.html"
-    )
+    what = watching.Watch(f"{file}:Mine", changes=SHORT, out=tmp_path / "watch.png", page=tmp_path / "watch.html")
     ends = time.monotonic() + 120
 
     def tell(problem: str | None) -> None:
         said.append(problem)
         page = what.page.read_text() if what.page is not None else ""
         assert ("<pre>" in page) == (problem is not None)
-        file.write_text([FAILING, SCHEME, SCHEME + "\n"][min(len(said), 3) - 1])
+        if len(said) < 3:
+            file.write_text([FAILING, SCHEME][len(said) - 1])
 
     watching.watch(what, tell, go_on=lambda: len(said) < 3 and time.monotonic() < ends)
     syntax, failed, well = said[:3]
@@ -189,7 +199,7 @@ def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> Non
 
 def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCHEME)
-    short = ("--set", "measure.window=50 us", "--once", "--json")
+    short = (*(word for change in SHORT for word in ("--set", change)), "--once", "--json")
     done = command("watch", "--scheme", "mine.py:Mine", "--out", "mine.svg", *short)
     assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": []}, done.stderr
     assert b"<svg" in (tmp_path / "mine.svg").read_bytes()

@@ -117,7 +117,7 @@ class Watch:
 def watch(what: Watch, tell: Callable[[str | None], None], *, go_on: Callable[[], bool] = lambda: True) -> None:
     """Draws at once, and whenever a file has changed, until `go_on` is false. `tell` is called after each time, with
     what was wrong."""
-    while True:
+    while go_on():
         seen = what.seen()
         problem = what.draw()
         if stopping.received():

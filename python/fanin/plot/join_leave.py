@@ -70,7 +70,7 @@ def join_leave(runs: Runs, path: Path | None = None, *, note: str = "") -> Figur
             else:
                 _draw(axes, curve, names)
             for change_ms in column.changes_ms:
-                axes.axvline(change_ms, color="#777777", linewidth=0.9, linestyle=":", zorder=0)
+                axes.axvline(change_ms, color="#555555", linewidth=0.9, linestyle=":", zorder=1)
             last = number == len(panels) - 1
             named = at == 0 or title not in common
             label_axes(axes, "", "time (ms)" if last else "", title if named else "", legend=False)
