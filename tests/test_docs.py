@@ -21,9 +21,11 @@ QUICK_START = ROOT / "docs" / "quick-start.md"
 """So do these; `test_quick_start.py` runs them."""
 FAQ = ROOT / "docs" / "faq.md"
 """And these; `test_answers.py` runs them."""
+OWN_SCHEME = ROOT / "docs" / "own-scheme.md"
+"""And these; `test_own_scheme.py` runs them."""
 NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ)]
+DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ, OWN_SCHEME)]
 EXAMPLES = [
     pytest.param(code, id=f"{document.relative_to(ROOT)}-{number}")
     for document in DOCUMENTS

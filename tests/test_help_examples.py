@@ -39,10 +39,14 @@ pattern = { kind = "long", count = 2 }
 [measure]
 warm_up = "0 s"
 window = "100 us"
-series = [{ what = "traffic", where = ["queries", "updates"], every = "5 us" }]
+series = [
+  { what = "traffic", where = ["queries", "updates"], every = "5 us" },
+  { what = "flow", where = ["updates:0"], every = "5 us" },
+]
 [compare]
 schemes = ["dart", "dcqcn"]
 """
+OWN = "import fanin\n\n\nclass MyScheme(fanin.Scheme):\n    Sender = fanin.Sender\n"
 MATRIX = "Nodes 8\nConnections 1\n0->5 id 1 start 0 size 3000\n"
 TREE = """Nodes 8
 Tiers 2
@@ -127,7 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / file).write_text(SPEC.replace("NAME", name))
     (folder / "examples/wire").mkdir()
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
-    (folder / "my_scheme.py").write_text((ROOT / "examples/own/window.py").read_text() + "\n\nMyScheme = Window\n")
+    (folder / "my_scheme.py").write_text(OWN)
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
     for line in (

@@ -15,6 +15,7 @@ PICTURES = {
     "incast": ("fct", "slowdown", "queue-over-time", "goodput", "rates", "pauses", "utilisation"),
     "web-search": ("fct", "slowdown", "queues", "goodput", "utilisation"),
     "fairness": ("queue-over-time", "goodput", "rates", "pauses"),
+    "join-leave": ("queue-over-time", "goodput", "rates", "flows"),
 }
 
 

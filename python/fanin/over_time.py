@@ -200,6 +200,33 @@ def rates_curve(runs: Sequence[Result], column: str) -> pl.DataFrame:
     return _over(runs, rates_over_time, ["time_us", "where", "traffic"], column)
 
 
+COMMON = ("delivered_bytes", "rate_bps", "window_bytes", "cap_bps", "peer_window_bytes")
+"""What is watched at senders under every scheme."""
+
+
+def own_values(runs: Sequence[Result], what: str) -> list[str]:
+    """The names of the values that schemes themselves watch at senders, `what` = "flow", or at receivers."""
+    names = (
+        run.watch().filter(pl.col("what") == what)["name"].cast(pl.String).unique(maintain_order=True) for run in runs
+    )
+    return list(dict.fromkeys(name for some in names for name in some if name not in COMMON))
+
+
+def sender_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+    """A value that schemes watch at senders, over the seeds.
+
+    Columns: those of `over_seeds.mean_curve` over `time_us`, `where` ("long:0") and `traffic`.
+    """
+
+    def measure(result: Result) -> pl.DataFrame:
+        table = result.watch().filter((pl.col("what") == "flow") & (pl.col("name") == name))
+        return table.select(
+            (pl.col("time_ps") / 1e6).alias("time_us"), pl.col("where", "traffic").cast(pl.String), "value"
+        ).unique(["time_us", "where"], maintain_order=True)
+
+    return _over(runs, measure, ["time_us", "where", "traffic"], "value")
+
+
 def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     """A value that schemes watch at receivers, over the seeds: the sum over the sampled hosts; no rows where it was not
     sampled.

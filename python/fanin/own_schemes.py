@@ -12,11 +12,13 @@ import re
 import sys
 import typing
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
 from fanin import _core
 from fanin._core import Balancer, Discipline, Receiver, Sender, SpecError, SwitchProgram
+from fanin.spec import PS_OF_TIME
 
 
 class Scheme:
@@ -30,7 +32,8 @@ class Scheme:
     id: ClassVar[str] = ""
     """The name by which specs select it; by default that of the class, as `my-scheme` of `MyScheme`."""
     Params: ClassVar[type | None] = None
-    """A dataclass whose fields are numbers, texts or booleans with defaults. They are keys of the spec."""
+    """A dataclass whose fields are numbers, texts or booleans with defaults. They are keys of the spec. One with
+    `metadata={"unit": "time"}` (or "rate", "bytes") may be written there as "5 us" ("10 Gbps", "4 KB")."""
     Sender: ClassVar[type[Sender] | None] = None
     """Runs per flow."""
     Receiver: ClassVar[type[Receiver] | None] = None
@@ -133,6 +136,21 @@ def resolved(scheme: str | os.PathLike[str] | type[Scheme] | None) -> str | None
 def origins() -> tuple[Origin, ...]:
     """Where the schemes that are loaded came from, for other processes."""
     return tuple(_loaded.values())
+
+
+def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
+    """Raises `SpecError` for a scheme that another process could not load: a class of a notebook or of a session."""
+    for origin in wanted:
+        scheme = origin.reference
+        if isinstance(scheme, str):
+            continue
+        main = Path(getattr(sys.modules["__main__"], "__file__", ""))
+        typed_in = scheme.__module__ == "__main__" and not main.is_file()
+        if typed_in or "<locals>" in scheme.__qualname__:
+            raise SpecError(
+                f"{scheme.__qualname__}: other processes cannot load a class of a session or of a function; save it in "
+                f'a file and name that, like "my_scheme.py:{scheme.__name__}" (in a notebook: %%writefile my_scheme.py)'
+            )
 
 
 def load_again(wanted: tuple[Origin, ...]) -> None:
@@ -275,11 +293,9 @@ def _manual(scheme: type[Scheme], name: str) -> str:
     first, _, rest = text.partition("\n")
     title = f"# {name}: {first.rstrip('.')}" if first else f"# {name}: a scheme of your own"
     rows = []
-    if scheme.Params is not None:
-        fields = dataclasses.fields(scheme.Params)
-        documented = {field.name: str(field.metadata.get("doc", "")) for field in fields}
+    if fields := _fields(scheme):
         rows = ["", "## Parameters", "", "| name | default | meaning |", "|---|---|---|"]
-        rows += [f"| `{field.name}` | {field.default} | {documented[field.name]} |" for field in fields]
+        rows += [f"| `{field.name}` | {field.default} | {field.metadata.get('doc', '')} |" for field in fields]
     return "\n".join([title, "", rest.strip(), *rows]) + "\n"
 
 
@@ -305,6 +321,38 @@ def _kinds(scheme: type[Scheme]) -> dict[str, type]:
     return kinds
 
 
+UNITS: dict[str, tuple[dict[str, int], str]] = {
+    "time": (PS_OF_TIME, "5 us"),
+    "rate": ({f"{prefix}bps": 1000**power for power, prefix in enumerate(("", "K", "M", "G", "T"))}, "10 Gbps"),
+    "bytes": ({"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}, "4 KB"),
+}
+"""By `metadata={"unit": ...}` of a parameter: its units in ps, bit/s or bytes, and an example."""
+
+
+def in_units(unit: str, text: str) -> int:
+    """The number of picoseconds, bits per second or bytes of a text like "5 us", "10 Gbps" or "4 KB"; raises
+    `ValueError`."""
+    sizes, example = UNITS[unit]
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    number = Fraction(found[1]) * sizes[found[2]] if found is not None and found[2] in sizes else Fraction(1, 2)
+    if number.denominator != 1:
+        raise ValueError(f'{json.dumps(text)}: write it like "{example}"')
+    return int(number)
+
+
+def _units(scheme: type[Scheme]) -> dict[str, str]:
+    """The units of the parameters that have one."""
+    found = {field.name: str(field.metadata["unit"]) for field in _fields(scheme) if "unit" in field.metadata}
+    for name, unit in found.items():
+        if unit not in UNITS:
+            raise ValueError(f'Params.{name} has the unit "{unit}": it is one of {", ".join(UNITS)}')
+    return found
+
+
+def _fields(scheme: type[Scheme]) -> tuple[dataclasses.Field[typing.Any], ...]:
+    return dataclasses.fields(scheme.Params) if dataclasses.is_dataclass(scheme.Params) else ()
+
+
 def _defaults(scheme: type[Scheme]) -> dict[str, object]:
     if scheme.Params is None:
         return {}
@@ -317,10 +365,16 @@ def _params(scheme: type[Scheme], values: dict[str, object]) -> typing.Any:
     if scheme.Params is None:
         return None
     given: dict[str, object] = {}
+    units = _units(scheme)
     for name, kind in _kinds(scheme).items():
         if name not in values:
             continue
         value = values[name]
+        if isinstance(value, str) and name in units and kind is not str:
+            try:
+                value = in_units(units[name], value)
+            except ValueError as error:
+                raise ValueError(f"{name} is {error}") from None
         fits = type(value) is kind or (kind is float and type(value) is int)
         if not fits:
             raise ValueError(f"{name} is {json.dumps(value)}: it must be {_KINDS[kind]}")

@@ -98,6 +98,12 @@ class Result:
         return self.manifest["cancelled"]
 
     @property
+    def failure(self) -> str | None:
+        """What a scheme of one's own did wrong, which ended the run; None for a run that was read from its folder,
+        whose summary has it among its errors."""
+        return None if self._core_result is None else self._core_result.failure
+
+    @property
     def simulated_ms(self) -> float:
         """The simulated time."""
         return self.manifest["simulated_ps"] / 1e9

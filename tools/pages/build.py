@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import api, claims, commands, headline, manuals, results, spec
+from pages import api, claims, commands, headline, hooks, manuals, results, spec
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -12,6 +12,8 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "spec": ("docs/spec.md", spec.reference),
     "commands": ("docs/commands.md", commands.reference),
     "api": ("docs/python-api.md", api.reference),
+    "facts of schemes": ("docs/own-scheme.md", hooks.facts),
+    "hooks": ("docs/own-scheme.md", hooks.tables),
     "tables": ("docs/results.md", results.tables),
     "manifest": ("docs/results.md", results.manifest),
     "summary": ("docs/results.md", results.summary),

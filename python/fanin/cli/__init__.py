@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from fanin import _core, stopping
-from fanin.cli import errors, gen, papers, results, runs, specs, studies, sweeps, wire
+from fanin.cli import errors, gen, papers, results, runs, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -43,7 +43,7 @@ def _all(
 ) -> None: ...
 
 
-for module in (runs, sweeps, specs, results, papers, studies):
+for module in (runs, sweeps, specs, watching, results, papers, studies):
     module.add_to(app)
 app.add_typer(gen.app, name="gen")
 app.add_typer(wire.app, name="wire")
@@ -76,7 +76,7 @@ def _failure() -> CommandError | None:
             return CommandError("", WRONG_SPEC)
         return CommandError(errors.of_command_line(error, sys.argv[1:]), WRONG_SPEC)
     except _core.SpecError as error:
-        return CommandError(str(error), WRONG_SPEC)
+        return CommandError(errors.of_spec(error), WRONG_SPEC)
     except BrokenPipeError:
         # The reader of our output has closed it; the interpreter's flush at exit must not report that as an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

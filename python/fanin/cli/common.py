@@ -79,6 +79,14 @@ Ideal = Annotated[
         autocompletion=lambda: list(IDEALS),
     ),
 ]
+Load = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="FILE.py:CLASS",
+        help="Load a scheme of your own, which the spec or --schemes then names by its id; repeatable.",
+    ),
+]
 AllowDrops = Annotated[
     bool, typer.Option("--allow-drops", help="A drop in a lossless class is no error: measure.allow_drops = true.")
 ]
@@ -181,13 +189,24 @@ LOSS_POLICIES = ("pfc", "gbn", "gb0", "sr", "irn")
 """What may stand behind a scheme and `+`: see docs/loss.md."""
 
 
+def load_own(reference: str, option: str) -> str:
+    """Loads a scheme of one's own, and returns its id."""
+    try:
+        return own_schemes.load_scheme(reference)
+    except OSError as error:
+        raise _core.SpecError(f"{option}: {error.filename}: {error.strerror}") from None
+
+
+def load_all(references: list[str] | None) -> None:
+    """Loads the schemes of `--load`."""
+    for reference in references or ():
+        load_own(reference, f"--load {reference}")
+
+
 def known_scheme(name: str | None, option: str | None = None) -> str | None:
     """The scheme of `--scheme a`, if it is one; one's own is loaded, and its id returned."""
     if name is not None and own_schemes.is_reference(name):
-        try:
-            return own_schemes.load_scheme(name)
-        except OSError as error:
-            raise _core.SpecError(f"{option or f'--scheme {name}'}: {error.filename}: {error.strerror}") from None
+        return load_own(name, option or f"--scheme {name}")
     known = [row["id"] for row in _core.schemes()]
     scheme, plus, policy = (name or "").partition("+")
     if name is not None and plus and scheme in known and policy not in LOSS_POLICIES:

@@ -15,6 +15,15 @@ from typing import Any
 import typer
 
 
+def of_spec(error: Exception) -> str:
+    """The lines of an error of a spec; where it does not know a scheme, with how to load one."""
+    hint = "; load one of your own with --load FILE.py:CLASS"
+    return "\n".join(
+        line + hint if re.search(r"scheme\S*: \"[^\"]*\" is not known", line) else line
+        for line in str(error).splitlines()
+    )
+
+
 def of_system(error: OSError) -> str:
     """A sentence with the path and a remedy."""
     if not error.strerror:

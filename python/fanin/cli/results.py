@@ -14,8 +14,10 @@ from fanin.cli.common import (
     AsJson,
     CommandError,
     Ideal,
+    Load,
     emit,
     known_ideal,
+    load_all,
     meant,
     need,
     show,
@@ -156,6 +158,7 @@ def why(
         str | None,
         typer.Option(metavar="ID", help="Its flow_id, or its name like queries:17; by default the slowest message."),
     ] = None,
+    own: Load = None,
     out: Image = None,
     as_json: AsJson = False,
 ) -> None:
@@ -170,6 +173,7 @@ def why(
     from fanin import why as asked
     from fanin.run_folder import is_run_folder
 
+    load_all(own)
     if out is not None:
         _check_image(out)
     if not is_run_folder(folder):

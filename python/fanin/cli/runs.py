@@ -19,6 +19,7 @@ from fanin.cli.common import (
     CommandError,
     Force,
     Ideal,
+    Load,
     MaxMemory,
     MaxTime,
     OneScheme,
@@ -33,6 +34,7 @@ from fanin.cli.common import (
     error,
     known_ideal,
     known_scheme,
+    load_all,
     need,
     schemes_of,
     seeds,
@@ -65,6 +67,7 @@ def run(
     parquet: Parquet = False,
     set_: Set = None,
     scheme: OneScheme = None,
+    load: Load = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Instead of the spec's seed.")] = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
@@ -155,6 +158,7 @@ def run(
     if from_hpcc and scheme is None and known_ideal(ideal) == "hpcc":
         ideal = None  # it has no other one
     changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
+    load_all(load)
     scheme = known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
@@ -243,6 +247,7 @@ def compare(
     out: Out = None,
     parquet: Parquet = False,
     set_: Set = None,
+    load: Load = None,
     force: Force = False,
     allow_drops: AllowDrops = False,
     ideal: Ideal = None,
@@ -274,6 +279,7 @@ def compare(
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
       fanin compare my.toml --schemes all
       fanin compare --hpcc config.txt --schemes as-is,hpcc,dcqcn
+      fanin compare my.toml --schemes my_scheme.py:MyScheme,dcqcn
       fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
@@ -285,6 +291,7 @@ def compare(
     changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
+    load_all(load)
     each_seed = seeds(seeds_) if seeds_ is not None else None
     if from_hpcc:
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
@@ -416,7 +423,9 @@ def report(
         warn(warning)
     for line in compared.errors:
         error(line)
-    if compared.cancelled or stopping.received():
+    # A run that its scheme ended, by an exception, is incomplete too.
+    ended = any(result.failure for result in compared.results)
+    if stopping.received() or (compared.cancelled and not ended):
         raise CommandError("", INTERRUPTED)
     if compared.errors:
         raise typer.Exit(FAILED)

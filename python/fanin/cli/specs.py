@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core
+from fanin import _core, own_schemes
 from fanin.cli.common import (
     WRONG_SPEC,
     AsJson,
     CommandError,
+    Load,
     OneScheme,
     Set,
     SpecFile,
@@ -21,6 +22,7 @@ from fanin.cli.common import (
     emit,
     is_terminal,
     known_scheme,
+    load_all,
     meant,
     show,
     stdout,
@@ -81,7 +83,9 @@ def new(
     print(f"written: {file}; what it is about: fanin explain {file}", file=sys.stderr)
 
 
-def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: AsJson = False) -> None:
+def check(
+    spec: SpecFile, set_: Set = None, scheme: OneScheme = None, load: Load = None, as_json: AsJson = False
+) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
 
     \b
@@ -92,6 +96,7 @@ def check(spec: SpecFile, set_: Set = None, scheme: OneScheme = None, as_json: A
     import fanin.spec
     from fanin.runs import Job
 
+    load_all(load)
     job = Job.of(spec, set_ or ()).using(known_scheme(scheme), None)
     resolved, warnings = job.resolve(), job.warnings()
     if as_json:
@@ -111,13 +116,14 @@ def explain(
         str,
         typer.Argument(
             metavar="SPEC|SCHEME",
-            help="A spec, .toml or .json, or the id of a scheme.",
+            help="A spec, .toml or .json, or a scheme: its id, or FILE.py:CLASS.",
             show_default=False,
             autocompletion=_complete_explained,
         ),
     ],
     set_: Set = None,
     scheme: OneScheme = None,
+    load: Load = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -129,14 +135,17 @@ def explain(
       fanin explain examples/incast.toml
       fanin explain my.toml --scheme hpcc --json
       fanin explain dart
+      fanin explain my_scheme.py:MyScheme
     """
+    load_all(load)
     if Path(what).suffix in (".toml", ".json"):
         _explain_spec(Path(what), set_ or [], scheme, as_json=as_json)
         return
     if set_ or scheme is not None:
         raise CommandError(f"{what}: --set and --scheme go with a spec, a .toml or .json file", WRONG_SPEC)
+    wanted = known_scheme(what, what) if own_schemes.is_reference(what) else what
     for row in _core.schemes():
-        if row["id"] == what:
+        if row["id"] == wanted:
             _explain_scheme(row, as_json=as_json)
             return
     known = [row["id"] for row in _core.schemes()]
@@ -167,7 +176,7 @@ def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json
         show(table(explanation))
 
 
-def schemes(as_json: AsJson = False) -> None:
+def schemes(load: Load = None, as_json: AsJson = False) -> None:
     """List the schemes.
 
     \b
@@ -177,6 +186,7 @@ def schemes(as_json: AsJson = False) -> None:
     """
     from fanin import table
 
+    load_all(load)
     files = {row["file"]: row for row in _core.schemes()}
     if as_json:
         emit(

@@ -17,6 +17,7 @@ from fanin.cli.common import (
     AllowDrops,
     AsJson,
     CommandError,
+    Load,
     MaxMemory,
     MaxTime,
     Set,
@@ -24,6 +25,7 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     error,
+    load_all,
     need,
     schemes_of,
     seeds,
@@ -70,6 +72,7 @@ def sweep(
         Path | None, typer.Option("--out", metavar="DIR", help="The sweep's folder, instead of runs/NAME-sweep.")
     ] = None,
     set_: Set = None,
+    load: Load = None,
     force: Annotated[
         bool, typer.Option("--force", help="Start again: delete the results of an earlier sweep there.")
     ] = False,
@@ -105,6 +108,7 @@ def sweep(
 
     need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
     changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    load_all(load)
     each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
     each_load = grid.parse_loads(loads) if loads is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None

@@ -264,6 +264,8 @@ def sweep(
         given = executor is not None
         share = _memory(max_memory, at_once if not given else max(1, jobs or 1), given)
         ours = isinstance(executor, ThreadPoolExecutor | ProcessPoolExecutor) or not given
+        if not isinstance(executor, ThreadPoolExecutor):
+            own_schemes.check_elsewhere(base.using(None, None).own)
         name = uuid.uuid4().hex
         tasks = [
             Task(

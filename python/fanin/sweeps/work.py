@@ -84,6 +84,8 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
             return Done(task.key, None, cancelled=True)
         job = task.job if task.job.max_memory is not None else task.job.within(None, task.job.max_time)
         result = job.run(None, watch)
+        if result.failure is not None:
+            return Done(task.key, result.failure)
         if result.cancelled:
             return Done(task.key, None, cancelled=True)
         if task.folder is not None:

@@ -1,0 +1,215 @@
+"""The page and the notebook about one's own scheme run as they stand; the commands that take one; the watch."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+import fanin
+from conftest import ROOT, Command
+from fanin import cli, own_schemes, watching
+from fanin.cli import errors
+from fanin.plot import join_leave
+
+PAGE = ROOT / "docs" / "own-scheme.md"
+NOTEBOOK = ROOT / "docs" / "own-scheme.ipynb"
+BLOCKS = re.findall(r"```(sh|python|toml|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+SMALLER = {'"fat-tree", k = 16': '"fat-tree", k = 4', "degree = 32": "degree = 8", 'k": 8': 'k": 4'}
+"""The page's large networks with 16 hosts instead of 1,024 and 128, so that it takes seconds."""
+
+SCHEME = """
+from dataclasses import dataclass
+
+import fanin
+
+
+@dataclass(frozen=True)
+class Params:
+    packets: int = 20
+
+
+class Flow(fanin.Sender):
+    def open(self, path):
+        self.window = self.params.packets * path.payload
+
+    def on_ack(self, ack):
+        self.last = ack.rtt
+
+    def watch(self):
+        return {"rtt_us": getattr(self, "last", 0) / 1e6}
+
+
+class Mine(fanin.Scheme):
+    Params, Sender = Params, Flow
+"""
+SHORT = ["measure.window=50 us", "traffic.joins.start=10 us"]
+"""Changes of the watch's network, so that it takes no time."""
+FAILING = SCHEME.replace("self.last = ack.rtt", "self.last = ack.rtt if self.now < 20_000_000 else 1 // 0")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, str]]:
+    """The folder in which the page's blocks have run, one after another, and what each of them printed."""
+    folder = tmp_path_factory.mktemp("page")
+    # `fanin` and `python3` are these ones, wherever they are installed.
+    prelude = f'set -eu\nfanin() {{ "{sys.executable}" -m fanin "$@"; }}\npython3() {{ "{sys.executable}" "$@"; }}\n'
+    printed: dict[int, str] = {}
+    for number, (language, code) in enumerate(BLOCKS):
+        for large, small in SMALLER.items():
+            code = code.replace(large, small)
+        if (named := re.match(r"# (\w+\.(?:py|toml))\n", code)) is not None:
+            (folder / named[1]).write_text(code, encoding="utf-8")
+        elif language in ("sh", "python"):
+            line = ["sh", "-c", prelude + code] if language == "sh" else [sys.executable, "-c", code]
+            done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+            assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+            printed[number] = done.stdout + done.stderr
+    return folder, printed
+
+
+def test_the_page_runs_and_leaves_what_it_says(page: tuple[Path, dict[int, str]]) -> None:
+    folder, _ = page
+    for name in ("watch.png", "told.png", "mistaken.png", "slowdown.png", "runs/large/compare.png"):
+        assert (folder / name).stat().st_size > 20_000, name
+    rows = json.loads((folder / "runs" / "large" / "compare.json").read_text())["rows"]
+    assert [row["scheme"] for row in rows] == ["my-scheme", "hpcc", "dcqcn", "timely", "dctcp-rate"]
+    assert all(row["finished"] == row["started"] > 0 for row in rows)
+    two = fanin.load(folder / "runs" / "two" / "as-written").summary()["traffics"]
+    assert [traffic["scheme"] for traffic in two] == ["my-scheme", "dcqcn"]
+    swept = fanin.load_sweep(folder / "runs" / "two-sweep")
+    assert swept.complete
+    assert len({run.numbers["event_hash"] for run in swept.runs}) == 3, "the parameter changes the run"
+
+
+def test_the_page_shows_what_a_mistake_prints(page: tuple[Path, dict[int, str]]) -> None:
+    folder, printed = page
+    (number,) = (at for at, (language, _) in enumerate(BLOCKS) if language == "text")
+    said = BLOCKS[number][1].replace("FOLDER", str(folder.resolve()))
+    assert sorted(said.splitlines()) == sorted(printed[number - 1].splitlines())
+
+
+def test_the_notebook_draws_each_step(tmp_path: Path) -> None:
+    notebook: nbformat.NotebookNode = nbformat.read(NOTEBOOK, as_version=4)
+    for cell in notebook.cells:
+        assert not cell.get("outputs"), "commit it without outputs"
+        assert cell.get("execution_count") is None
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    steps = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.startswith("class ")]
+    assert len(steps) == 4
+    for cell in steps:
+        assert any("image/png" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
+def test_a_failing_scheme_is_a_failed_run_and_is_told_once(command: Command, tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    done = command("run", tiny, "--scheme", "failing.py:Mine", "--out", "run")
+    assert done.returncode == 1
+    assert done.stderr.count("ZeroDivisionError") == 1, done.stderr
+    kept = fanin.load(tmp_path / "run")
+    assert kept.cancelled
+    assert "failing.py, line 17): ZeroDivisionError" in kept.summary()["errors"][0]
+    swept = fanin.sweep(tiny, [f"{tmp_path}/failing.py:Mine", "none"], out=tmp_path / "sweep", jobs=1, progress=False)
+    assert [run.status for run in swept.runs] == ["failed", "done"]
+    assert not swept.cancelled
+
+
+def test_a_loaded_scheme_is_named_by_specs_and_known_to_commands(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A name of its own: what other tests have loaded is known in this process.
+    Path("named.py").write_text(SCHEME.replace("Mine", "Named"))
+
+    def printed(*arguments: str | Path) -> dict[str, object]:
+        cli.app([*map(str, arguments), "--json"], prog_name="fanin", standalone_mode=False)
+        found: dict[str, object] = json.loads(capsys.readouterr().out)
+        return found
+
+    named = ("--set", "traffic[0].scheme={ id = 'named', packets = 3 }")
+    with pytest.raises(fanin.SpecError) as unknown:
+        printed("check", tiny, *named)
+    assert "load one of your own with --load FILE.py:CLASS" in errors.of_spec(unknown.value)
+    with pytest.raises(fanin.SpecError, match=r"--load gone.py:Named: .*gone.py: No such file"):
+        printed("check", tiny, "--load", "gone.py:Named")
+    checked: Any = printed("check", tiny, *named, "--load", "named.py:Named")
+    assert checked["spec"]["traffic"][0]["scheme"] == {"id": "named", "packets": 3}
+    explained = printed("explain", "named.py:Named")
+    assert explained["id"] == "named"
+    assert "| `packets` | 20 |" in str(explained["manual"])
+    assert printed("run", tiny, "--scheme", "named.py:Named", "--out", "run")["ok"]
+    assert printed("why", "run", "--load", "named.py:Named")["ok"]
+
+
+def test_a_class_that_other_processes_cannot_load_is_refused_at_once(tiny: Path, tmp_path: Path) -> None:
+    class Here(fanin.Scheme):
+        Sender = fanin.Sender
+
+    with pytest.raises(fanin.SpecError, match="Here: other processes cannot load a class of a session"):
+        fanin.sweep(tiny, [Here], out=tmp_path / "sweep", progress=False)
+
+
+def test_the_watch_draws_what_limits_a_scheme_and_what_it_watches(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCHEME)
+    short = ("measure.window=1.2 ms",)
+    own = fanin.run(watching.JOIN_LEAVE, scheme=f"{tmp_path}/mine.py:Mine", set=short, progress=False)
+    other = fanin.run(watching.JOIN_LEAVE, scheme="hpcc", set=short, progress=False)
+    figure = join_leave.join_leave([own, other], tmp_path / "picture.svg")
+    titles = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
+    assert titles[:4] == ["goodput (Gb/s)", "window (KB)", "rate (Gb/s)", "queue (KB)"]
+    assert "rtt (us)" in titles
+    assert "utilisation" in titles
+    (panel,) = (axes for axes in figure.axes if axes.get_ylabel() == "rtt (us)")
+    watched = own.watch().filter(name="rtt_us")["value"]
+    drawn = max(float(np.asarray(line.get_ydata()).max()) for line in panel.get_lines())
+    assert drawn == pytest.approx(watched.max())
+
+
+def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> None:
+    file, said = tmp_path / "mine.py", list[str | None]()
+    file.write_text(SCHEME.replace("self.window = ", "self.window = ="))
+    what = watching.Watch(f"{file}:Mine", changes=SHORT, out=tmp_path / "watch.png", page=tmp_path / "watch.html")
+    ends = time.monotonic() + 120
+
+    def tell(problem: str | None) -> None:
+        said.append(problem)
+        page = what.page.read_text() if what.page is not None else ""
+        assert ("<pre>" in page) == (problem is not None)
+        if len(said) < 3:
+            file.write_text([FAILING, SCHEME][len(said) - 1])
+
+    watching.watch(what, tell, go_on=lambda: len(said) < 3 and time.monotonic() < ends)
+    syntax, failed, well = said[:3]
+    assert syntax is not None
+    assert "mine.py:14: SyntaxError" in syntax
+    assert failed is not None
+    assert "ZeroDivisionError" in failed
+    assert well is None
+    assert (tmp_path / "watch.png").stat().st_size > 10_000
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCHEME)
+    short = (*(word for change in SHORT for word in ("--set", change)), "--once", "--json")
+    done = command("watch", "--scheme", "mine.py:Mine", "--out", "mine.svg", *short)
+    assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": []}, done.stderr
+    assert b"<svg" in (tmp_path / "mine.svg").read_bytes()
+    assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
+
+
+def test_text_with_units_is_a_parameter_in_the_units_of_schemes() -> None:
+    assert own_schemes.in_units("time", "5 us") == 5_000_000
+    assert own_schemes.in_units("rate", "10 Gbps") == 10_000_000_000
+    assert own_schemes.in_units("bytes", "4 KB") == 4_000
+    for unit, text in (("time", "5 KB"), ("rate", "fast"), ("bytes", "0.5 B")):
+        with pytest.raises(ValueError, match="write it like"):
+            own_schemes.in_units(unit, text)
