@@ -27,6 +27,29 @@ fn a_star_of_processes() {
     }
 }
 
+/// What is sampled meanwhile, of a host's port that is paused, of a switch's, and of all messages.
+#[test]
+fn samples_over_time() {
+    let series = "series = [{ what = \"port\", where = [\"h1>sw0\", \"sw0>h0\"], every = \"7 us\" }, { what = \
+                  \"traffic\", where = [\"t\"], every = \"11 us\" }]\n";
+    let text = experiment(&(star(4) + PAUSES), "none", &INCAST.replace('4', "3")) + series;
+    same(&text);
+    let watch = on_wire(&text).unwrap().run.watch;
+    for name in ["sent_bytes", "paused_us", "delivered_bytes", "open_messages"] {
+        assert!(watch.iter().any(|seen| seen.name == name && seen.value > 0.0), "{name}");
+    }
+}
+
+/// What is inside of hosts and switches is not.
+#[test]
+fn series_of_flows_are_refused() {
+    let series = "series = [{ what = \"flow\", where = [\"t:0\"], every = \"7 us\" }]\n";
+    let Err(WireError::Refused(reasons)) = on_wire(&(experiment(&star(4), "none", INCAST) + series)) else {
+        panic!("it must be refused");
+    };
+    assert_eq!(reasons, ["of measure.series, only queues, ports and traffics are sampled on the wire"]);
+}
+
 #[test]
 fn a_leaf_spine_network_with_telemetry() {
     same(&experiment(LEAF_SPINE, "hpcc", POISSON));

@@ -34,6 +34,7 @@ from fanin.papers import (
     hpcc_testbed,
     hpcc_theory,
     hpcc_trade_offs,
+    on_wire,
     rcc_completion,
     rcc_datacenter,
     rcc_equations,
@@ -92,6 +93,7 @@ _PARTS = (
     rcc_flows,
     rcc_multihop,
     rcc_fairness,
+    on_wire,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}

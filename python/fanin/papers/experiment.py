@@ -47,6 +47,8 @@ class Change:
 
     scheme: str | None
     set: tuple[str, ...] = ()
+    wire: bool = False
+    """Whether it runs on a wire, in virtual time, instead of in the simulator."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def run_experiment(
 def job(base: Job, key: Key, change: Change) -> Job:
     """One run of a sweep."""
     title = "/".join(map(str, key))
-    return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title)
+    return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
 
 
 def pooled(measures: Measures, key: Key, name: str) -> list[float]:
