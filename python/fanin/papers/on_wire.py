@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 
 from fanin.papers import dart_testbed, dart_testbed_incast, hpcc_testbed
 from fanin.papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
@@ -99,10 +100,10 @@ def draw_of(draw: Draw) -> Draw:
         heights = []
         for axes, place in zip(figure.subplots(2, 1), PLACES, strict=True):
             drawn = draw(of_place(measures, place))
-            canvas = FigureCanvasAgg(drawn)
-            drawn.set_dpi(150)
-            canvas.draw()
-            axes.imshow(np.asarray(canvas.buffer_rgba()))
+            picture = BytesIO()
+            drawn.savefig(picture, dpi=150, format="png")
+            picture.seek(0)
+            axes.imshow(imread(picture))
             axes.set_axis_off()
             axes.set_title("in the simulator" if place == SIMULATOR else "on the wire, in virtual time", fontsize=14)
             heights.append(drawn.get_figheight())
@@ -210,7 +211,9 @@ def draw_bursts(measures: Measures) -> Figure:
         times = np.sort(pooled(measures, (case,), "slower_us"))
         share = 100 * np.arange(1, times.size + 1) / max(times.size, 1)
         right.step(times, share, where="post", label=case, color=colour, linestyle=dashes, linewidth=1.6)
-    right.plot(list(PAPER_US.values()), [100 * share for share in PAPER_US], "k+", markersize=10, label="paper, software")
+    right.plot(
+        list(PAPER_US.values()), [100 * share for share in PAPER_US], "k+", markersize=10, label="paper, software"
+    )
     right.set_xlim(0, 60)
     label_axes(right, "(b) time until the long flow is slower", "time (us)", "share of bursts (%)", legend=False)
     right.legend(frameon=False, fontsize=9, loc="lower right")
@@ -225,7 +228,9 @@ def rows_bursts(measures: Measures) -> list[Row]:
         times = pooled(measures, (case,), "slower_us")
         for share in (0.5, 0.9):
             ours = dart_testbed.quantile(times, share)
-            paper = "about 12 us" if case == HARDWARE else f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
+            paper = (
+                "about 12 us" if case == HARDWARE else f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
+            )
             what = f"time from a burst's start until the long flow is slower, p{100 * share:g} of {len(times)}: {case}"
             found.append(Row(claim, what, paper, f"{ours:.1f} us", "none", "calibrated"))
     return found
