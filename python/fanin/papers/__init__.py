@@ -13,6 +13,7 @@ from fanin.papers import (
     dart_fig6,
     dart_fig11,
     dart_headline,
+    dart_headroom,
     dart_sensitivity,
     dart_testbed,
     dart_testbed_incast,
@@ -94,6 +95,7 @@ _PARTS = (
     rcc_multihop,
     rcc_fairness,
     on_wire,
+    dart_headroom,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}
