@@ -36,8 +36,10 @@ CHUNK = 1 << 16
 OFF = (0x17, 0x1F, 0x24)
 """Of the system's ETHTOOL calls: those that turn off checksums by the device, and segments put together for it."""
 SIOCETHTOOL = 0x8946
-STARTS_IN_S = 1.0
+STARTS_IN_S = 0.3
 """Between the last preparation and the first flow."""
+LONGEST_S = 60.0
+"""Most real time besides that of the flows."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,11 @@ def run(
         raise RunError(problem)
     job = Job.of(spec, set)
     network: Any = job.resolve()["network"]
-    count = 1 + max(max(flow.sender, flow.receiver) for flow in flows)
-    count = max(count, int(network["topology"].get("hosts", count)))
+    hosts_of = network["topology"].get("hosts", 0)
+    count = len(hosts_of) if isinstance(hosts_of, list) else int(hosts_of)
+    least = 1 + max(max(flow.sender, flow.receiver) for flow in flows)
+    if count < least:
+        raise RunError(f"{job.name}: its network has {count} hosts, and flows need {least}; a star or a graph has them")
     line = ["unshare", "--net", sys.executable, "-c", "from fanin import wire_tcp; wire_tcp.serve()"]
     hosts = [subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     try:
@@ -131,17 +136,20 @@ def _carry(
             for number, host in enumerate(hosts):
                 own = [dict(asdict(flow), number=at) for at, flow in enumerate(flows) if flow.sender == number]
                 name = f"f{os.getpid()}h{number}"
-                _write(host, {"interface": name, "number": number, "scheme": scheme, "ecn": ecn, "flows": own})
+                receives = sum(flow.receiver == number for flow in flows)
+                document = {"interface": name, "number": number, "scheme": scheme, "ecn": ecn}
+                _write(host, {**document, "flows": own, "receives": receives})
             for host in hosts:
                 _read(host)
             begin.append(time.monotonic() + STARTS_IN_S)
             for host in hosts:
                 _write(host, {"begin": begin[0], "end": begin[0] + seconds})
+            told.extend(_read(host) for host in hosts)
         except RunError as error:
             failed.append(str(error))
-            stop.set()
+        stop.set()
 
-    lasts = seconds + STARTS_IN_S + 0.2
+    told: list[Any] = []
     began: list[float] = []
 
     def ready() -> None:
@@ -162,9 +170,9 @@ def _carry(
                     [host.pid for host in hosts],
                     port,
                     every_s,
-                    lasts + 20,
+                    seconds + LONGEST_S,
                     ready,
-                    lambda: not stop.is_set() and not (begin and time.monotonic() > begin[0] + seconds + 0.2),
+                    lambda: not stop.is_set(),
                 )
             )
         except (RuntimeError, ValueError) as error:
@@ -179,12 +187,11 @@ def _carry(
         stop.set()
         thread.join()
         raise
-    if failed or not begin:
-        raise RunError(failed[0] if failed else "the hosts were not ready in time")
+    if failed or not told:
+        raise RunError(failed[0] if failed else f"the hosts have not ended within {LONGEST_S:g} s of their time")
     samples, counts = found[0]
     moved = began[0] - begin[0]
     samples = [(at + moved, queue) for at, queue in samples if 0 <= at + moved <= seconds]
-    told = [_read(host) for host in hosts]
     sent = {int(number): at for one in told for number, at in one["started"].items()}
     arrivals = {int(number): of for one in told for number, of in one["arrived"].items()}
     completion: list[float | None] = []
@@ -237,8 +244,8 @@ def serve() -> None:
     host.listen()
     say({})
     times = json.loads(sys.stdin.readline())
-    host.run(told["flows"], times["begin"], times["end"])
-    say({"started": host.started, "arrived": host.arrived})
+    host.run(told["flows"], told["receives"], times["begin"], times["end"])
+    say({"started": dict(host.started), "arrived": {number: [*of] for number, of in [*host.arrived.items()]}})
     # Its interface is there until the switches have ended.
     sys.stdin.read()
 
@@ -269,6 +276,8 @@ class _Host:
     def __init__(self, scheme: str) -> None:
         self.started: dict[int, float] = {}
         self.arrived: dict[int, list[tuple[float, int]]] = {}
+        self._received = 0
+        self._lock = threading.Lock()
         self._scheme = scheme.encode()
         self._listener = socket.socket()
 
@@ -279,12 +288,15 @@ class _Host:
         self._listener.listen(256)
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def run(self, flows: Sequence[dict[str, Any]], begin: float, end: float) -> None:
-        """Sends its flows, until the end."""
-        for flow in flows:
-            threading.Thread(target=self._send, args=(flow, begin, end), daemon=True).start()
+    def run(self, flows: Sequence[dict[str, Any]], receives: int, begin: float, end: float) -> None:
+        """Sends its flows, until the end or until all has been sent and received."""
+        sending = [threading.Thread(target=self._send, args=(flow, begin, end), daemon=True) for flow in flows]
+        for thread in sending:
+            thread.start()
         while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, 0.1))
+            if self._received == receives and not any(thread.is_alive() for thread in sending):
+                break
+            time.sleep(min(left, 0.05))
 
     def _accept(self) -> None:
         while True:
@@ -292,8 +304,8 @@ class _Host:
             threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
     def _receive(self, connection: socket.socket) -> None:
-        with connection:
-            head = b""
+        head = b""
+        with connection, contextlib.suppress(ConnectionResetError):
             while len(head) < 4:
                 more = connection.recv(4 - len(head))
                 if not more:
@@ -301,13 +313,7 @@ class _Host:
                 head += more
             seen = self.arrived.setdefault(int.from_bytes(head, "big"), [])
             total = 0
-            while True:
-                try:
-                    more = connection.recv(CHUNK)
-                except ConnectionResetError:
-                    return
-                if not more:
-                    return
+            while more := connection.recv(CHUNK):
                 total += len(more)
                 at = time.monotonic()
                 # One entry for each 10 ms at most, and the last.
@@ -315,6 +321,8 @@ class _Host:
                     seen[-1] = (at, total)
                 else:
                     seen.append((at, total))
+        with self._lock:
+            self._received += 1
 
     def _send(self, flow: dict[str, Any], begin: float, end: float) -> None:
         start = begin + flow["start_s"]

@@ -145,7 +145,7 @@ impl Carrier {
         Time::from_ps((os::monotonic() - self.began).as_nanos() as u64 * 1000)
     }
 
-    fn run(mut self: &mut Self, watch: &Watch, mut go_on: impl FnMut() -> bool) -> std::io::Result<Carried> {
+    fn run(&mut self, watch: &Watch, mut go_on: impl FnMut() -> bool) -> std::io::Result<Carried> {
         let ps = |of: Duration| Time::from_ps(of.as_nanos() as u64 * 1000);
         let (end, every) = (ps(watch.lasts), ps(watch.every.max(Duration::from_micros(10))));
         let mut sample_at = every;
