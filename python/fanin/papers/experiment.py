@@ -73,6 +73,11 @@ class Experiment:
         """The paper's short name."""
         return self.id.partition("-")[0]
 
+    @property
+    def on_wire(self) -> bool:
+        """Whether some of its runs are on a wire, where a packet takes a hundred times longer."""
+        return any(change.wire for change in self.sweep(True).values())
+
     def draws(self, figure: str) -> bool:
         """Whether it draws this figure of its paper: `12` is all panels of Fig. 12, `12b` one of them."""
         number, panels = _split(figure)
