@@ -126,6 +126,13 @@ IDS = (
     "rcc-fig11",
     "rcc-fig12ab",
     "rcc-fig12cd",
+    "dart-fig9-wire",
+    "dart-fig10-wire",
+    "hpcc-fig9ab-wire",
+    "hpcc-fig9cd-wire",
+    "hpcc-fig9ef-wire",
+    "hpcc-fig9gh-wire",
+    "dart-headroom",
 )
 
 

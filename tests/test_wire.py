@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ import pytest
 
 import fanin
 from conftest import Command
+from fanin import comparing, runs
 
 SHORT = ("measure.warm_up=0 ms", "measure.window=0.2 ms")
 OF_TIME = ("wall_s", "packet_hops_per_second", "threads", "threads_reason", "wire")
@@ -72,11 +75,16 @@ def test_a_comparison_has_both_side_by_side(command: Command, tiny: Path, tmp_pa
         (["compare", "--on", "wire,wire"], "--on wire,wire: it is simulator, wire or simulator,wire"),
         (["run", "--on", "wire", "--scheme", "dctcp"], "is over TCP; only RDMA runs on the wire"),
         (["compare", "--on", "wire", "--schemes", "dctcp"], "is over TCP; only RDMA runs on the wire"),
+        (["compare", "--clock", "real"], "--clock: it goes with --on wire"),
+        (["compare", "--link", "udp"], "--link: it goes with --on wire"),
+        (["compare", "--on", "simulator,wire", "--clock", "sundial"], "sundial"),
+        (["compare", "--on", "simulator,wire", "--link", "string"], "string"),
+        (["wire", "switch", "--token", "moon"], "--token moon: it has up to 16 hexadecimal digits"),
     ],
 )
 def test_what_cannot_be_is_said(command: Command, tiny: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
-    first, *rest = arguments
-    done = command(first, tiny, *rest)
+    at = 2 if arguments[0] == "wire" else 1
+    done = command(*arguments[:at], tiny, *arguments[at:])
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -163,4 +171,109 @@ def test_a_part_that_dies_is_an_error_and_the_others_end(tiny: Path, tmp_path: P
     assert "ended before the run did: signal: 9 (SIGKILL)" in err
     assert "Traceback" not in err
     assert alive(started) == []
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_comparison_takes_the_clock_and_the_link_of_a_run(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[runs.Job] = []
+    at_once: list[int] = []
+
+    def note(all_: list[runs.Job], *, workers: int, **_: object) -> list[fanin.Result]:
+        jobs.extend(all_)
+        at_once.append(workers)
+        return []
+
+    monkeypatch.setattr(comparing, "run_jobs", note)
+    for clock, link in (("lockstep", "udp"), ("slowed:5000", "veth")):
+        fanin.compare(tiny, ["dcqcn"], on=["simulator", "wire"], clock=clock, link=link, workers=2, progress=False)
+    assert [(job.wire, job.clock, job.link) for job in jobs if job.wire] == [
+        (True, "lockstep", "udp"),
+        (True, "slowed:5000", "veth"),
+    ]
+    assert at_once == [2, 1], "runs in real time make each other late"
+
+
+class Parts:
+    """`fanin wire switch` and hosts that the test starts by hand, on loopback."""
+
+    def __init__(self, spec: Path, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[subprocess.Popen[str]] = []
+        self.address = f"127.0.0.1:{free_port()}"
+        self.switch = self.start("switch", str(spec), *short(), "--listen", self.address, "--token", "1f2e")
+        assert self.switch.stderr is not None
+        assert f"--switch {self.address} --token 1f2e" in self.switch.stderr.readline()
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        line = [sys.executable, "-m", "fanin", "wire", *arguments]
+        pipe = subprocess.PIPE
+        self.started.append(subprocess.Popen(line, cwd=self.folder, stdout=pipe, stderr=pipe, text=True))
+        return self.started[-1]
+
+    def host(self, number: int, token: str = "1f2e") -> subprocess.Popen[str]:
+        return self.start("host", str(number), "--switch", self.address, "--token", token)
+
+    def __enter__(self) -> "Parts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.started:
+            process.kill()
+            process.communicate()
+
+
+def connected(address: str) -> socket.socket:
+    """A connection to what is about to listen there."""
+    host, _, port = address.rpartition(":")
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return socket.create_connection((host, int(port)))
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline, "nobody listens"
+            time.sleep(0.02)
+
+
+def free_port() -> int:
+    """One below those that the system gives to connections, so that none takes it in between."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError("no port is free")
+
+
+def test_parts_by_hand_leave_the_run_folder_of_the_simulator(command: Command, tiny: Path, tmp_path: Path) -> None:
+    assert command("run", tiny, *short(), "--out", "simulator").returncode == 0
+    with Parts(tiny, tmp_path) as parts:
+        stranger = parts.host(0, "1f2f")
+        _, err = stranger.communicate(timeout=60)
+        assert stranger.returncode == 1
+        assert "do not let this host take part: another token" in err
+        hosts = [parts.host(number) for number in range(4)]
+        out, err = parts.switch.communicate(timeout=60)
+        assert parts.switch.returncode == 0, err
+        assert [host.wait(60) for host in hosts] == [0] * 4
+    (folder,) = (tmp_path / "runs" / "tiny-incast").iterdir()
+    assert folder.name in out
+    simulated, wired = documents(tmp_path / "simulator"), documents(folder)
+    assert [name for name in simulated if wired.get(name) != simulated[name]] == []
+
+
+def test_a_host_by_hand_that_dies_ends_the_run_with_an_error(tiny: Path, tmp_path: Path) -> None:
+    with Parts(tiny, tmp_path) as parts:
+        hosts = [parts.host(number) for number in range(3)]
+        # It has said who it is, and hears nothing of the run any more.
+        with connected(parts.address) as last:
+            last.sendall(b"fanin-w1" + (0x1F2E).to_bytes(8, "little") + (3).to_bytes(4, "little"))
+            assert last.recv(1) == b"\1"
+        out, err = parts.switch.communicate(timeout=60)
+        assert parts.switch.returncode == 1, out
+        assert "host 3 ended before the run did" in err
+        assert "Traceback" not in err
+        for host in hosts:
+            host.wait(60)
     assert not (tmp_path / "runs").exists()

@@ -162,6 +162,27 @@ def wire_host(switches: str, token: int, host: int) -> None:
 def wire_veth_refused() -> str | None:
     """Why links of virtual Ethernet interfaces are not permitted here; None where they are."""
 
+def wire_carry(
+    text: str,
+    name: str,
+    format: str,
+    folder: str,
+    overrides: list[str],
+    processes: list[int],
+    port: str,
+    every_s: float,
+    lasts_s: float,
+    ready: Callable[[], object],
+    go_on: Callable[[], bool],
+) -> tuple[list[tuple[float, int]], dict[str, float]]:
+    """Carries IPv4 frames between processes with network namespaces of their own through the switches of a spec, in
+    real time, for so many seconds.
+
+    Host n has the interface `f{own process}h{n}`, and the address 10.0.0.(n + 1); `ready` is called when these are
+    there, and `go_on` now and then: False ends it. Returns samples of the queue of a port, seconds and bytes; and
+    counts of frames, and how late they were.
+    """
+
 def wire_member() -> None:
     """Is one of these processes: does what the one that started it says over its standard input, until that ends."""
 

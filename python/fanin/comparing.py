@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -81,6 +82,8 @@ def compare(
     max_time: float | None = None,
     threads: int | None = None,
     on: Sequence[str] = ("simulator",),
+    clock: str = "lockstep",
+    link: str = "udp",
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
@@ -89,7 +92,8 @@ def compare(
     spec's seed. `workers` is the number of simultaneous runs, by default one per processor. The other arguments are
     those of `fanin.run`; `max_memory` is for all simultaneous runs together, `max_time` for each. `threads` is for each
     run, by default its share of the cores. `on=["simulator", "wire"]` runs each of them in the simulator and on a wire
-    (docs/wire.md), side by side.
+    (docs/wire.md), side by side, there with the `clock` and `link` of `fanin.run`; in real time one run is made after
+    another.
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
@@ -113,9 +117,11 @@ def compare(
         for place in dict.fromkeys(on)
         for seed in dict.fromkeys(each_seed)
     ]
-    at_once = max(1, min(workers or cores(), len(wanted)))
+    # In real time a run beside it would make another one late.
+    alone = "wire" in on and clock != "lockstep"
+    at_once = 1 if alone else max(1, min(workers or cores(), len(wanted)))
     memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
-    limited = base.within(memory, max_time).on(threads, at_once=at_once)
+    limited = replace(base.within(memory, max_time).on(threads, at_once=at_once), clock=clock, link=link)
     jobs = [limited.using(scheme, seed).at(place, named=len(on) > 1) for scheme, seed, place in wanted]
     return run_all(jobs, at_once, flows=flows, progress=progress)
 

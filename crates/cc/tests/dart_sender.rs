@@ -5,6 +5,7 @@ mod common;
 
 use common::dart::*;
 use common::{path, us};
+use fanin_cc::schemes::dart::Dart;
 use fanin_cc::*;
 use fanin_units::{Rate, Time};
 
@@ -208,4 +209,18 @@ fn without_apportioning_the_sender_is_dcqcns() {
         assert_eq!((control.not_before, control.rate.as_bps()), (Time::ZERO, LINE));
     }
     assert_eq!(s.pool.actions().get(Action::ShareChange), 0);
+}
+
+#[test]
+fn c14_shares_may_be_of_less_than_the_line() {
+    let mut s = Talker::new(with("dart-dasr", |p| p.line_share = 0.96));
+    let a = s.old(3);
+    s.send(a);
+    // 3 packets at 0.96 of the line take 3 / 0.96 = 3.125 of their times.
+    assert_eq!(s.free_at(a), s.now + Time::from_ps(SLOT.as_ps() * 3125 / 1000));
+    assert_eq!(s.watch(a, "cap_bps"), LINE as f64 * 0.96 / 3.0);
+    // At 0.95 a line counts as full; less than that would never be full.
+    for (share, holds) in [(1.0, true), (0.95, true), (0.94, false), (1.01, false), (f64::NAN, false)] {
+        assert_eq!(Dart::check(&with("dart-dasr", |p| p.line_share = share)).is_ok(), holds, "{share}");
+    }
 }

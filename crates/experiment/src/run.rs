@@ -91,6 +91,10 @@ pub trait Engine {
     fn delivered(&self) -> Vec<[u64; 2]>;
     /// Data bytes queued at a port.
     fn queued(&self, port: PortId) -> u64;
+    /// Observable state of a port.
+    fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2];
+    /// Observable state of a traffic.
+    fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2];
     /// Counters of every port.
     fn port_counters(&self) -> Vec<PortCounters>;
     /// Counters of every class at every port. Like the following, only after [`Engine::take_flows`].
@@ -152,6 +156,12 @@ impl Engine for ParallelSimulation {
     }
     fn queued(&self, port: PortId) -> u64 {
         self.queued(port)
+    }
+    fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
+        self.watch_port(port)
+    }
+    fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
+        self.watch_traffic(traffic)
     }
     fn port_counters(&self) -> Vec<PortCounters> {
         self.port_counters()
@@ -506,8 +516,7 @@ impl<'a> Runner<'a> {
                 }
                 Sampled::Watched(watched) => {
                     for (of, watched) in (sampler.first..).zip(watched) {
-                        let values = self.sim.simulator().map(|sim| look_at(sim, watched));
-                        for (name, value) in values.into_iter().flatten() {
+                        for (name, value) in look_at(&*self.sim, watched) {
                             self.seen.push(Seen { time: at, of, name, value });
                         }
                     }
@@ -730,10 +739,12 @@ fn watched(measure: &Measure) -> impl Iterator<Item = &Watched> {
     measure.series.iter().flat_map(watched_of)
 }
 
-/// The current values of a watched entry.
-fn look_at(sim: &ParallelSimulation, watched: &Watched) -> Vec<(&'static str, f64)> {
-    match watched.part {
-        Part::Flow => {
+/// The current values of a watched entry. What is inside of hosts and switches only the simulator shows.
+fn look_at(engine: &dyn Engine, watched: &Watched) -> Vec<(&'static str, f64)> {
+    match (watched.part, engine.simulator()) {
+        (Part::Port, _) => engine.watch_port(PortId(watched.number)).to_vec(),
+        (Part::Traffic, _) => engine.watch_traffic(watched.traffic).to_vec(),
+        (Part::Flow, Some(sim)) => {
             let message = sim.followed(watched.traffic, watched.number);
             let Some(message) = message.filter(|message| sim.message(*message).start.is_some()) else {
                 return Vec::new();
@@ -743,10 +754,9 @@ fn look_at(sim: &ParallelSimulation, watched: &Watched) -> Vec<(&'static str, f6
             seen.push(("delivered_bytes", sim.delivered(message) as f64));
             seen
         }
-        Part::Port => sim.watch_port(PortId(watched.number)).to_vec(),
-        Part::Traffic => sim.watch_traffic(watched.traffic).to_vec(),
-        Part::Receiver => sim.watch_host(watched.traffic, watched.number),
-        Part::Switch => sim.watch_switch(watched.traffic, watched.number),
+        (Part::Receiver, Some(sim)) => sim.watch_host(watched.traffic, watched.number),
+        (Part::Switch, Some(sim)) => sim.watch_switch(watched.traffic, watched.number),
+        (_, None) => Vec::new(),
     }
 }
 

@@ -10,10 +10,13 @@ use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window};
 use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
+use fanin_units::PortId;
+use fanin_wirelab::carry::Watch;
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::TcpListener;
@@ -301,6 +304,11 @@ fn run_wire(
             None => fanin_wirelab::run_with(&checked, &options, &program, &mut progress),
             Some((listen, token)) => {
                 let listener = TcpListener::bind(&listen).map_err(|error| failed(format!("{listen}: {error}")))?;
+                if listener.local_addr().is_ok_and(|address| address.is_ipv6()) {
+                    return Err(failed(format!(
+                        "{listen}: hosts connect over IPv4, to an address like 192.0.2.1:4790"
+                    )));
+                }
                 fanin_wirelab::run_by_hand(&checked, &listener, token, &program, &mut progress)
             }
         };
@@ -354,6 +362,49 @@ fn wire_host(py: Python<'_>, switches: &str, token: u64, host: u32) -> PyResult<
 #[pyfunction]
 fn wire_veth_refused(py: Python<'_>) -> Option<String> {
     py.detach(|| fanin_wirelab::veth::permitted().err())
+}
+
+/// Carries IPv4 frames between processes with network namespaces of their own through the switches of a spec, in real
+/// time, without the GIL.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn wire_carry(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    format: &str,
+    folder: &str,
+    overrides: Vec<String>,
+    processes: Vec<u64>,
+    port: &str,
+    every_s: f64,
+    lasts_s: f64,
+    ready: Py<PyAny>,
+    go_on: Py<PyAny>,
+) -> PyResult<(Vec<(f64, u64)>, BTreeMap<&'static str, f64>)> {
+    let found = py.detach(|| {
+        let checked = read(text, name, format, folder, &overrides, None, None)?.check().map_err(refused)?;
+        let names = fanin_record::port_names(&checked.network().graph);
+        let number = names.iter().position(|of| of == port);
+        let number = number.ok_or_else(|| SpecError::new_err(format!("{port}: there is no such port")))?;
+        let seconds =
+            |s: f64| std::time::Duration::try_from_secs_f64(s).map_err(|error| failed(format!("{s}: {error}")));
+        let watch = Watch { port: PortId(number as u32), every: seconds(every_s)?, lasts: seconds(lasts_s)? };
+        let run = u64::from(std::process::id());
+        let ready = || Python::attach(|py| ready.call0(py).map(drop).unwrap_or_else(|error| error.print(py)));
+        let go_on = || Python::attach(|py| go_on.call0(py).and_then(|said| said.extract(py)).unwrap_or(false));
+        fanin_wirelab::carry::carry(&checked, run, &processes, &watch, ready, go_on).map_err(failed)
+    })?;
+    let counts = [
+        ("passed", found.passed as f64),
+        ("marked", found.marked as f64),
+        ("dropped", found.dropped as f64),
+        ("refused", found.refused as f64),
+        ("late_p50_us", found.late_us[0]),
+        ("late_p99_us", found.late_us[1]),
+        ("late_max_us", found.late_us[2]),
+    ];
+    Ok((found.queue, counts.into()))
 }
 
 /// Is one of these processes: does what the one that started it says over its standard input, until that ends.
@@ -703,6 +754,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(wire_member, module)?)?;
     module.add_function(wrap_pyfunction!(wire_veth_refused, module)?)?;
     module.add_function(wrap_pyfunction!(wire_host, module)?)?;
+    module.add_function(wrap_pyfunction!(wire_carry, module)?)?;
     module.add_function(wrap_pyfunction!(run_moved, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
     module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod by_hand;
+pub mod carry;
 mod channel;
 pub mod ensemble;
 pub mod local;

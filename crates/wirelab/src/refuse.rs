@@ -3,6 +3,7 @@
 use fanin_experiment::CheckedSpec;
 use fanin_experiment::built::{Measure, Sampled};
 use fanin_fabric::BufferPolicy;
+use fanin_record::Part;
 
 /// Most hosts of a run: each is a process.
 pub const MOST_HOSTS: u32 = 64;
@@ -60,6 +61,10 @@ fn measured(measure: &Measure, refuse: &mut impl FnMut(bool, &str)) {
     refuse(measure.capture.is_some(), "measure.capture is of the simulator only");
     refuse(measure.timeline.is_some(), "measure.timeline is of the simulator only");
     refuse(!measure.trace.is_empty(), "measure.trace is of the simulator only");
-    let watched = measure.series.iter().any(|series| matches!(series.of, Sampled::Watched(_)));
-    refuse(watched, "of measure.series, only queues are sampled on the wire");
+    let outside = |of: &Sampled| match of {
+        Sampled::Queues(_) => true,
+        Sampled::Watched(watched) => watched.iter().all(|of| matches!(of.part, Part::Port | Part::Traffic)),
+    };
+    let outside = measure.series.iter().all(|series| outside(&series.of));
+    refuse(!outside, "of measure.series, only queues, ports and traffics are sampled on the wire");
 }

@@ -303,11 +303,16 @@ impl Reports {
         self.0.iter().flat_map(|report| &report.counters).map(|of| of[which]).sum()
     }
 
+    /// The same of one traffic.
+    pub fn of_traffic(&self, traffic: u16, which: usize) -> u64 {
+        self.0.iter().filter_map(|report| report.counters.get(usize::from(traffic))).map(|of| of[which]).sum()
+    }
+
     /// By traffic: payload that has arrived, of all messages and of endless ones.
     pub fn delivered(&self) -> Vec<[u64; 2]> {
         let traffics = self.0.first().map_or(0, |report| report.counters.len());
         let sum = |traffic: usize| {
-            let all = self.0.iter().map(|report| report.counters[traffic][2]).sum();
+            let all = self.of_traffic(traffic as u16, 2);
             [all, self.0.iter().map(|report| report.endless[traffic]).sum()]
         };
         (0..traffics).map(sum).collect()
@@ -316,7 +321,7 @@ impl Reports {
     /// Counters of each traffic; `schemes` has the number of each one's scheme.
     pub fn traffic_counters(&self, schemes: &[u16]) -> Vec<TrafficCounters> {
         let of = |(traffic, scheme): (usize, &u16)| {
-            let sum = |which: usize| self.0.iter().map(|report| report.counters[traffic][which]).sum();
+            let sum = |which| self.of_traffic(traffic as u16, which);
             let mut actions = Actions::default();
             self.0.iter().filter_map(|report| report.actions.get(usize::from(*scheme))).for_each(|of| actions.add(of));
             let dropped = self.0.iter().filter_map(|report| report.dropped.get(usize::from(*scheme))).sum();
@@ -348,7 +353,17 @@ impl Reports {
 
     /// Data bytes queued at a port.
     pub fn queued(&self, port: PortId) -> u64 {
-        self.0.iter().flat_map(|report| &report.ports).find(|of| of.port == port).map_or(0, |of| of.queued)
+        self.port(port).map_or(0, |of| of.queued)
+    }
+
+    /// Bytes that a port has sent, and the total time for which its classes were paused.
+    pub fn sent_and_paused(&self, port: PortId) -> (u64, Time) {
+        let paused = |of: &PortReport| of.classes.iter().map(|class| class.paused).sum();
+        self.port(port).map_or((0, Time::ZERO), |of| (of.bytes, paused(of)))
+    }
+
+    fn port(&self, port: PortId) -> Option<&PortReport> {
+        self.0.iter().flat_map(|report| &report.ports).find(|of| of.port == port)
     }
 
     fn ports(&self) -> BTreeMap<PortId, PortReport> {

@@ -141,6 +141,16 @@ impl Engine for Wire<'_> {
         self.latest.queued(port)
     }
 
+    fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
+        let (sent, paused) = self.latest.sent_and_paused(port);
+        [("sent_bytes", sent as f64), ("paused_us", paused.as_ps() as f64 / 1e6)]
+    }
+
+    fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
+        let sum = |which| self.latest.of_traffic(traffic, which);
+        [("delivered_bytes", sum(2) as f64), ("open_messages", sum(0).saturating_sub(sum(1)) as f64)]
+    }
+
     fn port_counters(&self) -> Vec<PortCounters> {
         if self.latest.0.is_empty() {
             return vec![PortCounters::default(); 2 * self.config.graph.links.len()];

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 /// The Ethernet type for experiments.
 const ETHER_TYPE: u16 = 0x88B5;
+const IPV4: u16 = 0x0800;
 /// Longest frame behind its Ethernet header.
 const MTU: u32 = 65_535;
 /// Bytes that a socket asks to be able to hold.
@@ -45,26 +46,35 @@ pub(crate) fn enter() -> Result<(), String> {
 
 /// At the switches: makes the pairs to these processes, one for each host, and the sockets on them.
 pub(crate) fn make_pairs(run: u64, processes: &[u64]) -> Result<Vec<UdpSocket>, String> {
+    pairs(run, processes, &format!("mtu {MTU}"), ETHER_TYPE)
+}
+
+/// The same for IPv4 of usual length: all interfaces have one address, and nobody asks for that of another.
+pub(crate) fn make_pairs_for_ipv4(run: u64, processes: &[u64]) -> Result<Vec<UdpSocket>, String> {
+    pairs(run, processes, "address 02:00:00:00:00:01 mtu 1500", IPV4)
+}
+
+fn pairs(run: u64, processes: &[u64], kind: &str, ether_type: u16) -> Result<Vec<UdpSocket>, String> {
     let mut lines = Vec::new();
     for (host, process) in processes.iter().enumerate() {
         let (there, here) = names(run, host);
-        lines.push(format!("link add {here} mtu {MTU} type veth peer name {there} mtu {MTU} netns {process}"));
-        lines.push(format!("link set {here} up"));
+        lines.push(format!("link add {here} {kind} type veth peer name {there} {kind} netns {process}"));
+        lines.push(format!("link set {here} arp off up"));
     }
     ip(&lines)?;
-    (0..processes.len()).map(|host| socket(&names(run, host).1)).collect()
+    (0..processes.len()).map(|host| socket(&names(run, host).1, ether_type)).collect()
 }
 
 /// At a host: the socket on its interface.
 pub(crate) fn attach(run: u64, host: usize) -> Result<UdpSocket, String> {
     let (here, _) = names(run, host);
     ip(&[format!("link set {here} up")])?;
-    socket(&here)
+    socket(&here, ETHER_TYPE)
 }
 
-fn socket(interface: &str) -> Result<UdpSocket, String> {
+fn socket(interface: &str, ether_type: u16) -> Result<UdpSocket, String> {
     let socket =
-        os::frame_socket(interface, ETHER_TYPE).map_err(|error| format!("a socket on {interface}: {error}"))?;
+        os::frame_socket(interface, ether_type).map_err(|error| format!("a socket on {interface}: {error}"))?;
     // Where less is given, more is sent again.
     let _ = os::set_receive_buffer(&socket, BUFFER);
     Ok(socket)

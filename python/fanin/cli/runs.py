@@ -49,6 +49,22 @@ if TYPE_CHECKING:
     from fanin.runs import SpecLike
 
 
+Clock = Annotated[
+    str | None,
+    typer.Option(
+        "--clock",
+        metavar="CLOCK",
+        help="With --on wire: lockstep, virtual time; slowed:N, a network N times slower; or real.",
+    ),
+]
+Link = Annotated[
+    str | None,
+    typer.Option(
+        "--link", metavar="LINK", help="With --on wire: udp; or veth, which needs root: see fanin wire doctor."
+    ),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
     app.command("run")(run)
@@ -95,17 +111,8 @@ def run(
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; or wire: in processes that exchange frames."),
     ] = "simulator",
-    clock: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLOCK",
-            help="With --on wire: lockstep, virtual time; slowed:N, a network N times slower; or real.",
-        ),
-    ] = None,
-    link: Annotated[
-        str | None,
-        typer.Option(metavar="LINK", help="With --on wire: udp; or veth, which needs root: see fanin wire doctor."),
-    ] = None,
+    clock: Clock = None,
+    link: Link = None,
     balancing: Annotated[
         str | None,
         typer.Option(metavar="FILE.py:CLASS", help="Load balancing of your own: see docs/own-scheme.md."),
@@ -148,8 +155,7 @@ def run(
     need(not (show_finished and as_json), "--finished and --json: choose one")
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
-    need(clock is None or on == "wire", "--clock: it goes with --on wire")
-    need(link is None or on == "wire", "--link: it goes with --on wire")
+    _need_wire([on], clock, link)
     own = balancing is not None or discipline is not None
     need(
         not own or not (from_hpcc or on == "wire"), "--balancing and --discipline: they go with specs in the simulator"
@@ -264,6 +270,8 @@ def compare(
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; wire: see run; or simulator,wire: both, side by side."),
     ] = "simulator",
+    clock: Clock = None,
+    link: Link = None,
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -271,7 +279,8 @@ def compare(
 ) -> None:
     """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
 
-    With several seeds each number is a mean with half of its 95 % confidence interval.
+    With several seeds each number is a mean with half of its 95 % confidence interval. With a --clock of real time one
+    run is made after another, and if one is rejected there is no comparison.
 
     \b
     Examples:
@@ -281,6 +290,7 @@ def compare(
       fanin compare --hpcc config.txt --schemes as-is,hpcc,dcqcn
       fanin compare my.toml --schemes my_scheme.py:MyScheme,dcqcn
       fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire
+      fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire --clock slowed:5000
       fanin compare my.toml --set "traffic.queries.load.share=0.3" --json
     """
     from fanin import limits
@@ -320,6 +330,7 @@ def compare(
         {*places} <= {*PLACES} and len(places) == len({*places}),
         f"--on {on}: it is simulator, wire or simulator,wire",
     )
+    _need_wire(places, clock, link)
     place = folders.Place(out, folders.of_spec(Job.of(spec, changes)), force=force, within="a-run")
     with stopping.stoppable():
         compared = compare_schemes(
@@ -332,6 +343,8 @@ def compare(
             max_time=time,
             threads=threads,
             on=places,
+            clock=clock or "lockstep",
+            link=link or "udp",
         )
         _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
 
@@ -383,6 +396,11 @@ def read(folder: Path, ideal: str | None = None) -> Comparison:
     else:
         compared = load_comparison(folder)
     return compared if known_ideal(ideal) is None else compared.with_ideal(str(ideal))
+
+
+def _need_wire(places: Sequence[str], clock: str | None, link: str | None) -> None:
+    for name, given in (("--clock", clock), ("--link", link)):
+        need(given is None or "wire" in places, f"{name}: it goes with --on wire")
 
 
 def _htsim(files: Sequence[Path], scheme: str | None, dialect: str | None) -> tuple[SpecLike, list[str]]:

@@ -13,6 +13,7 @@ from fanin.papers import (
     dart_fig6,
     dart_fig11,
     dart_headline,
+    dart_headroom,
     dart_sensitivity,
     dart_testbed,
     dart_testbed_incast,
@@ -34,6 +35,7 @@ from fanin.papers import (
     hpcc_testbed,
     hpcc_theory,
     hpcc_trade_offs,
+    on_wire,
     rcc_completion,
     rcc_datacenter,
     rcc_equations,
@@ -92,6 +94,8 @@ _PARTS = (
     rcc_flows,
     rcc_multihop,
     rcc_fairness,
+    on_wire,
+    dart_headroom,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.id: experiment for part in _PARTS for experiment in part.EXPERIMENTS}

@@ -47,6 +47,8 @@ class Change:
 
     scheme: str | None
     set: tuple[str, ...] = ()
+    wire: bool = False
+    """Whether it runs on a wire, in virtual time, instead of in the simulator."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Experiment:
     def paper(self) -> str:
         """The paper's short name."""
         return self.id.partition("-")[0]
+
+    @property
+    def on_wire(self) -> bool:
+        """Whether some of its runs are on a wire, where a packet takes a hundred times longer."""
+        return any(change.wire for change in self.sweep(True).values())
 
     def draws(self, figure: str) -> bool:
         """Whether it draws this figure of its paper: `12` is all panels of Fig. 12, `12b` one of them."""
@@ -174,7 +181,7 @@ def run_experiment(
 def job(base: Job, key: Key, change: Change) -> Job:
     """One run of a sweep."""
     title = "/".join(map(str, key))
-    return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title)
+    return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
 
 
 def pooled(measures: Measures, key: Key, name: str) -> list[float]:

@@ -1,7 +1,7 @@
 """Measurements of finished runs, kept in files, so that an interrupted list of experiments goes on where it stopped.
 
-A file is used only for the same run: its name is a hash of the spec with every default, of the engine with its
-schemes, and of the code that measures.
+A file is used only for the same run: its name is a hash of the spec with every default, of whether it ran on a wire,
+of the engine with its schemes, and of the code that measures.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Kept:
         return self._folder / f"{self._key(job)}.json"
 
     def _key(self, job: Job) -> str:
-        parts: list[Any] = [job.resolve(), _engine(), self._measured_by]
+        parts: list[Any] = [job.resolve(), job.wire, _engine(), self._measured_by]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

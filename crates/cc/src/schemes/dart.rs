@@ -73,6 +73,7 @@
 //! | `window` | time | 0 ps | A1: not in the paper; 0 is the network's largest base round-trip time |
 //! | `window_steps` | steps | 1 | A1: not in the paper |
 //! | `full_rate` | share of the line | 0.95 | A2: III-C says "equal to line rate" |
+//! | `line_share` | share of the line | 1 | C14: not in the paper; 1 is the paper's C |
 //! | `leave_after` | windows | 2 | A5: not in the paper |
 //! | `clear_count` | `senders` or `one` | `senders` | A7: in III-A every ACK carries n; Fig. 5 names none here |
 //! | `soft_state` | time | 2 s | III-B, as its example; B5, B8 |
@@ -147,7 +148,8 @@
 //! * C8: C/n has no floor; DCQCN has. C9: min(C/n, RC). C10: n does not change DCQCN's state.
 //! * C11: without CNPs DCQCN's timers raise RC to C. C12: on entering non-receiver congestion senders jump to RC, which
 //!   may be C, for at least a round trip: this is the paper's n = 1. C13: no window, or the network's bandwidth-delay
-//!   product.
+//!   product. C14: shares that add up to exactly C leave nothing of the line for a queue that has formed, so it stays
+//!   until a sender pauses; C/n is of `line_share` of the line, which is all of it unless set.
 //!
 //! Deflection:
 //! * D1, D2: the threshold applies to the bytes ahead in the lane of the message, without ACKs, when its start packet
@@ -220,6 +222,7 @@ impl Scheme for Dart {
             window: Time::ZERO,
             window_steps: 1,
             full_rate: 0.95,
+            line_share: 1.0,
             leave_after: 2,
             clear_count: ClearCount::Senders,
             soft_state: Time::from_ms(2000),
@@ -288,6 +291,10 @@ impl Scheme for Dart {
         let rules = [
             ((1..=64).contains(&p.window_steps), "window_steps must be 1 to 64"),
             (p.full_rate > 0.0 && p.full_rate <= 1.0, "full_rate must be above 0 and at most 1, like 0.95"),
+            (
+                p.line_share >= p.full_rate && p.line_share <= 1.0,
+                "line_share must be from full_rate to 1, like 0.98, or a full line never counts as full",
+            ),
             (p.leave_after > 0, "leave_after must be at least 1"),
             (p.soft_state > Time::ZERO, "soft_state must be above 0, like \"2 s\""),
             (

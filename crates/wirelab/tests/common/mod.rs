@@ -164,5 +164,6 @@ pub fn equal(wire: &Run, simulated: &Run) {
     assert_eq!((wire.measured_to, wire.stopped), (simulated.measured_to, simulated.stopped));
     assert_eq!(format!("{:?}", wire.traffics), format!("{:?}", simulated.traffics));
     assert_eq!(wire.series, simulated.series);
+    assert_eq!(wire.watch, simulated.watch);
     assert_eq!(format!("{:?}", wire.events.kept()), format!("{:?}", simulated.events.kept()));
 }

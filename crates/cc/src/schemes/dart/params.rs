@@ -89,6 +89,8 @@ pub struct Params {
     pub window_steps: u32,
     /// Share of the line rate at which the last link counts as full.
     pub full_rate: f64,
+    /// Share of the line rate that the shares of all senders add up to; below 1 queues drain.
+    pub line_share: f64,
     /// A state of congestion is left when so many windows in a row agree.
     pub leave_after: u32,
     /// n in the state without congestion.
