@@ -23,7 +23,7 @@ FAQ = ROOT / "docs" / "faq.md"
 """And these; `test_answers.py` runs them."""
 OWN_SCHEME = ROOT / "docs" / "own-scheme.md"
 """And these; `test_own_scheme.py` runs them."""
-NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
+NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ, OWN_SCHEME)]
 EXAMPLES = [
@@ -52,7 +52,7 @@ def test_pages_that_are_made_from_the_code_are_up_to_date() -> None:
     assert not pages, f"renew {', '.join(pages)} with: make docs"
 
 
-@pytest.mark.parametrize("page", [*ALL, NOTEBOOK], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*ALL, *NOTEBOOKS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     text = without_code(prose(page))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

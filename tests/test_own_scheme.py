@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nbclient import NotebookClient
 
 import fanin
 from conftest import ROOT, Command
-from fanin import cli, own_schemes, watching
+from fanin import _core, cli, own_schemes, watching
 from fanin.cli import errors
 from fanin.plot import join_leave
 
@@ -206,10 +207,43 @@ def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
 
 
-def test_text_with_units_is_a_parameter_in_the_units_of_schemes() -> None:
-    assert own_schemes.in_units("time", "5 us") == 5_000_000
-    assert own_schemes.in_units("rate", "10 Gbps") == 10_000_000_000
-    assert own_schemes.in_units("bytes", "4 KB") == 4_000
+def test_parameters_with_units_are_written_as_text(tiny: Path) -> None:
+    for unit, text, number in (
+        ("time", "5 us", 5_000_000),
+        ("time", "0.25 ns", 250),
+        ("rate", "10 Gbps", 10_000_000_000),
+        ("rate", "1.5 Tbps", 1_500_000_000_000),
+        ("bytes", "4 KB", 4_000),
+        ("bytes", "1.5 KiB", 1_536),
+        ("bytes", "2 GB", 2_000_000_000),
+    ):
+        assert own_schemes.in_units(unit, text) == number
+        assert own_schemes.in_units(unit, own_schemes.as_text(unit, number)) == number
     for unit, text in (("time", "5 KB"), ("rate", "fast"), ("bytes", "0.5 B")):
         with pytest.raises(ValueError, match="write it like"):
             own_schemes.in_units(unit, text)
+    seen: set[int] = set()
+
+    @dataclass(frozen=True)
+    class Params:
+        aim: int = field(default=1_000_000, metadata={"unit": "time"})
+
+    class Flow(fanin.Sender):
+        def open(self, path: fanin.PathInfo) -> None:  # noqa: ARG002 - a hook has it
+            seen.add(self.params.aim)
+
+    Aiming = type("Aiming", (fanin.Scheme,), {"Params": Params, "Sender": Flow})  # noqa: N806 - it is a class
+    fanin.load_scheme(Aiming)
+
+    def run(aim: str) -> None:
+        change = f"scheme={{ id = 'aiming', aim = {aim} }}"
+        short = ["measure.window=20 us", *(f"traffic[{number}].{change}" for number in (0, 1))]
+        fanin.run(tiny, set=short, progress=False)
+
+    run("'5 us'")
+    run("'7 ps'")
+    assert seen == {5_000_000, 7}
+    (row,) = (row for row in _core.schemes() if row["id"] == "aiming")
+    assert "| `aim` | 1 us |" in row["manual"]
+    with pytest.raises(fanin.SpecError, match=r'"5 KB"[:;] write it like "5 us"'):
+        run("'5 KB'")

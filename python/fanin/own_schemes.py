@@ -33,7 +33,7 @@ class Scheme:
     """The name by which specs select it; by default that of the class, as `my-scheme` of `MyScheme`."""
     Params: ClassVar[type | None] = None
     """A dataclass whose fields are numbers, texts or booleans with defaults. They are keys of the spec. One with
-    `metadata={"unit": "time"}` (or "rate", "bytes") may be written there as "5 us" ("10 Gbps", "4 KB")."""
+    `metadata={"unit": "time"}` is written there as "5 us" and is 5000000 in the object; "rate", "bytes" likewise."""
     Sender: ClassVar[type[Sender] | None] = None
     """Runs per flow."""
     Receiver: ClassVar[type[Receiver] | None] = None
@@ -268,7 +268,7 @@ def _load_class(scheme: type, reference: str | type, digest: str) -> str:
 def _facts(scheme: type[Scheme], name: str, defaults: dict[str, object]) -> dict[str, object]:
     return {
         "id": name,
-        "manual": _manual(scheme, name),
+        "manual": _manual(scheme, name, defaults),
         "defaults": json.dumps(defaults, allow_nan=False),
         **{
             fact: getattr(scheme, fact)
@@ -288,14 +288,14 @@ def _facts(scheme: type[Scheme], name: str, defaults: dict[str, object]) -> dict
     }
 
 
-def _manual(scheme: type[Scheme], name: str) -> str:
+def _manual(scheme: type[Scheme], name: str, defaults: dict[str, object]) -> str:
     text = inspect.cleandoc(scheme.__doc__ or "") if scheme.__doc__ is not Scheme.__doc__ else ""
     first, _, rest = text.partition("\n")
     title = f"# {name}: {first.rstrip('.')}" if first else f"# {name}: a scheme of your own"
     rows = []
     if fields := _fields(scheme):
         rows = ["", "## Parameters", "", "| name | default | meaning |", "|---|---|---|"]
-        rows += [f"| `{field.name}` | {field.default} | {field.metadata.get('doc', '')} |" for field in fields]
+        rows += [f"| `{field.name}` | {defaults[field.name]} | {field.metadata.get('doc', '')} |" for field in fields]
     return "\n".join([title, "", rest.strip(), *rows]) + "\n"
 
 
@@ -340,6 +340,16 @@ def in_units(unit: str, text: str) -> int:
     return int(number)
 
 
+def as_text(unit: str, number: float) -> str:
+    """The text of such a number, in the largest unit in which it is whole."""
+    sizes, _ = UNITS[unit]
+    whole = sorted((size, name) for name, size in sizes.items() if number % size == 0)
+    if not whole:
+        raise ValueError(f"the default {number} has a part of a {min(sizes, key=lambda name: sizes[name])}")
+    size, name = whole[-1] if number else whole[0]
+    return f"{int(number) // size} {name}"
+
+
 def _units(scheme: type[Scheme]) -> dict[str, str]:
     """The units of the parameters that have one."""
     found = {field.name: str(field.metadata["unit"]) for field in _fields(scheme) if "unit" in field.metadata}
@@ -357,7 +367,10 @@ def _defaults(scheme: type[Scheme]) -> dict[str, object]:
     if scheme.Params is None:
         return {}
     kinds = _kinds(scheme)
-    return dataclasses.asdict(_params(scheme, {})) if kinds else {}
+    if not kinds:
+        return {}
+    values = dataclasses.asdict(_params(scheme, {}))
+    return values | {name: as_text(unit, values[name]) for name, unit in _units(scheme).items()}
 
 
 def _params(scheme: type[Scheme], values: dict[str, object]) -> typing.Any:

@@ -37,6 +37,8 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/README.md",
             "docs/concepts.md",
             "docs/terms.md",
+            "docs/own-scheme.md",
+            "docs/own-scheme.ipynb.md",
             "docs/sweeps.md",
             "docs/loss.md",
             "docs/pfc.md",
@@ -63,6 +65,8 @@ NAV: list[dict[str, str | list[str]]] = [
     {"Project": ["ARCHITECTURE.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md"]},
 ]
 """The pages in their order. The manuals of the schemes follow in theirs; a page that is missing ends the build."""
+
+NOTEBOOKS = ("docs/tutorial.ipynb", "docs/own-scheme.ipynb")
 
 LANGUAGES = {".py": "py", ".toml": "toml", ".ipynb": ""}
 """Files that are shown as pages."""
@@ -145,13 +149,8 @@ def links(page: str) -> Iterator[str]:
 @cache
 def referred() -> frozenset[str]:
     """The files that are not pages and that pages refer to, pictures of experiments among them."""
-    found = {path for page in (*markdown(), notebook()) for path in links(page) if (ROOT / path).is_file()}
+    found = {path for page in (*markdown(), *NOTEBOOKS) for path in links(page) if (ROOT / path).is_file()}
     return frozenset({*found, *(f"{RECORDS}/{name}.png" for name in records())} - {*markdown()})
-
-
-def notebook() -> str:
-    """The tutorial."""
-    return "docs/tutorial.ipynb"
 
 
 def is_shown(path: str) -> bool:
