@@ -312,7 +312,7 @@ def _check(which: str, papers: Sequence[str], workers: int | None, *, as_json: b
         for one in EXPERIMENTS.values()
         if (not papers or one.paper in papers)
         and one.id in recorded
-        and (which == "all" or 0 < recorded[one.id].get("packet_hops", 0) <= QUICK_HOPS and not one.on_wire)
+        and (which == "all" or (0 < recorded[one.id].get("packet_hops", 0) <= QUICK_HOPS and not one.on_wire))
     ]
     changed: list[dict[str, str]] = []
 
