@@ -417,7 +417,7 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
     own.write_text("import fanin\nclass B(fanin.Balancer):\n    pass\nclass D(fanin.Discipline):\n    pass\n")
     done = command("run", "spec.json", "--balancing", f"{own}:B", "--discipline", f"{own}:D", "--out", "net")
     assert done.returncode == 0, done.stderr
-    assert 'balancing = "own"' in (tmp_path / "net" / "spec.toml").read_text()
+    assert 'balancing = "own"' in (tmp_path / "net" / "spec.resolved.toml").read_text()
     done = command("run", "spec.json", "--scheme", bad, "--out", "bad")
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("ZeroDivisionError") == 1

@@ -254,7 +254,10 @@ impl Carrier {
         for host in 0..self.out.len() {
             loop {
                 let now = self.now();
-                let Some((at, frame)) = self.out[host].pop_front_if(|(at, _)| *at <= now) else { break };
+                if self.out[host].front().is_none_or(|(at, _)| *at > now) {
+                    break;
+                }
+                let Some((at, frame)) = self.out[host].pop_front() else { break };
                 // A host that has gone takes nothing.
                 if self.sockets[host].send(&frame).is_ok() {
                     self.found.passed += 1;
