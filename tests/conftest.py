@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 import fanin
+from fanin import own_schemes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,6 +41,14 @@ def command(tmp_path: Path) -> Command:
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def forgets_loaded_schemes() -> Iterator[None]:
+    """Tests share a process: the schemes that one loads must not be there in the next."""
+    yield
+    if own_schemes.origins():
+        own_schemes.forget_schemes()
 
 
 @pytest.fixture(scope="session")

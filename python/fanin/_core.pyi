@@ -921,6 +921,9 @@ class Verdict:
 def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
     """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""
 
+def forget_schemes() -> None:
+    """Forgets all schemes that were loaded."""
+
 def load_library(path: str) -> str:
     """Loads a scheme from a shared library and returns its id; raises `SpecError`."""
 

@@ -153,6 +153,12 @@ def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
             )
 
 
+def forget_schemes() -> None:
+    """Forgets all schemes that were loaded, so that their ids are unknown again."""
+    _loaded.clear()
+    _core.forget_schemes()
+
+
 def load_again(wanted: tuple[Origin, ...]) -> None:
     """Makes these schemes known to this process, unless they are."""
     for origin in wanted:

@@ -54,6 +54,12 @@ pub fn loads() -> u64 {
     LOADS.load(Ordering::SeqCst)
 }
 
+/// Forgets all of them, as if none had been loaded. Runs that have begun keep theirs.
+pub fn forget() {
+    table().write().unwrap_or_else(PoisonError::into_inner).clear();
+    LOADS.fetch_add(1, Ordering::SeqCst);
+}
+
 /// The loaded scheme of this id.
 pub fn find(id: &str) -> Option<Arc<dyn Loaded>> {
     table().read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()

@@ -364,6 +364,9 @@ fn wire_veth_refused(py: Python<'_>) -> Option<String> {
     py.detach(|| fanin_wirelab::veth::permitted().err())
 }
 
+/// Samples of a queue, as seconds and bytes, and counts by name.
+type Carried = (Vec<(f64, u64)>, BTreeMap<&'static str, f64>);
+
 /// Carries IPv4 frames between processes with network namespaces of their own through the switches of a spec, in real
 /// time, without the GIL.
 #[pyfunction]
@@ -381,7 +384,7 @@ fn wire_carry(
     lasts_s: f64,
     ready: Py<PyAny>,
     go_on: Py<PyAny>,
-) -> PyResult<(Vec<(f64, u64)>, BTreeMap<&'static str, f64>)> {
+) -> PyResult<Carried> {
     let found = py.detach(|| {
         let checked = read(text, name, format, folder, &overrides, None, None)?.check().map_err(refused)?;
         let names = fanin_record::port_names(&checked.network().graph);
@@ -723,6 +726,12 @@ fn scheme_header() -> &'static str {
     fanin_own::HEADER
 }
 
+/// Forgets all schemes that were loaded.
+#[pyfunction]
+fn forget_schemes() {
+    fanin_experiment::loaded::forget();
+}
+
 /// The JSON schema of a spec.
 #[pyfunction]
 fn schema() -> String {
@@ -771,6 +780,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(load_library, module)?)?;
     module.add_function(wrap_pyfunction!(scheme_header, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_schemes, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     Ok(())
