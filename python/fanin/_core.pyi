@@ -921,6 +921,10 @@ class Verdict:
 def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
     """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""
 
+def check_scheme(scheme: str, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
+    """Checks a scheme with random events; JSON. `go_on(cases_done, shortening)` says whether to go on. Raises
+    `ValueError` for an id that is none."""
+
 def load_library(path: str) -> str:
     """Loads a scheme from a shared library and returns its id; raises `SpecError`."""
 
