@@ -76,7 +76,7 @@ def new_scheme(name: str, language: str = "python") -> NewScheme:
         build = "make"
         files = {
             f"{module}.c": _text("scheme.c", name),
-            "fanin_scheme.h": _header(language),
+            "fanin_scheme.h": _core.scheme_header(),
             "Makefile": _text("Makefile.txt", name),
         }
     else:
@@ -87,21 +87,13 @@ def new_scheme(name: str, language: str = "python") -> NewScheme:
             "Cargo.toml": _text("Cargo.toml.txt", name),
             "src/lib.rs": _text("lib.rs", name),
             "src/fanin.rs": _text("fanin.rs", name),
-            "fanin_scheme.h": _header(language),
+            "fanin_scheme.h": _core.scheme_header(),
         }
     files[test] = _text("test_scheme.py.txt", name).replace("SCHEME_REFERENCE", of_test)
     return NewScheme(files, reference, build, test)
 
 
 _LIBRARY = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-
-
-def _header(language: str) -> str:
-    """The header of libraries."""
-    header = getattr(_core, "scheme_header", None)
-    if header is None:
-        raise ValueError(f"--language {language}: this version of Fanin loads no libraries; python is there")
-    return str(header())
 
 
 def _class(name: str) -> str:
