@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from fanin import _core, own_schemes
-from fanin.progress import ProgressDisplay, time_left_s
+from fanin.progress import ProgressDisplay
 from fanin.runs import Job, SchemeLike
 
 CASES = 1000
@@ -192,8 +192,8 @@ def _described(done: int, cases: int, spent_s: float, *, shortening: bool) -> st
     if shortening:
         return f"sequence {done + 1:,} breaks a promise; looking for a shorter one"
     parts = [f"{done:,} of {cases:,} sequences"]
-    left_s = time_left_s(done, cases, spent_s)
-    if left_s is not None:
+    if done > 0 and spent_s > 0:
+        left_s = spent_s * (cases - done) / done
         parts += [f"{done / spent_s:,.0f}/s", f"{int(left_s) // 60}:{int(left_s) % 60:02d} left"]
     return ", ".join(parts)
 
