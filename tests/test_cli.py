@@ -24,6 +24,8 @@ COMMANDS = (
     "plot",
     "why",
     "bench",
+    "new-scheme",
+    "check-scheme",
     "paper",
     "validate",
     "version",

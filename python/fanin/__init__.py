@@ -3,7 +3,8 @@
 `run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
 folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow; `explain` shows
 paths, thresholds, load and cost of a spec before it runs. `wire` sends messages between hosts under the same schemes.
-`Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes derive from.
+`Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes derive from; `check_scheme` checks
+them with random events.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from fanin.result import Result, load
     from fanin.run_folder import RunError
     from fanin.runs import run
+    from fanin.scheme_check import SchemeReport, check_scheme
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
 
@@ -76,6 +78,7 @@ __all__ = [
     "Result",
     "RunError",
     "Scheme",
+    "SchemeReport",
     "Sender",
     "Sent",
     "SpecError",
@@ -88,6 +91,7 @@ __all__ = [
     "Why",
     "__version__",
     "bytes_in",
+    "check_scheme",
     "compare",
     "every_scheme",
     "explain",
@@ -129,6 +133,7 @@ _HOME = {
     "Result": "result",
     "RunError": "run_folder",
     "Scheme": "own_schemes",
+    "SchemeReport": "scheme_check",
     "Sender": "_core",
     "Sent": "_core",
     "SpecError": "_core",
@@ -141,6 +146,7 @@ _HOME = {
     "Why": "causes",
     "__version__": "_core",
     "bytes_in": "own_schemes",
+    "check_scheme": "scheme_check",
     "compare": "comparing",
     "every_scheme": "comparing",
     "explain": "explanation",

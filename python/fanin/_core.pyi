@@ -924,6 +924,10 @@ def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[s
 def forget_schemes() -> None:
     """Forgets all schemes that were loaded."""
 
+def check_scheme(scheme: str, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
+    """Checks a scheme with random events; JSON. `go_on(cases_done, shortening)` says whether to go on. Raises
+    `ValueError` for an id that is none."""
+
 def load_library(path: str) -> str:
     """Loads a scheme from a shared library and returns its id; raises `SpecError`."""
 

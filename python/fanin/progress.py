@@ -81,6 +81,11 @@ class ProgressDisplay:
         self._hops[index] = state.packet_hops
         self._show(0 if self._together else index, self._describe_all() if self._together else describe(state))
 
+    def show(self, index: int, done: float, text: str) -> None:
+        """The same for work that is no run: the share that is done, and the text beside it."""
+        self._done[index] = done
+        self._show(index, text)
+
     def finished(self, index: int) -> None:
         """The run of this index is done."""
         self._done[index] = 1.0

@@ -199,7 +199,10 @@ impl Balancer for Recorder {
     }
 }
 
-fn recorded(policy: Balancing) -> (Simulation, Vec<(Time, Header, Vec<Choice>, usize)>) {
+/// When a balancer was asked, about which packet, with which choices, and what it chose.
+type Asked = (Time, Header, Vec<Choice>, usize);
+
+fn recorded(policy: Balancing) -> (Simulation, Vec<Asked>) {
     let seen = Seen::default();
     let own = Balancing::Own(Arc::new(Recorded { policy, seen: seen.clone() }));
     let sim = finished(balanced(own), irn());

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from fanin import _core, stopping
-from fanin.cli import errors, gen, papers, results, runs, specs, studies, sweeps, watching, wire
+from fanin.cli import errors, gen, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -43,7 +43,7 @@ def _all(
 ) -> None: ...
 
 
-for module in (runs, sweeps, specs, watching, results, papers, studies):
+for module in (runs, sweeps, specs, watching, schemes, results, papers, studies):
     module.add_to(app)
 app.add_typer(gen.app, name="gen")
 app.add_typer(wire.app, name="wire")

@@ -6,6 +6,7 @@
 
 mod args;
 mod calls;
+mod check;
 mod network;
 mod program;
 mod receiver;
@@ -42,5 +43,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<args::Queued>()?;
     module.add_class::<args::Verdict>()?;
     module.add_function(wrap_pyfunction!(load_class, module)?)?;
+    module.add_function(wrap_pyfunction!(check::check_scheme, module)?)?;
     Ok(())
 }
