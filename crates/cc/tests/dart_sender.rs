@@ -5,7 +5,7 @@ mod common;
 
 use common::dart::*;
 use common::{path, us};
-use fanin_cc::schemes::dart::Dart;
+use fanin_cc::schemes::dart::{Dart, Params};
 use fanin_cc::*;
 use fanin_units::{Rate, Time};
 
@@ -221,6 +221,7 @@ fn c14_shares_may_be_of_less_than_the_line() {
     assert_eq!(s.watch(a, "cap_bps"), LINE as f64 * 0.96 / 3.0);
     // At 0.95 a line counts as full; less than that would never be full.
     for (share, holds) in [(1.0, true), (0.95, true), (0.94, false), (1.01, false), (f64::NAN, false)] {
-        assert_eq!(Dart::check(&with("dart-dasr", |p| p.line_share = share)).is_ok(), holds, "{share}");
+        let params = Params { line_share: share, ..Dart::preset("dart-dasr") };
+        assert_eq!(Dart::check(&params).is_ok(), holds, "{share}");
     }
 }

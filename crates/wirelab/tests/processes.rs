@@ -44,7 +44,7 @@ fn samples_over_time() {
 #[test]
 fn series_of_flows_are_refused() {
     let series = "series = [{ what = \"flow\", where = [\"t:0\"], every = \"7 us\" }]\n";
-    let Err(WireError::Refused(reasons)) = on_wire(&(experiment(&star(4), "none", INCAST) + series)) else {
+    let Err(WireError::Refused(reasons)) = on_wire(&(experiment(&star(5), "none", INCAST) + series)) else {
         panic!("it must be refused");
     };
     assert_eq!(reasons, ["of measure.series, only queues, ports and traffics are sampled on the wire"]);

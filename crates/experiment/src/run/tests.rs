@@ -42,8 +42,10 @@ fn a_window_may_end_when_all_is_done() {
     assert_eq!(once(&whole), once(&run));
 }
 
+/// The warnings of a run but for that of queues which never fill: these are small runs.
 fn warnings(run: &Run) -> Vec<&str> {
-    run.events.kept().iter().filter(|e| e.kind == EventKind::Warning).map(|e| e.detail.as_str()).collect()
+    let all = run.events.kept().iter().filter(|e| e.kind == EventKind::Warning).map(|e| e.detail.as_str());
+    all.filter(|warning| !warning.starts_with("no queue of a switch")).collect()
 }
 
 #[test]
