@@ -46,7 +46,6 @@ series = [
 [compare]
 schemes = ["dart", "dcqcn"]
 """
-OWN = "import fanin\n\n\nclass MyScheme(fanin.Scheme):\n    Sender = fanin.Sender\n"
 MATRIX = "Nodes 8\nConnections 1\n0->5 id 1 start 0 size 3000\n"
 TREE = """Nodes 8
 Tiers 2
@@ -133,7 +132,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / file).write_text(SPEC.replace("NAME", name))
     (folder / "examples/wire").mkdir()
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
-    (folder / "my_scheme.py").write_text(OWN)
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
     for line in (

@@ -69,8 +69,9 @@ def write(folder: Path, topology: str, text: str, pattern: str = PERMUTATION) ->
 
 
 def warnings(run: fanin.Result) -> list[str]:
-    """The warnings of a run."""
-    return run.events().filter(pl.col("kind") == "warning")["detail"].to_list()
+    """The warnings of a run but for that of queues which never fill: these are small runs."""
+    told = run.events().filter(pl.col("kind") == "warning")["detail"].to_list()
+    return [warning for warning in told if not warning.startswith("no queue of a switch")]
 
 
 @pytest.fixture(scope="module")
