@@ -116,7 +116,7 @@ def speed_command(
         raise RunError("--doc is about all cases; leave --case out")
     to_stderr = Console(stderr=True, soft_wrap=True)
     measured = speed.measure(
-        case or list(bench.cases()),
+        case or [name for name in bench.cases() if name != bench.PYTHON],
         threads=threads,
         scale=scale,
         repeat=repeat,

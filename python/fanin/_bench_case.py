@@ -1,7 +1,8 @@
 """Runs one benchmark case in a process of its own: `python _bench_case.py MODULE CASE THREADS SCALE [SCHEME]`.
 
-SCHEME is an id, or the path of a shared library. MODULE is the file of the native module; the package and its
-dependencies are not loaded, so that memory is the simulator's. Prints the case's record as JSON.
+SCHEME is an id, the path of a shared library, or FILE.py:CLASS. MODULE is the file of the native module; the package
+and its dependencies are not loaded, so that memory is the simulator's, unless the scheme is in Python. Prints the
+case's record as JSON.
 """
 
 import json
@@ -31,6 +32,13 @@ def main() -> None:
     assert found.loader is not None
     core = module_from_spec(found)
     found.loader.exec_module(core)
+    if any(".py:" in scheme for scheme in schemes):
+        # A scheme in Python needs the package, which is the folder of this file.
+        sys.path.insert(0, str(Path(__file__).parent.parent))
+        from fanin import _core, own_schemes
+
+        core = _core
+        schemes = [own_schemes.load_scheme(scheme) if ".py:" in scheme else scheme for scheme in schemes]
     try:
         ids = [
             core.load_library(scheme) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes

@@ -39,9 +39,13 @@ class Record(TypedDict, total=False):
     times_first: float
 
 
+PYTHON = "python"
+"""The case that is (e) under a scheme in Python."""
+
+
 def cases() -> dict[str, str]:
     """A description of each case, by its id."""
-    return dict(_core.bench_cases())
+    return {**dict(_core.bench_cases()), PYTHON: "(e) under a scheme with a sender and a receiver in Python"}
 
 
 def measure(
@@ -49,8 +53,9 @@ def measure(
 ) -> Iterator[Record]:
     """Runs each case `repeat` times and yields its run of median time, with all times in `repeats_seconds`.
 
-    With `schemes`, ids or paths of shared libraries, each case runs under each of them in turn, `repeat` times over;
-    `times_first` is then the median of the ratios of its time to that of the first scheme in the same turn.
+    With `schemes`, ids, paths of shared libraries or `FILE.py:CLASS`, each case runs under each of them in turn,
+    `repeat` times over; `times_first` is then the median of the ratios of its time to that of the first scheme in the
+    same turn.
 
     Raises `RunError` if a case fails, or if two runs of it have different event hashes.
     """
@@ -71,6 +76,13 @@ def measure(
 
 def _one(name: str, threads: int, scale: float, scheme: str) -> Record:
     script = Path(__file__).with_name("_bench_case.py")
+    if name == PYTHON:
+        own = f"{script.with_name('_bench_scheme.py')}:InPython"
+        record = _one("e", threads, scale, scheme or own)
+        if not scheme:
+            del record["scheme"]
+        record["case"] = PYTHON
+        return record
     command = [sys.executable, "-I", str(script), str(_core.__file__), name, str(threads), str(scale)]
     command += [scheme] if scheme else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)

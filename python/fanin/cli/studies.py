@@ -45,7 +45,7 @@ def bench_command(
         list[str] | None,
         typer.Option(
             metavar="ID|FILE",
-            help="Under this scheme instead of the case's, which may be in a shared library; repeatable, to compare.",
+            help="Under this scheme instead of the case's, or one of your own; repeatable, to compare.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -58,6 +58,7 @@ def bench_command(
       fanin bench --case a --repeat 5
       fanin bench --scale 0.1 --json
       fanin bench --case e --scheme fixed-window --scheme dctcp-rate
+      fanin bench --case python
     """
     from fanin import bench
 
@@ -69,7 +70,11 @@ def bench_command(
     records = []
     with stopping.stoppable():
         for record in bench.measure(
-            case or list(known), threads=threads, scale=scale, repeat=repeat, schemes=scheme or ()
+            case or list(known),
+            threads=threads,
+            scale=scale,
+            repeat=repeat,
+            schemes=scheme or (),
         ):
             records.append(record)
             if not as_json:
