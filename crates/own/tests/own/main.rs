@@ -8,6 +8,7 @@ mod refused;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The root of the repository.
 fn root() -> &'static Path {
@@ -26,17 +27,21 @@ fn made(name: &str) -> PathBuf {
 
 /// Compiles a C file to a shared library of this name.
 fn compile(source: &Path, name: &str, flags: &[&str]) -> PathBuf {
+    /// Tests compile the same file at the same time: it appears whole, or not at all.
+    static COMPILED: AtomicU32 = AtomicU32::new(0);
     let (include, library) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("include"), made(name));
+    let part = made(&format!("{}-{name}", COMPILED.fetch_add(1, Ordering::Relaxed)));
     let done = Command::new("cc")
         .args(["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-override-init"])
         .args(["-shared", "-fPIC", "-I"])
         .arg(include)
         .arg("-o")
-        .arg(&library)
+        .arg(&part)
         .args(flags)
         .arg(source)
         .output()
         .expect("a C compiler, `cc`");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::rename(&part, &library).unwrap();
     library
 }
