@@ -11,15 +11,18 @@ import pytest
 
 from fanin import papers, runs, wire_tcp
 from fanin.papers import dart_testbed, on_wire
-from fanin.papers.experiment import Measures, Row, run_experiment
+from fanin.papers.experiment import Measures, Row, job, run_experiment
 from fanin.papers.hpcc_runs import DCQCN
 from fanin.run_folder import RunError
 from fanin.wire_tcp import Flow
 
 
 def test_a_testbed_on_the_wire_is_the_simulators(root: Path, tmp_path: Path) -> None:
-    study = run_experiment(papers.EXPERIMENTS["hpcc-fig9ab-wire"], root / "papers", quick=True, progress=False)
-    assert {key[0] for key in study.measures} == {"simulator", "wire"}
+    one = papers.EXPERIMENTS["hpcc-fig9ab-wire"]
+    base = runs.Job.of(root / "papers" / one.spec)
+    places = [(key[0], job(base, key, change).wire) for key, change in one.sweep(True).items()]
+    assert places == [("simulator", False), ("wire", True)] * 2
+    study = run_experiment(one, root / "papers", quick=True, progress=False)
     first, *rest = study.rows()
     assert (first.ours, first.verdict) == ("2", "holds")
     assert [row.claim for row in rest] == ["hpcc-fig9ab-longshort (on the wire)"] * 3

@@ -305,6 +305,7 @@ def compare(
     each_seed = seeds(seeds_) if seeds_ is not None else None
     if from_hpcc:
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
+        _need_wire([on], clock, link)
         need(
             schemes is not None, "--hpcc: a configuration names no schemes to compare; add --schemes hpcc,dcqcn or all"
         )
