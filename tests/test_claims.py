@@ -162,7 +162,7 @@ def test_rows_of_tests_are_compared_with_the_recorded_ones(tmp_path: Path, monke
 def test_commands_name_the_crate_and_the_test() -> None:
     commands = {test: claims.command_of(test) for claim in ALL.values() for test in claim.tests}
     assert commands["crates/cc/tests/theory/hpcc_lemma.rs::hpcc_lemma_i_ii_on_the_senders"] == (
-        "cargo test -p fanin-cc --test theory hpcc_lemma_i_ii_on_the_senders"
+        "cargo test -p fanin-cc hpcc_lemma_i_ii_on_the_senders"
     )
     assert commands["tests/test_dctcp_claims.py::test_dctcp_eq3_qmax"] == (
         "pytest tests/test_dctcp_claims.py::test_dctcp_eq3_qmax"

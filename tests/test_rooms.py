@@ -125,3 +125,11 @@ def test_the_reading_order_can_be_read_in_an_afternoon() -> None:
     assert len(files) >= 8
     lines = sum((ROOT / "crates" / file).read_text(encoding="utf-8").count("\n") for file in files)
     assert lines <= 1800, f"{lines} lines"
+
+
+def test_every_file_of_tests_is_built() -> None:
+    # Cargo finds files of tests by itself, except where a crate names them in tests/all.rs.
+    for main in sorted(ROOT.glob("crates/*/tests/all.rs")):
+        named = re.findall(r"^mod (\w+);", main.read_text(), re.MULTILINE)
+        there = [path.stem for path in main.parent.iterdir() if path != main]
+        assert sorted(named) == sorted(there), main

@@ -1,9 +1,7 @@
 //! CUBIC on a virtual clock: the rules, numbers and tables of RFC 9438. A segment is 1000 bytes.
 
-mod common;
-
-use common::tcp::{MSS, Stream};
-use common::{cases, data, nic, us};
+use crate::common::tcp::{MSS, Stream};
+use crate::common::{cases, data, nic, us};
 use fanin_cc::schemes::cubic::{Cubic, Flow, Params};
 use fanin_cc::schemes::newreno::{CWR, Threshold};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme};

@@ -1,10 +1,8 @@
 //! Dart's receiver on a virtual clock: the claims, and the state machine. Tests named by a row (`a1_`) hold that row of
 //! the manual's list. `common::dart` has the host and its clock.
 
-mod common;
-
-use common::dart::*;
-use common::{WIRE, us};
+use crate::common::dart::*;
+use crate::common::{WIRE, us};
 use fanin_cc::schemes::dart::ClearCount;
 use fanin_cc::schemes::dart::receiver::{Hysteresis, State, classify};
 use fanin_cc::schemes::dcqcn::CnpTiming;

@@ -1,9 +1,7 @@
 //! Dart's switch program: the rules of the deflected flow table one by one.
 
-mod common;
-
-use common::dart_switch::*;
-use common::us;
+use crate::common::dart_switch::*;
+use crate::common::us;
 use fanin_cc::schemes::dart::{Blocked, Dart, Escape, LaneCount, Params};
 use fanin_cc::*;
 use fanin_claims::strict;

@@ -1,10 +1,8 @@
 //! Dart's sender on a virtual clock. Tests named by a row (`c7_`) hold that row of the manual's list.
 //! `common::dart` has the host and its clock.
 
-mod common;
-
-use common::dart::*;
-use common::{path, us};
+use crate::common::dart::*;
+use crate::common::{path, us};
 use fanin_cc::schemes::dart::{Dart, Params};
 use fanin_cc::*;
 use fanin_units::{Rate, Time};

@@ -1,10 +1,8 @@
 //! Dart's set of senders and look-ahead on a virtual clock. Tests named by a row (`b4_`) hold that row of the manual's
 //! list. `common::dart` has the host and its clock.
 
-mod common;
-
-use common::dart::*;
-use common::{cases, us};
+use crate::common::dart::*;
+use crate::common::{cases, us};
 use fanin_cc::schemes::dart::Params;
 use fanin_cc::schemes::dart::auss::REMEMBERED_LISTS;
 use fanin_cc::*;

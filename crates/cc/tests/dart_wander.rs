@@ -1,9 +1,7 @@
 //! Dart's messages cross random networks of switches and must arrive in order; other ways to deflect reorder them.
 
-mod common;
-
-use common::cases;
-use common::dart_switch::*;
+use crate::common::cases;
+use crate::common::dart_switch::*;
 use fanin_cc::schemes::dart::{Blocked, Dart, Deflect, Escape, LaneCount, Params, TableKey};
 use fanin_cc::*;
 use fanin_units::{Bytes, NodeId, Rate, Time};

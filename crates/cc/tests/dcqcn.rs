@@ -2,10 +2,8 @@
 //!
 //! Tests named `dN_...` each check one fact of the paper, or of common simulators.
 
-mod common;
-
-use common::point::{G, Paper, Point, paper, paper_with};
-use common::{data, nic, us};
+use crate::common::point::{G, Paper, Point, paper, paper_with};
+use crate::common::{data, nic, us};
 use fanin_cc::schemes::dcqcn::{self, CnpTiming, Dcqcn, FastRecoveryWhile, RateOrShare};
 use fanin_cc::{Action, Emit, FlowInfo, Pool, ReceiverFlow, Scheme, Sender};
 use fanin_units::{MessageId, NodeId, Rate, Time};

@@ -1,9 +1,7 @@
 //! The vendor's form of DCQCN on a virtual clock, and both forms against versions that tick every timer and never rest.
 
-mod common;
-
-use common::point::{G, paper_with, vendor};
-use common::{cases, us};
+use crate::common::point::{G, paper_with, vendor};
+use crate::common::{cases, us};
 use fanin_cc::Action;
 use fanin_cc::schemes::{dcqcn, dcqcn_vendor};
 use fanin_units::{Bytes, Rate, Time};

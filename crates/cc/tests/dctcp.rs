@@ -1,9 +1,7 @@
 //! DCTCP on a virtual clock: its claims by their ids, and the corners of its rules. A segment is 1000 bytes.
 
-mod common;
-
-use common::tcp::{MSS, Stream};
-use common::{cases, data, nic, us};
+use crate::common::tcp::{MSS, Stream};
+use crate::common::{cases, data, nic, us};
 use fanin_cc::schemes::dctcp::{Dctcp, EchoMode, Flow, Params};
 use fanin_cc::schemes::newreno::{self, NewReno, Threshold};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme, Sender};

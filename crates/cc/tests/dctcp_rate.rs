@@ -1,10 +1,8 @@
 //! The rate form of DCTCP on a virtual clock, with numbers computed by hand. A segment is 1000 bytes.
 
-mod common;
-
-use common::point::{G, Point};
-use common::tcp::{MSS, Stream};
-use common::us;
+use crate::common::point::{G, Point};
+use crate::common::tcp::{MSS, Stream};
+use crate::common::us;
 use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_cc::schemes::dctcp_rate::{DctcpRate, Flow, Params};
 use fanin_cc::{Action, Scheme};

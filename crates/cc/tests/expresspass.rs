@@ -1,10 +1,8 @@
 //! ExpressPass on a virtual clock, with numbers computed by hand. The line has 10 Gb/s, a full packet 1040 bytes and a
 //! credit 84, so that C is 84/1124 of the line: a credit per 899.2 ns.
 
-mod common;
-
-use common::point::Point;
-use common::{PAYLOAD, WIRE, cases, data, nic, us};
+use crate::common::point::Point;
+use crate::common::{PAYLOAD, WIRE, cases, data, nic, us};
 use fanin_cc::schemes::expresspass::{Crediter, ExpressPass, Flow, Params, Place};
 use fanin_cc::*;
 use fanin_units::{MessageId, NodeId, Rate, Time};

@@ -1,8 +1,6 @@
 //! HPCC at its sender: the paper's Algorithm 1, rule by rule, and against a second writing of it.
 
-mod common;
-
-use common::{PAYLOAD, WIRE, us};
+use crate::common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{Flow, Hpcc, Params, additive_increase, initial_window};
 use fanin_cc::{Ack, Action, Actions, Cx, IntHop, Loss, PathInfo, Scheme, Sender, Telemetry};
 use fanin_claims::strict;

@@ -1,8 +1,6 @@
 //! HPCC's form with a register for each link (appendix A.3), rule by rule.
 
-mod common;
-
-use common::{PAYLOAD, WIRE, cases, us};
+use crate::common::{PAYLOAD, WIRE, cases, us};
 use fanin_cc::schemes::hpcc_alpha::{Flow, HpccAlpha, Params, bound, combine};
 use fanin_cc::schemes::{hpcc, hpcc_alpha};
 use fanin_cc::{Ack, Action, Actions, Cx, IntHop, Loss, PathInfo, Scheme, Sender, Telemetry};

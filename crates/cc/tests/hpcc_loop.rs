@@ -1,8 +1,6 @@
 //! HPCC flows in a closed loop over one link of 100 Gb/s with T = 13 us: when W_c is set.
 
-mod common;
-
-use common::{PAYLOAD, us};
+use crate::common::{PAYLOAD, us};
 use fanin_cc::schemes::hpcc::Hpcc;
 use fanin_cc::{Ack, Action, Control, IntHop, PathInfo, Pool, Scheme, Sent, Telemetry};
 use fanin_units::{NodeId, Rate, Time};

@@ -1,8 +1,6 @@
 //! HPCC's telemetry: the fields of Fig. 7, changes of the path, and the table for division (4.1, 4.3).
 
-mod common;
-
-use common::{PAYLOAD, WIRE, us};
+use crate::common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::hpcc::{
     Division, Flow, HEADER_OVERHEAD, Hpcc, MOST_N, Params, Precision, entries, fill, lookup, reciprocal,
 };

@@ -1,9 +1,7 @@
 //! ICTCP's receiver on a virtual clock, rule by rule, with numbers worked out by hand: 10 Gb/s, a round trip of 10 us,
 //! a segment of 1000 bytes with 1040 on the wire.
 
-mod common;
-
-use common::{PAYLOAD, WIRE, nic, us};
+use crate::common::{PAYLOAD, WIRE, nic, us};
 use fanin_cc::schemes::ictcp::{Host, Ictcp, Params, Share};
 use fanin_cc::*;
 use fanin_units::{MessageId, NodeId, Time};
@@ -51,7 +49,8 @@ impl World {
     /// A segment of a flow arrives now. With an ACK, the round trip is measured.
     fn arrive(&mut self, flow: usize, ack_due: bool) -> AckPlan {
         self.received += WIRE as u64;
-        let data = Data { ack_due, received: self.received, ..common::data(flow as u32, self.next[flow], false) };
+        let data =
+            Data { ack_due, received: self.received, ..crate::common::data(flow as u32, self.next[flow], false) };
         self.next[flow] += 1;
         let shared = &mut ();
         let cx = &mut Cx::new(self.now, &self.params, shared, &mut self.actions);
@@ -315,7 +314,7 @@ fn the_window_is_on_every_ack_and_the_sender_is_tcp() {
     let cx = &mut Cx::new(w.now, &w.params, shared, &mut w.actions);
     assert_eq!(w.host.ack_fields(ReceiverFlow(0), &mut w.flows[flow], cx).window, window);
     let mut pool = Pool::<Ictcp>::new(Ictcp::preset("ictcp"));
-    let opened = pool.open(0, &common::path(10, 25_000), us(1));
+    let opened = pool.open(0, &crate::common::path(10, 25_000), us(1));
     assert_eq!(opened.control.window, 10_000);
     assert_eq!(pool.on_loss(opened.slot, us(9), &Loss::new(0, 8000)).window, 4000);
     assert_eq!(pool.on_timeout(opened.slot, us(9), &Loss::new(0, 8000)).window, 1000);

@@ -1,10 +1,8 @@
 //! TCP's window on a virtual clock: RFC 5681, RFC 3465, RFC 3168, with numbers computed by hand. A segment is 1000
 //! bytes.
 
-mod common;
-
-use common::tcp::{MSS, Stream};
-use common::{cases, data, nic, us};
+use crate::common::tcp::{MSS, Stream};
+use crate::common::{cases, data, nic, us};
 use fanin_cc::schemes::newreno::{CWR, Flow, NewReno, Params, Threshold, WindowParams};
 use fanin_cc::{Action, Data, FlowInfo, Pool, ReceiverFlow, Scheme};
 use fanin_units::{Bytes, MessageId, NodeId, Time};

@@ -1,9 +1,7 @@
 //! `dcqcn-ns3` by hand, and against that simulator's events run one by one, each tick of each timer among them.
 
-mod common;
-
-use common::cases;
-use common::ns3::{Event, Flow, What, ns, path_of, to_u64};
+use crate::common::cases;
+use crate::common::ns3::{Event, Flow, What, ns, path_of, to_u64};
 use fanin_cc::ns3::TimerOrder;
 use fanin_cc::schemes::dcqcn_ns3::{DcqcnNs3, Params};
 use fanin_cc::{Scheme, Settings};

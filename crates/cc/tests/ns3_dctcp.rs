@@ -1,9 +1,7 @@
 //! `dctcp-ns3` by hand, and against a second implementation of that simulator's rules, line by line.
 
-mod common;
-
-use common::cases;
-use common::ns3::{Flow, ack, path_of, to_u64};
+use crate::common::cases;
+use crate::common::ns3::{Flow, ack, path_of, to_u64};
 use fanin_cc::schemes::dctcp_ns3::{DctcpNs3, Params};
 use fanin_cc::{Ack, Scheme, Settings};
 use fanin_units::{Rate, Time};

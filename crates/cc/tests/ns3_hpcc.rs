@@ -1,9 +1,7 @@
 //! `hpcc-ns3` by hand, and against a second implementation of that simulator's rules, with its 64-bit word per hop.
 
-mod common;
-
-use common::cases;
-use common::ns3::{Flow, ack, ns, path_of, to_u64};
+use crate::common::cases;
+use crate::common::ns3::{Flow, ack, ns, path_of, to_u64};
 use fanin_cc::schemes::hpcc_ns3::{HpccNs3, Params};
 use fanin_cc::{Ack, HeaderOverhead, IntHop, Scheme, Settings, Telemetry};
 use fanin_units::{NodeId, Rate, Time};

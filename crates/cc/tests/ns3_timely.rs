@@ -1,9 +1,7 @@
 //! `timely-ns3` by hand, and against a second implementation of that simulator's rules, line by line.
 
-mod common;
-
-use common::cases;
-use common::ns3::{Flow, ack, ns, path_of, to_u64};
+use crate::common::cases;
+use crate::common::ns3::{Flow, ack, ns, path_of, to_u64};
 use fanin_cc::schemes::timely_ns3::{Params, TimelyNs3};
 use fanin_cc::{Ack, Scheme, Settings};
 use fanin_units::{Rate, Time};

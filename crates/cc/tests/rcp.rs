@@ -1,9 +1,7 @@
 //! RCP on a virtual clock, with numbers computed by hand. A port has 10 Gb/s: 1.25e9 bytes per second.
 
-mod common;
-
-use common::point::{G, Point};
-use common::us;
+use crate::common::point::{G, Point};
+use crate::common::us;
 use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_cc::schemes::rcp::{Flow, Params, Rcp, Router};
 use fanin_cc::*;
@@ -226,9 +224,9 @@ fn a_slow_flow_asks_between_its_packets() {
 fn the_receiver_returns_the_rate_of_data_and_of_requests() {
     let params = Params { initial_rate: RateOrShare::Share(0.5), ..Rcp::preset("rcp") };
     let mut pool: Pool<Rcp> = Pool::new(params);
-    pool.add_host(&common::nic(10));
+    pool.add_host(&crate::common::nic(10));
     pool.receiver_open(0, us(1), &FlowInfo::new(ReceiverFlow(0), fanin_units::MessageId(0), NodeId(1)));
-    let data = Data { cc_feedback: 77, ..common::data(0, 0, true) };
+    let data = Data { cc_feedback: 77, ..crate::common::data(0, 0, true) };
     let fields = pool.receiver_data(0, us(1), &data).now.expect("an ACK is due");
     assert_eq!((fields.cc_feedback, fields.ecn_echo), (77, false));
     assert_eq!(pool.receiver_data(0, us(1), &Data { ack_due: false, ..data }), AckPlan::default());

@@ -1,9 +1,7 @@
 //! TIMELY on a virtual clock, with numbers computed by hand. A packet has 1000 bytes of payload and 1040 on the wire.
 
-mod common;
-
-use common::point::{G, Point};
-use common::{PAYLOAD, WIRE, us};
+use crate::common::point::{G, Point};
+use crate::common::{PAYLOAD, WIRE, us};
 use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_cc::schemes::timely::{Flow, HaiCounts, Params, Timely, Window};
 use fanin_cc::{Ack, Action, Scheme, Sender, Sent};

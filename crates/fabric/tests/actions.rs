@@ -1,9 +1,7 @@
 //! Every action that a scheme can count is counted in a network built to cause it. Dart's are in the tests of its
 //! parts.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::schemes::infiniband::Becn;
 use fanin_cc::{Action, Lanes, Settings, Transport};
 use fanin_fabric::topology::{Dumbbell, LeafSpine};

@@ -1,9 +1,7 @@
 //! Marks that depend on every arrival, in a running network: each is compared with what the definition says about the
 //! queue that the packet found.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::aqm::{Aqm, pi, red};
 use fanin_engine::Streams;
 use fanin_fabric::*;

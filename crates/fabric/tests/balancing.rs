@@ -2,9 +2,7 @@
 //! queues and failures are heeded, reordering is counted, and results do not depend on threads. Own policies and own
 //! queue disciplines.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::{
     Balancer, BalancerProgram, Choice, Discipline, DisciplineProgram, Header, Kind, Queued, SwitchInfo, Verdict, flags,
 };

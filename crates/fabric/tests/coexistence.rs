@@ -1,8 +1,6 @@
 //! Traffics of different schemes, and what their senders tell receivers, in one network.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::Settings;
 use fanin_fabric::*;
 use fanin_units::Time;

@@ -1,9 +1,7 @@
 //! What a message finds on a queue pair that stays open: the state of the one before, or none.
 
-mod common;
-
-use common::lanes::*;
-use common::*;
+use crate::common::lanes::*;
+use crate::common::*;
 use fanin_cc::{Lanes, Settings};
 use fanin_fabric::*;
 use fanin_units::Time;

@@ -1,8 +1,6 @@
 //! CPU time of a receiving host: how long its ACKs and NACKs wait, and in which order they leave.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::Kind;
 use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::*;

@@ -1,10 +1,8 @@
 //! Credit flow control: nothing is dropped and no buffer overflows, a buffer of the round trip keeps a link full, and
 //! what a link loses comes back.
 
-mod common;
-
-use common::random::{congested, credited, steps};
-use common::*;
+use crate::common::random::{congested, credited, steps};
+use crate::common::*;
 use fanin_fabric::credits::buffer_for;
 use fanin_fabric::parallel::why_not_cut;
 use fanin_fabric::pauses::{Drain, FaultKind, HostFault};

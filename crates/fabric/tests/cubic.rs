@@ -1,8 +1,6 @@
 //! CUBIC in a network: that one flow fills a bottleneck, and that flows come to share it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Dumbbell};
 use fanin_fabric::*;

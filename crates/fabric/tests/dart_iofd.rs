@@ -1,9 +1,7 @@
 //! Dart's in-order flow deflection in the network: the claims of section IV, and the counter-cases.
 
-mod common;
-
-use common::lanes::*;
-use common::*;
+use crate::common::lanes::*;
+use crate::common::*;
 use fanin_cc::Action;
 use fanin_cc::schemes::dart::{Blocked, LaneCount, Params, TableKey};
 use fanin_claims::strict;

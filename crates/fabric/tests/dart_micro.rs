@@ -1,11 +1,7 @@
 //! Dart's shares in small networks: the claims of sections III, III-A, III-B, III-D, III-E and VI-D.
 
-mod common;
-#[path = "common/dart.rs"]
-mod dart;
-
-use common::*;
-use dart::*;
+use crate::common::dart::*;
+use crate::common::*;
 use fanin_cc::{Action, Lanes};
 use fanin_claims::strict;
 use fanin_fabric::topology::FatTree;
@@ -172,7 +168,7 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     let (sim, log) = churn(&traffic("dart-dasr"));
     let free = waits(&log, &sim);
     let show = |what: &str, waits: &[f64], sim: &Simulation, log: &Log| {
-        let (peak, pauses) = (common::counters(sim, 17, 0).peak_queue, sim.incidents().pauses);
+        let (peak, pauses) = (counters(sim, 17, 0).peak_queue, sim.incidents().pauses);
         println!(
             "{what}: {waits:?}, peak {peak}, pauses {pauses}; joins in time up to n = {}",
             joins_in_time(sim, log)
@@ -199,7 +195,7 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     // Row C13: one bandwidth-delay product more for each.
     assert!(held.windows(2).all(|w| w[1] - w[0] < 1.25 * 22.5) && held[14] < 15.0 * 22.5, "{held:?}");
     assert_eq!(sim.incidents().pauses, 0);
-    assert!(common::counters(&sim, 17, 0).peak_queue < 16 * 28_500);
+    assert!(counters(&sim, 17, 0).peak_queue < 16 * 28_500);
 }
 
 #[test]
@@ -249,7 +245,7 @@ fn dart_fig3_shortlived() {
         let short: u64 = flows[1..].iter().map(|f| f.delivered).sum();
         let slowest = flows[1..].iter().map(|f| f.finished - f.start).max().unwrap();
         let long = rate(flows[0].delivered, us(100_000));
-        let peak = common::counters(&sim, 18, 0).peak_queue;
+        let peak = counters(&sim, 18, 0).peak_queue;
         println!("{preset}, window {bdp_window}: long {:.2} Gb/s, slowest {slowest}, peak {peak}", long / 1e9);
         (long, rate(short, us(100_000)), log, sim.network_rtt())
     };
@@ -327,7 +323,7 @@ fn dart_dasr_feedback_path() {
     println!("{} changes, ages {} to {}, bound {two_hops}", ages.len(), ages[0], ages[ages.len() - 1]);
     assert!(ages[ages.len() * 999 / 1000] <= two_hops, "{ages:?}");
     // D's uplink is full of its own data, and S1's downlink of two senders'.
-    assert!(common::counters(&sim, 5, 1).peak_queue > 22_500);
+    assert!(counters(&sim, 5, 1).peak_queue > 22_500);
     // Switches run no code of it and have no lane for it: they are DCQCN's.
     for preset in ["dart-dasr", "dcqcn"] {
         let scheme = traffic(preset).scheme;

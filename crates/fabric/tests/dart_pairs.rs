@@ -1,12 +1,8 @@
 //! Several messages from one host to the same receiver under Dart: they take turns (rows B3, C3, C5), on flows of their
 //! own and on connections that stay open (C6, D18).
 
-mod common;
-#[path = "common/dart.rs"]
-mod dart;
-
-use common::*;
-use dart::*;
+use crate::common::dart::*;
+use crate::common::*;
 use fanin_fabric::topology::{LeafSpine, Star};
 use fanin_fabric::*;
 use fanin_units::Time;

@@ -1,10 +1,8 @@
 //! Dart's in-order flow deflection over random fabrics, loads, failures and seeds.
 
-mod common;
-
-use common::lanes::*;
-use common::random::{self, packets};
-use common::*;
+use crate::common::lanes::*;
+use crate::common::random::{self, packets};
+use crate::common::*;
 use fanin_cc::schemes::dart::{Blocked, Escape, LaneCount};
 use fanin_cc::{Action, Settings};
 use fanin_fabric::topology::{Clos, FatTree, Graph, LeafSpine, Link};

@@ -1,11 +1,7 @@
 //! Dart's three states in small networks: the claims of section III-C.
 
-mod common;
-#[path = "common/dart.rs"]
-mod dart;
-
-use common::*;
-use dart::*;
+use crate::common::dart::*;
+use crate::common::*;
 use fanin_cc::Action;
 use fanin_cc::schemes::dart::ClearCount;
 use fanin_claims::strict;

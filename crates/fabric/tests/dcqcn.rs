@@ -1,8 +1,6 @@
 //! DCQCN in a network, and every scheme's action counters.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_cc::{Action, Settings};
 use fanin_fabric::*;
@@ -41,7 +39,7 @@ fn dart_baseline_dcqcn_in_the_network() {
     // CNPs come of marks, one of many: the switch marked every packet that the receiver saw marked.
     assert_eq!(acted(Action::MarkSeen), counters.packets_marked);
     assert!(counters.packets_marked > cnps);
-    assert!(common::counters(&sim, 3, 0).marked >= counters.packets_marked);
+    assert!(crate::common::counters(&sim, 3, 0).marked >= counters.packets_marked);
     // Stages: fast recovery and additive increase; hyper needs the byte counter, 8 ms at line rate between cuts.
     assert!(acted(Action::FastRecovery) > 0 && acted(Action::AdditiveIncrease) > 0);
     assert_eq!(acted(Action::HyperIncrease), 0);
@@ -53,7 +51,7 @@ fn dart_baseline_dcqcn_in_the_network() {
     assert!((0.9..1.1).contains(&ratio), "{second:?}");
     assert_eq!(sim.totals().drops, Drops::default());
     // The queue was controlled: it never filled the port.
-    assert!(common::counters(&sim, 3, 0).peak_queue < 225_000);
+    assert!(crate::common::counters(&sim, 3, 0).peak_queue < 225_000);
     let mut rows = fanin_claims::claim!("dart-baseline-dcqcn");
     let (fast, additive) = (acted(Action::FastRecovery), acted(Action::AdditiveIncrease));
     let what = "two flows to one host, 20 ms: CNPs, steps of fast recovery, additive and hyper increase";
@@ -207,7 +205,7 @@ fn a_window_keeps_the_queue_shorter() {
         let burst = (1..17).map(|h| message(Time::ZERO, h, 0, 200 * PAYLOAD)).collect();
         let mut sim = simulation(darts_switch(17), vec![traffic(preset)], burst);
         finish(&mut sim);
-        common::counters(&sim, 17, 0).peak_queue
+        counters(&sim, 17, 0).peak_queue
     };
     // W_max is one bandwidth-delay product of 25 KB here: 16 windows at once, and no more until ACKs come.
     let (with, without) = (peak("dcqcn-win"), peak("dcqcn"));

@@ -1,9 +1,7 @@
 //! DCTCP in a network: what its equations and its section 3.5 say of flows that share a port. The sawtooth itself, eqs.
 //! (3) to (6), is measured by the paper's experiments in `papers/dctcp`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::schemes::dctcp::{self, Dctcp};
 use fanin_cc::{Scheme, Settings};
 use fanin_claims::strict;

@@ -1,10 +1,8 @@
 //! Deadlock. The dependency graph of the escape lane: proofs for the networks we use, counter-cases, and an oracle that
 //! walks every path of every pair. Cyclic buffer dependencies at run time: detected where they exist, and only there.
 
-mod common;
-
-use common::random::{congested, steps};
-use common::*;
+use crate::common::random::{congested, steps};
+use crate::common::*;
 use fanin_cc::schemes::dart::{self, Blocked, Dart, Escape, Params};
 use fanin_cc::{Scheme, Settings};
 use fanin_fabric::deadlock::{Entry, Report, Verdict, prove};

@@ -1,10 +1,8 @@
 //! A run depends on its configuration alone: not on when it ran, on the queue that holds its events, or on how its
 //! nodes are spread over partitions.
 
-mod common;
-
-use common::random::{Case, Schemes, congested, incast, lossy, stormy};
-use common::*;
+use crate::common::random::{Case, Schemes, congested, incast, lossy, stormy};
+use crate::common::*;
 use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue, WindowedQueue};
 use fanin_fabric::tap::Wanted;
 use fanin_fabric::topology::LeafSpine;

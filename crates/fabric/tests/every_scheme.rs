@@ -2,9 +2,7 @@
 //! that dies, two threads. One that joins the registry is tried without a change here. What each counts as its actions,
 //! and that it counts none on an idle network, is tested in `actions.rs` and `dcqcn.rs`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::{Lanes, Settings, Transport};
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_fabric::topology::{Graph, LeafSpine};

@@ -1,16 +1,12 @@
 //! ExpressPass in a network: credits and their queues, short queues of data, shares, losses, symmetric routes.
 
-mod common;
-#[path = "common/hpcc.rs"]
-mod hpcc;
-
-use common::*;
+use crate::common::hpcc::{arrives, taken, tap};
+use crate::common::*;
 use fanin_cc::schemes::expresspass::Params;
 use fanin_cc::{Action, Kind, Settings};
 use fanin_fabric::topology::{Dumbbell, FatTree, Graph, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::{NodeId, PortId, Time};
-use hpcc::{arrives, taken, tap};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,6 @@
 //! A queue pair that tries in vain is given up after `retries` timeouts in a row.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::parallel::cut;
 use fanin_fabric::*;
 use fanin_units::Time;

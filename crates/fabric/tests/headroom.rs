@@ -1,9 +1,7 @@
 //! Priority flow control: computed headroom protects lossless classes, and not a packet of it is too much.
 
-mod common;
-
-use common::random::{congested, steps};
-use common::*;
+use crate::common::random::{congested, steps};
+use crate::common::*;
 use fanin_fabric::topology::{Graph, ParkingLot};
 use fanin_fabric::*;
 use fanin_units::{PortId, Rate, Time};

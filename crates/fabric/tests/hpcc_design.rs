@@ -1,14 +1,10 @@
 //! Why HPCC is as it is: incasts, several bottlenecks, W_AI and line-rate starts (5.4, appendix A).
 
-mod common;
-#[path = "common/hpcc.rs"]
-mod hpcc;
-
-use common::*;
+use crate::common::hpcc::*;
+use crate::common::*;
 use fanin_cc::Kind;
 use fanin_fabric::*;
 use fanin_units::{Bytes, Time};
-use hpcc::*;
 
 const ETA: f64 = 0.95;
 /// Bytes on the wire for each of payload. Windows count payload.

@@ -1,16 +1,12 @@
 //! HPCC eq. (1) and (2): what a sender takes for the bytes in flight over a link, against those that are.
 
-mod common;
-#[path = "common/hpcc.rs"]
-mod hpcc;
-
-use common::*;
+use crate::common::hpcc::*;
+use crate::common::*;
 use fanin_cc::{Kind, flags};
 use fanin_claims::strict;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{Bytes, Rate, Time};
-use hpcc::*;
 
 const LINE: Rate = Rate::from_gbps(100);
 

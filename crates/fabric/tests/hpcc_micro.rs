@@ -1,16 +1,12 @@
 //! HPCC in small networks: the micro-benchmarks of sections 3 and 5.2.
 
-mod common;
-#[path = "common/hpcc.rs"]
-mod hpcc;
-
-use common::*;
+use crate::common::hpcc::*;
+use crate::common::*;
 use fanin_cc::Settings;
 use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_cc::schemes::dcqcn_vendor;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
-use hpcc::*;
 
 /// The vendor's DCQCN as section 5.2 has it: 300 us, 4 us; the steps, which it does not name, are those of DCQCN's
 /// paper, and F = 1 is that of the authors' simulator.

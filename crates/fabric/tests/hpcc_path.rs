@@ -1,18 +1,14 @@
 //! HPCC from end to end: what switches write and ACKs carry back (3.1, Fig. 4), the NIC (4.2, Fig. 8), and base
 //! round-trip times (5.1).
 
-mod common;
-#[path = "common/hpcc.rs"]
-mod hpcc;
-
-use common::*;
+use crate::common::hpcc::*;
+use crate::common::*;
 use fanin_cc::{Action, IntHop, Kind, flags};
 use fanin_claims::strict;
 use fanin_fabric::tap::Captured;
 use fanin_fabric::topology::{Clos, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
-use hpcc::*;
 
 /// A path of three switches, 6 to 8, from host 0 to host 1 with egresses of 25, 100 and 400 Gb/s. Hosts 2 to 5 fill
 /// them.

@@ -1,10 +1,8 @@
 //! InfiniBand's congestion control in a network, with credits and with PFC: an incast whose congestion tree holds up a
 //! flow that only passes by.
 
-mod common;
-
-use common::random::{Case, congested, credited};
-use common::*;
+use crate::common::random::{Case, congested, credited};
+use crate::common::*;
 use fanin_cc::schemes::infiniband::{Becn, Cct, InfiniBand, Params, Scope, Shifted, VictimMask};
 use fanin_cc::{Action, Scheme, Settings};
 use fanin_fabric::parallel::why_not_cut;

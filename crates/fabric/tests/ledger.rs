@@ -1,9 +1,7 @@
 //! Conservation of bytes: bytes sent = delivered + dropped + in flight, at any time.
 
-mod common;
-
-use common::random::{Case, Schemes, calm, lossy, steps, stormy};
-use common::*;
+use crate::common::random::{Case, Schemes, calm, lossy, steps, stormy};
+use crate::common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! A lone flow meets its store-and-forward ideal to the picosecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::topology::*;
 use fanin_fabric::*;
 use fanin_units::{NodeId, Rate, Time};

@@ -1,8 +1,6 @@
 //! Congestion marks in a running network: which packets, at enqueue and at dequeue, in switches and in hosts.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::Action;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;

@@ -1,8 +1,6 @@
 //! Segmentation offload at the NIC: a burst leaves in one piece.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::schemes::newreno::{NewReno, Threshold};
 use fanin_cc::{Kind, Scheme, Settings};
 use fanin_fabric::TrafficConfig;

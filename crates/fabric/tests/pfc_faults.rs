@@ -1,10 +1,8 @@
 //! Faults and options of PFC: hosts that receive slowly or pause without end, pauses that expire, the storm watchdog,
 //! and the record of which pause led to which.
 
-mod common;
-
-use common::random::{Case, congested};
-use common::*;
+use crate::common::random::{Case, congested};
+use crate::common::*;
 use fanin_fabric::parallel::why_not_cut;
 use fanin_fabric::pauses::{Drain, FaultKind, HostFault, PauseOptions, Watchdog, WatchdogAction};
 use fanin_fabric::*;

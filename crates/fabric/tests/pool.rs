@@ -1,8 +1,6 @@
 //! Shared and divided switch memory: who gets how much, who is dropped, and who is not touched.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_claims::strict;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;

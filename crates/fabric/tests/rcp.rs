@@ -1,8 +1,6 @@
 //! RCP in a network: requests, rates of the path, shares, losses.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::schemes::rcp::Params;
 use fanin_cc::{Action, Settings};
 use fanin_fabric::*;

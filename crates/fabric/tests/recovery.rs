@@ -1,8 +1,6 @@
 //! Recovery of losses in a network, step by step: losses, their detection, retransmissions; and link failures.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::topology::{Graph, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;

@@ -1,8 +1,6 @@
 //! Flows with equal pacers share a bottleneck equally, to the packet, at any time.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
 

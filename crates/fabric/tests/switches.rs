@@ -1,8 +1,6 @@
 //! The switches of a network alone: packets enter and leave at the same times as in a whole simulation.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_cc::{Header, Kind, Settings};
 use fanin_fabric::switches::Exit;
 use fanin_fabric::tap::{Seen, Wanted};

@@ -1,8 +1,6 @@
 //! TCP in a network: what connections cost, what they carry, and that they end.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{Bytes, Time};

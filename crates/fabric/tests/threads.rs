@@ -1,10 +1,8 @@
 //! A run on many threads gives the same result as on one, for any cut.
 
-mod common;
-
-use common::lanes::{DEFLECTABLE, dart, heat, two_lanes};
-use common::random::{Case, Schemes, congested, incast, lossy};
-use common::*;
+use crate::common::lanes::{DEFLECTABLE, dart, heat, two_lanes};
+use crate::common::random::{Case, Schemes, congested, incast, lossy};
+use crate::common::*;
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_fabric::topology::{FatTree, LeafSpine};
 use fanin_fabric::*;
@@ -180,7 +178,7 @@ fn deflections_without_pfc_are_the_same() {
     let (host_link, fabric_link) = (cable(gbps(10), us(1)), cable(gbps(10), us(1)));
     let graph = LeafSpine { leaves: 4, hosts: 4, spines: 4, host_link, fabric_link }.build().unwrap();
     let classes = two_lanes(class(false, Marking::Step { above: 22_500, at: MarkAt::Enqueue }));
-    let config = NetworkConfig { classes, packet: common::lanes::DART_PACKET, ..network(graph) };
+    let config = NetworkConfig { classes, packet: lanes::DART_PACKET, ..network(graph) };
     let hot = (0..8).map(|host| Message { traffic: 1, ..message(us(1), host, 8 + host, 400 * PAYLOAD) });
     let short = (0..200u32).map(|i| message(us(50 + u64::from(i)), i % 8, 8 + i % 7, 8_000));
     let traffics = vec![dart("dart", |_| ()), heat(DEFLECTABLE)];
@@ -202,7 +200,7 @@ fn what_pairs_of_hosts_share_is_the_same() {
     let (host_link, fabric_link) = (cable(gbps(10), us(1)), cable(gbps(10), us(1)));
     let graph = LeafSpine { leaves: 4, hosts: 2, spines: 2, host_link, fabric_link }.build().unwrap();
     let classes = two_lanes(class(false, Marking::Step { above: 22_500, at: MarkAt::Enqueue }));
-    let config = NetworkConfig { classes, packet: common::lanes::DART_PACKET, ..network(graph) };
+    let config = NetworkConfig { classes, packet: lanes::DART_PACKET, ..network(graph) };
     // Six at once from a host to another, of different lengths.
     let one = |i: u64| {
         let (word, group) = (fanin_engine::mix(5, i / 6), i / 6);

@@ -1,9 +1,7 @@
 //! Waits of a traced message at its host: every picosecond until its last packet left has one cause, or was sending.
 
-mod common;
-
-use common::random::{Schemes, steps, stormy};
-use common::*;
+use crate::common::random::{Schemes, steps, stormy};
+use crate::common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! Gates that are not a query's: those that a last ACK opens, and those that let one message through at a time.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fanin_fabric::*;
 use fanin_units::Time;
 

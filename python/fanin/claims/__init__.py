@@ -93,8 +93,7 @@ def command_of(test: str) -> str:
     parts = path.split("/")
     if parts[0] != "crates":
         return f"pytest {test}"
-    target = "--lib" if parts[2] == "src" else f"--test {parts[3].removesuffix('.rs')}"
-    return f"cargo test -p fanin-{parts[1]} {target} {name}".rstrip()
+    return f"cargo test -p fanin-{parts[1]} {name}"
 
 
 @cache

@@ -1,9 +1,7 @@
 //! Helpers of several test files.
-#![allow(dead_code)]
 
 pub mod dart;
 pub mod dart_switch;
-pub mod net;
 pub mod ns3;
 pub mod point;
 pub mod tcp;

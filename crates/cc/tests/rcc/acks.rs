@@ -1,7 +1,7 @@
 //! Algorithm 2: the queue of ACKs.
 
-use super::common::dart::Dice;
 use super::world::*;
+use crate::common::dart::Dice;
 
 #[test]
 fn acks_leave_while_windows_in_flight_are_at_most_the_limit() {

@@ -1,7 +1,7 @@
 //! Claims about Algorithm 1 at random: rcc-alg1-assignment, rcc-alg1-min-one-window, rcc-info-syn-fin.
 
-use super::common::dart::Dice;
 use super::world::*;
+use crate::common::dart::Dice;
 use fanin_claims::strict;
 
 /// Algorithm 1 line by line, with priorities 1/size in 2^100ths. `None` is a size that is not known.

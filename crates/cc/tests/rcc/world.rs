@@ -1,6 +1,6 @@
 //! A receiving host on a virtual clock, and its flows.
 
-pub(crate) use super::common::{self, PAYLOAD, cases, nic, path, us};
+pub(crate) use crate::common::{self, PAYLOAD, cases, nic, path, us};
 pub(crate) use fanin_cc::schemes::rcc::assign::{Claim, assign};
 pub(crate) use fanin_cc::schemes::rcc::queue::{AckQueue, Waiting};
 pub(crate) use fanin_cc::schemes::rcc::receiver::{FlowState, Host};

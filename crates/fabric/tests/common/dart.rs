@@ -1,5 +1,4 @@
 //! Dart's small networks, and a log of what its receivers tell and its senders hold, event by event.
-#![allow(dead_code)] // each test file uses its own part
 
 use crate::common::*;
 use fanin_cc::schemes::dart::Params;

@@ -1,5 +1,4 @@
 //! HPCC's small networks and traffics (5.1), and a log of packets on links.
-#![allow(dead_code)] // each test file uses its own part
 
 use crate::common::*;
 use fanin_cc::schemes::hpcc::{Hpcc, Params};
@@ -7,7 +6,7 @@ use fanin_cc::{Scheme, Settings};
 use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::topology::Star;
 use fanin_fabric::*;
-use fanin_units::{NodeId, Rate, Time};
+use fanin_units::{Rate, Time};
 
 /// 1,000 bytes of payload under RoCEv2's 62 bytes of headers; telemetry comes on top.
 pub const SIZES: PacketSizes = PacketSizes { payload: 1000, header: 62, ack: 66, cnp: 78, pause: 64 };
@@ -88,9 +87,4 @@ pub fn taken(sim: &mut Simulation) -> Vec<Captured> {
 pub fn arrives(sim: &Simulation, packet: &Captured) -> Time {
     let link = &sim.config().graph.links[packet.port.ix() / 2];
     packet.time + link.rate.tx_time(packet.head.wire as u64) + link.delay
-}
-
-/// Who sends and who receives on the link of a packet.
-pub fn ends(sim: &Simulation, packet: &Captured) -> (NodeId, NodeId) {
-    sim.ports().find(|(port, ..)| *port == packet.port).map(|(_, from, to)| (from, to)).expect("a port")
 }

@@ -1,6 +1,7 @@
 //! Shared by the tests of the fabric: small networks, messages, and running them to their end.
-#![allow(dead_code)] // each test file uses its own part
 
+pub mod dart;
+pub mod hpcc;
 pub mod lanes;
 pub mod random;
 

@@ -1,7 +1,7 @@
 //! Claims about the closed loop at the receiver: rcc-receiver-newreno, rcc-eq3-ecn.
 
+use super::replay::*;
 use crate::common::*;
-use crate::replay::*;
 use fanin_cc::Action;
 use fanin_claims::strict;
 use fanin_endpoint::tcp::bits;

@@ -1,9 +1,9 @@
 //! How connections of every scheme over TCP open and close, where receivers hold ACKs: SYN-ACKs that wait, FINs behind
 //! ACKs that wait, in one direction and in both, and peers that die.
 
+use super::random::held;
+use super::replay::*;
 use crate::common::*;
-use crate::random::held;
-use crate::replay::*;
 use fanin_cc::schemes::rcc::Follow;
 use fanin_cc::{Settings, Transport};
 use fanin_endpoint::tcp::bits;

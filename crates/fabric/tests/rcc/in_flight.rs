@@ -1,8 +1,8 @@
 //! Claims about windows in flight: rcc-alg2-flightwins, rcc-alg1-min-one-window.
 
+use super::random::held;
+use super::replay::*;
 use crate::common::*;
-use crate::random::held;
-use crate::replay::*;
 use fanin_cc::Action;
 use fanin_claims::strict;
 use fanin_fabric::*;

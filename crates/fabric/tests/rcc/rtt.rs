@@ -1,7 +1,7 @@
 //! Claim rcc-eq2-rtt-estimator: round-trip times at the receiver.
 
+use super::replay::*;
 use crate::common::*;
-use crate::replay::*;
 use fanin_claims::strict;
 use fanin_fabric::*;
 use fanin_units::Time;

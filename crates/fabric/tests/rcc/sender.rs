@@ -1,8 +1,8 @@
 //! Claims about what senders do: rcc-rwnd-only, rcc-alg3-retransmission.
 
+use super::random::held;
+use super::replay::*;
 use crate::common::*;
-use crate::random::held;
-use crate::replay::*;
 use fanin_cc::{Action, Receiver};
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::*;

@@ -8,9 +8,9 @@
 //! register is a/(1 - U_target/U), so with a at a tenth of it an error of U by 0.5 % is one of 5 % in R; that much is
 //! left for what a flow's own packets sample of a link. R is in proportion to the R_i, so together 6 % of the ratio.
 
+use super::lots::*;
+use crate::common::hpcc::{HPCC_WIRE, SIZES, patient};
 use crate::common::*;
-use crate::hpcc::{HPCC_WIRE, SIZES, patient};
-use crate::lots::*;
 use fanin_cc::schemes::hpcc_alpha::{HpccAlpha, Params};
 use fanin_cc::{Scheme, Settings};
 use fanin_fabric::*;

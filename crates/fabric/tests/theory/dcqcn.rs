@@ -20,8 +20,8 @@
 //! Assumed: R is constant over a cycle, where it moves by alpha/2: that share of p is the error allowed. Marks are
 //! RED's by the queue, with so small a slope that p moves little with it.
 
+use super::lots::{goodput, jain};
 use crate::common::*;
-use crate::lots::{goodput, jain};
 use fanin_fabric::*;
 use fanin_units::Time;
 

@@ -10,8 +10,8 @@
 //! Presets without such a fixed point, or that do not reach it in time, are not held to it: what they do is printed,
 //! and stated in their manuals. So it is with a preset that is new, until `SETTLE` names it.
 
+use super::lots::{goodput, jain};
 use crate::common::*;
-use crate::lots::{goodput, jain};
 use fanin_cc::{Lanes, Settings, Transport};
 use fanin_fabric::*;
 use fanin_units::Time;

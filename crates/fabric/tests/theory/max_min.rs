@@ -16,10 +16,10 @@
 //! tenth of R, which is allowed, beside the 5 % of U. With a tenth of that W_AI such noise is as large as what it
 //! disturbs, and all that A.3 says is that the long flow is between the two kinds of fairness.
 
+use super::lots::*;
+use crate::common::dart::{DART_WIRE, darts_star, with_lanes};
+use crate::common::hpcc::{HPCC_WIRE, SIZES, patient, with};
 use crate::common::*;
-use crate::dart::{DART_WIRE, darts_star, with_lanes};
-use crate::hpcc::{HPCC_WIRE, SIZES, patient, with};
-use crate::lots::*;
 use fanin_engine::mix;
 use fanin_fabric::*;
 use fanin_units::Time;

@@ -1,12 +1,6 @@
 //! What theory says of schemes, in the packet simulator: a file per statement, with its source, what it assumes, and
 //! how far packets may be from it and why.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../common/dart.rs"]
-mod dart;
-#[path = "../common/hpcc.rs"]
-mod hpcc;
 mod lots;
 
 mod alpha_fair;

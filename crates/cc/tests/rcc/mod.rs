@@ -1,8 +1,5 @@
 //! RCC's receiver on a virtual clock, rule by rule, with numbers worked out by hand. A segment is 1000 bytes.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod acks;
 mod assignment;
 mod ecn;

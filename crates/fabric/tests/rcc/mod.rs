@@ -1,8 +1,5 @@
 //! RCC in a network.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod closed_loop;
 mod closing;
 mod in_flight;

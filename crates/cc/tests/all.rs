@@ -1,0 +1,32 @@
+//! All integration tests of this crate in one program: built and linked once instead of once per file.
+
+mod aqm;
+mod common;
+mod cubic;
+mod dart;
+mod dart_deflect;
+mod dart_sender;
+mod dart_set;
+mod dart_wander;
+mod dcqcn;
+mod dcqcn_vendor;
+mod dctcp;
+mod dctcp_rate;
+mod expresspass;
+mod hpcc;
+mod hpcc_alpha;
+mod hpcc_loop;
+mod hpcc_records;
+mod hpcc_theory;
+mod ictcp;
+mod infiniband;
+mod newreno;
+mod ns3_dcqcn;
+mod ns3_dctcp;
+mod ns3_hpcc;
+mod ns3_timely;
+mod rcc;
+mod rcp;
+mod registry;
+mod theory;
+mod timely;
