@@ -19,7 +19,7 @@ mod programs;
 pub(crate) mod switch;
 
 use self::balance::Balance;
-use self::parts::{Switch, instance, on_links, ports_of, with_info};
+use self::parts::{Switch, disciplines_of, instance, on_links, ports_of, switches_of};
 use self::pause_state::PauseTimers;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -39,7 +39,7 @@ use crate::results::{BufferUse, Ledger, Totals};
 use crate::routing::Routes;
 use fanin_cc::{Discipline, Instance, Settings};
 use fanin_engine::EventQueue;
-use fanin_units::{NodeId, PortId, Time};
+use fanin_units::{NodeId, PortId};
 use std::sync::Arc;
 
 /// The links, switches and ports of a partition.
@@ -104,26 +104,11 @@ impl<Q: EventQueue> Network<Q> {
         share: &Share,
         schemes: &[Settings],
         queue: Q,
-        mut nics: impl FnMut(u32, PortIx) -> u32,
+        nics: impl FnMut(u32, PortIx) -> u32,
     ) -> Self {
         let (config, layout, streams) = (&plan.config, &plan.layout, &plan.streams);
         let mut ports = ports_of(config, layout, share);
-        let mut switches: Vec<Switch> = share
-            .switches
-            .iter()
-            .map(|node| Switch { node: NodeId(*node), ports: Vec::new(), pausing: 0, timer_event: Time::NEVER })
-            .collect();
-        let mut port_number = vec![0; ports.len()];
-        for (i, port) in ports.iter_mut().enumerate() {
-            let row = PortIx(i as u32);
-            if config.graph.is_host(port.node) {
-                port.set_nic(nics(port.home, row));
-            } else {
-                let of_switch = &mut switches[port.home as usize].ports;
-                port_number[i] = of_switch.len() as u16;
-                of_switch.push(row);
-            }
-        }
+        let (switches, port_number) = switches_of(config, share, &mut ports, nics);
         let of_switches: Vec<Vec<PortIx>> = switches.iter().map(|switch| switch.ports.clone()).collect();
         let buffers = Buffers::new(config, &ports, &of_switches, plan.largest);
         let deflects = schemes.iter().any(|settings| settings.deflection().is_some());
@@ -135,13 +120,7 @@ impl<Q: EventQueue> Network<Q> {
         let programs: Vec<u16> = (0..schemes.len() as u16).filter(|i| schemes[*i as usize].switch_active()).collect();
         let programs_empty = programs.is_empty();
         let balance = Balance::new(&plan, &ports, &switches);
-        let disciplines: Vec<Box<dyn Discipline>> = match &config.discipline {
-            None => Vec::new(),
-            Some(program) => {
-                let of = |switch: &Switch| with_info(&plan, &ports, switch, "discipline", |info| program.build(info));
-                switches.iter().map(of).collect()
-            }
-        };
+        let disciplines = disciplines_of(&plan, &ports, &switches);
         let programs_watch = schemes.iter().any(|s| s.switch_watches()) || !disciplines.is_empty();
         let shaped = config.classes_with(|class| class.shaper.is_some());
         let programs_see_lanes =

@@ -116,46 +116,9 @@ impl Network {
         let nodes = wiring.is_switch.len();
         let first_host = wiring.hosts.first().and_then(|host| wiring.of_node[*host as usize].first());
         let host_rate = first_host.map_or(0, |device| wiring.devices[*device as usize].rate);
-        let mut switch_of = vec![NONE; nodes];
-        let mut mmus = Vec::new();
-        for node in (0..nodes).filter(|n| wiring.is_switch[*n]) {
-            switch_of[node] = mmus.len() as u32;
-            let of = |d: &u32| (wiring.devices[*d as usize].rate, wiring.devices[*d as usize].delay);
-            let devices: Vec<(u64, u64)> = wiring.of_node[node].iter().map(of).collect();
-            mmus.push(Mmu::new(&config, &devices, host_rate));
-        }
-        // One error source for all links without their own rate, and one for each of the others.
-        let mut sources = vec![(config.error_rate_per_link, Errors::default())];
-        let mut of_link = Vec::new();
-        for link in &topology.links {
-            if link.error_rate > 0.0 {
-                of_link.push(sources.len() as u32);
-                sources.push((link.error_rate, Errors::default()));
-            } else {
-                of_link.push(if config.error_rate_per_link > 0.0 { 0 } else { NONE });
-            }
-        }
-        let mut nics = Vec::new();
-        let devices = wiring.devices.iter().enumerate().map(|(i, device)| {
-            let is_switch = wiring.is_switch[device.node as usize];
-            if !is_switch {
-                nics.push(Nic::default());
-            }
-            Running {
-                busy: false,
-                paused: 0,
-                queues: Default::default(),
-                bytes: [0; QUEUES],
-                waiting: 0,
-                queued: 0,
-                last: 0,
-                counts: Counts::default(),
-                paused_since: [u64::MAX; QUEUES],
-                errors: of_link[i / 2],
-                nic: if is_switch { NONE } else { nics.len() as u32 - 1 },
-            }
-        });
-        let devices: Vec<Running> = devices.collect();
+        let (switch_of, mmus) = shared_buffers(&config, &wiring, host_rate);
+        let (sources, of_link) = error_sources(config.error_rate_per_link, &topology.links);
+        let (devices, nics) = idle_devices(&wiring, &of_link);
         // Each node takes six random streams when it is created, then two more before the run, and two for each link
         // with errors.
         let first_draw = 6 * nodes as u64 + 2 + 2 * (sources.len() as u64 - 1);
@@ -392,4 +355,58 @@ impl Network {
         self.hash = self.hash.wrapping_add(line);
         self.happened.finished.push(finished);
     }
+}
+
+/// The shared buffer of each switch, with its place in that list by node.
+fn shared_buffers(config: &hpcc::Config, wiring: &Wiring, host_rate: u64) -> (Vec<u32>, Vec<Mmu>) {
+    let mut switch_of = vec![NONE; wiring.is_switch.len()];
+    let mut mmus = Vec::new();
+    for (node, number) in switch_of.iter_mut().enumerate().filter(|(node, _)| wiring.is_switch[*node]) {
+        *number = mmus.len() as u32;
+        let of = |d: &u32| (wiring.devices[*d as usize].rate, wiring.devices[*d as usize].delay);
+        let devices: Vec<(u64, u64)> = wiring.of_node[node].iter().map(of).collect();
+        mmus.push(Mmu::new(config, &devices, host_rate));
+    }
+    (switch_of, mmus)
+}
+
+/// One error source for all links without a rate of their own, and one for each of the others; then the source of each
+/// link.
+fn error_sources(common: f64, links: &[hpcc::Link]) -> (Vec<(f64, Errors)>, Vec<u32>) {
+    let mut sources = vec![(common, Errors::default())];
+    let mut of_link = Vec::new();
+    for link in links {
+        if link.error_rate > 0.0 {
+            of_link.push(sources.len() as u32);
+            sources.push((link.error_rate, Errors::default()));
+        } else {
+            of_link.push(if common > 0.0 { 0 } else { NONE });
+        }
+    }
+    (sources, of_link)
+}
+
+/// The devices of all links, two each, and the NICs of those at hosts.
+fn idle_devices(wiring: &Wiring, errors_of_link: &[u32]) -> (Vec<Running>, Vec<Nic>) {
+    let mut nics = Vec::new();
+    let devices = wiring.devices.iter().enumerate().map(|(i, device)| {
+        let is_switch = wiring.is_switch[device.node as usize];
+        if !is_switch {
+            nics.push(Nic::default());
+        }
+        Running {
+            busy: false,
+            paused: 0,
+            queues: Default::default(),
+            bytes: [0; QUEUES],
+            waiting: 0,
+            queued: 0,
+            last: 0,
+            counts: Counts::default(),
+            paused_since: [u64::MAX; QUEUES],
+            errors: errors_of_link[i / 2],
+            nic: if is_switch { NONE } else { nics.len() as u32 - 1 },
+        }
+    });
+    (devices.collect(), nics)
 }

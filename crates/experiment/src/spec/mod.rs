@@ -8,6 +8,7 @@ pub mod built;
 mod check;
 mod checked;
 mod checker;
+mod classes;
 mod credits;
 pub mod document;
 mod faults;
@@ -17,11 +18,13 @@ mod network;
 mod one;
 mod rdma;
 mod read;
+mod room;
 mod scheme;
 mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod topology_file;
 mod traffic;
 

@@ -496,48 +496,43 @@ impl One<'_, '_> {
                     think_time: *think_time,
                 })
             }
-            Pattern::Hpcc { file, dport, from } => {
-                let (text, path) = self.read_flows(file)?;
-                match convert::listed(&text, &path.display().to_string(), setting.number_of(), *dport, *from) {
-                    Ok(list) => workload::Pattern::List(list),
-                    Err(problem) => {
-                        self.checker.problems.push(problem);
-                        return None;
-                    }
-                }
-            }
-            Pattern::Htsim { file, dialect } => {
-                let (text, path) = self.read_flows(file)?;
-                let name = path.display().to_string();
-                let persistent = match traffic.transport {
-                    Some(Transport::Tcp) => traffic.tcp.persistent,
-                    _ => traffic.rdma.persistent,
-                };
-                match htsim::messages(&text, &name, setting.hosts, dialect.map(Into::into), persistent) {
-                    Ok((list, warnings)) => {
-                        self.checker.warnings.extend(warnings);
-                        workload::Pattern::List(list)
-                    }
-                    Err(problem) => {
-                        self.checker.problems.push(problem);
-                        return None;
-                    }
-                }
-            }
-            Pattern::List { file } => {
-                let (text, path) = self.read_flows(file)?;
-                match setting.host_names().flows_of(&path.display().to_string(), &text) {
-                    Ok((list, ignored)) => {
-                        self.checker.warnings.extend(ignored);
-                        workload::Pattern::List(list)
-                    }
-                    Err(problem) => {
-                        self.checker.problems.push(problem);
-                        return None;
-                    }
-                }
+            Pattern::Hpcc { .. } | Pattern::Htsim { .. } | Pattern::List { .. } => {
+                workload::Pattern::List(self.listed(traffic, setting)?)
             }
         })
+    }
+
+    /// The messages that a file lists.
+    fn listed(&mut self, traffic: &mut Traffic, setting: &Setting<'_>) -> Option<workload::FlowList> {
+        let persistent = match traffic.transport {
+            Some(Transport::Tcp) => traffic.tcp.persistent,
+            _ => traffic.rdma.persistent,
+        };
+        let (Pattern::Hpcc { file, .. } | Pattern::Htsim { file, .. } | Pattern::List { file }) = &mut traffic.pattern
+        else {
+            return None;
+        };
+        let (text, path) = self.read_flows(file)?;
+        let path = path.display().to_string();
+        let messages = match &traffic.pattern {
+            Pattern::Hpcc { dport, from, .. } => {
+                convert::listed(&text, &path, setting.number_of(), *dport, *from).map(|list| (list, Vec::new()))
+            }
+            Pattern::Htsim { dialect, .. } => {
+                htsim::messages(&text, &path, setting.hosts, dialect.map(Into::into), persistent)
+            }
+            _ => setting.host_names().flows_of(&path, &text).map(|(list, ignored)| (list, Vec::from_iter(ignored))),
+        };
+        match messages {
+            Ok((list, warnings)) => {
+                self.checker.warnings.extend(warnings);
+                Some(list)
+            }
+            Err(problem) => {
+                self.checker.problems.push(problem);
+                None
+            }
+        }
     }
 
     /// The load, if the pattern has one; the outer `None` after adding a problem.

@@ -4,7 +4,7 @@ use crate::config::NetworkConfig;
 use crate::layout::{Layout, Share};
 use crate::plan::Plan;
 use crate::port::{Port, PortIx};
-use fanin_cc::{Instance, NicInfo, PortView, Settings, SwitchInfo};
+use fanin_cc::{Discipline, Instance, NicInfo, PortView, Settings, SwitchInfo};
 use fanin_units::{NodeId, PortId, Rate, Time};
 
 /// A switch program's ports.
@@ -36,6 +36,36 @@ pub(super) fn ports_of(config: &NetworkConfig, layout: &Layout, share: &Share) -
         port
     };
     share.ports.iter().map(port).collect()
+}
+
+/// The switches of a partition with their ports, and each port's number at its switch. The ports of hosts get NICs.
+pub(super) fn switches_of(
+    config: &NetworkConfig,
+    share: &Share,
+    ports: &mut [Port],
+    mut nics: impl FnMut(u32, PortIx) -> u32,
+) -> (Vec<Switch>, Vec<u16>) {
+    let idle = |node: &u32| Switch { node: NodeId(*node), ports: Vec::new(), pausing: 0, timer_event: Time::NEVER };
+    let mut switches: Vec<Switch> = share.switches.iter().map(idle).collect();
+    let mut number = vec![0; ports.len()];
+    for (i, port) in ports.iter_mut().enumerate() {
+        let row = PortIx(i as u32);
+        if config.graph.is_host(port.node) {
+            port.set_nic(nics(port.home, row));
+        } else {
+            let of_switch = &mut switches[port.home as usize].ports;
+            number[i] = of_switch.len() as u16;
+            of_switch.push(row);
+        }
+    }
+    (switches, number)
+}
+
+/// The queue discipline of one's own at each switch of a partition, if the network has one.
+pub(super) fn disciplines_of(plan: &Plan, ports: &[Port], switches: &[Switch]) -> Vec<Box<dyn Discipline>> {
+    let Some(program) = &plan.config.discipline else { return Vec::new() };
+    let of = |switch: &Switch| with_info(plan, ports, switch, "discipline", |info| program.build(info));
+    switches.iter().map(of).collect()
 }
 
 /// The state of a scheme at the hosts and switches of a partition.

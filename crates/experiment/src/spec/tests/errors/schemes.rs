@@ -1,0 +1,206 @@
+//! Errors of schemes, of their lanes and credits, and of load balancing.
+
+use super::*;
+use crate::Programs;
+use fanin_cc::{
+    Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, Queued, SwitchInfo, Verdict,
+};
+use std::sync::Arc;
+
+#[test]
+fn impossible_darts() {
+    let transport = "transport = \"tcp\"";
+    let weight = "transport = \"tcp\"\nweight = 0";
+    refused_at(transport, weight, "weight = 0", "traffic[3].weight", &["it is 0", "weights are at least 1"]);
+    let (scheme, dart) = ("scheme = \"fixed-window\"\ntransport", "scheme = \"dart\"\ntransport");
+    refused_at(scheme, dart, transport, "traffic[3].transport", &["counts messages", "leave it out"]);
+    let hpcc = "scheme = \"hpcc\"\ntransport";
+    refused_at(scheme, hpcc, transport, "traffic[3].transport", &["hpcc needs telemetry", "leave it out"]);
+    // Two kinds of lanes have no place in one class.
+    let long = "class = \"bulk\"\npattern = { kind = \"long\", count = 1 }\n[[traffic]]\nname =";
+    let none = "scheme = \"none\"\nclass = \"bulk\"";
+    let two = format!("scheme = \"dart\"\n{long} \"urgent\"\nscheme = \"dcqcn-priq\"\n{long} \"rest\"\n{none}");
+    let shown = checked(&EXAMPLE.replace(none, &two)).unwrap_err().to_string();
+    assert!(shown.contains("traffic[2].class: another traffic of its class needs another kind of lanes"), "{shown}");
+}
+
+/// `dart-iofd-threshold-order`: deflection is to come before marks (Dart IV-B), unless it is meant otherwise.
+#[test]
+fn deflection_above_the_marks() {
+    // Marks above 22.5 KB in the class; ports of 10 Gb/s have none of their own here.
+    let dart = |keys: &str| {
+        let text = EXAMPLE.replace("marking_by_rate = [{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]\n", "");
+        let traffic = format!("\"web\"\nscheme = {{ id = \"dart\", {keys} }}");
+        let text = text.replace("\"web\"\nscheme = \"dcqcn\"", &traffic);
+        assert!(text.contains(keys));
+        checked(&text)
+    };
+    for refused in ["22.5 KB", "30 KB"] {
+        let problems = dart(&format!("threshold = \"{refused}\"")).expect_err("not below the marks").to_string();
+        assert_eq!(problems.matches("x.toml").count(), 1, "{problems}");
+        for part in ["traffic[2].scheme.threshold", refused, "already marked above 22.5 KB", "force_threshold = true"] {
+            assert!(problems.contains(part), "{part:?} is not in {problems}");
+        }
+    }
+    assert!(dart("threshold = \"22.499 KB\"").is_ok());
+    assert!(dart("threshold = \"15 KB\"").is_ok());
+    assert!(dart("threshold = \"30 KB\", force_threshold = true").is_ok());
+    assert!(dart("threshold = \"30 KB\", deflect = \"off\"").is_ok());
+}
+
+#[test]
+fn an_escape_lane_with_a_circle_is_a_warning() {
+    let warnings = |keys: &str| {
+        let own = "marking_by_rate = [{ rate = \"10000 Mbps\", marking = { kind = \"off\" } }]\n";
+        let traffic = format!("\"web\"\nscheme = {{ id = \"dart\", {keys} }}");
+        let text = EXAMPLE.replace(own, "").replace("\"web\"\nscheme = \"dcqcn\"", &traffic);
+        checked(&text).unwrap().warnings().join("\n")
+    };
+    assert!(!warnings("escape = \"after-last-misroute\"").contains("escape lane"));
+    let shown = warnings("escape = \"on-last-misroute\"");
+    assert!(shown.contains("escape lane entered on the last misroute") && shown.contains("may deadlock"), "{shown}");
+}
+
+/// A spec with ExpressPass for all its traffic, and these lines in its network.
+fn credited(network: &str) -> String {
+    let topology = "topology = { kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \"5 us\" }";
+    let buffer = "buffer = { policy = \"lossy\", per_port = \"150 KB\" }";
+    let traffic = "[[traffic]]\nname = \"a\"\nscheme = \"expresspass\"\npattern = { kind = \"long\", count = 1 }";
+    let head = "spec_version = 1\nname = \"x\"\n[network]";
+    format!("{head}\n{topology}\n{buffer}\n{network}\n{traffic}\n[measure]\nwindow = \"1 ms\"\n")
+}
+
+#[test]
+fn a_scheme_with_credits_gets_their_queues_and_symmetric_routes() {
+    let spec = checked(&credited("")).unwrap();
+    let network = spec.network();
+    let [data, credit] = &network.classes[..] else { panic!("two classes: {:?}", network.classes) };
+    assert_eq!((data.shaper, credit.name.as_str(), credit.urgent), (None, "credit", true));
+    let shaper = credit.shaper.expect("credits are shaped");
+    // A full packet with the number of its credit, and a credit of 84 B.
+    let largest = f64::from(network.packet.payload) + f64::from(network.packet.header) + 4.0;
+    assert!((shaper.share - 84.0 / (84.0 + largest)).abs() < 1e-12, "{shaper:?}");
+    assert_eq!((shaper.burst, shaper.limit), (168, 672));
+    assert!(network.symmetric && spec.warnings().is_empty(), "{:?}", spec.warnings());
+    assert_eq!(spec.traffics()[0].credit_class, 2);
+    // What the spec says goes before; the rest stays.
+    let spec = checked(&credited("credit_queues = { share = 0.04, queue = \"1 KB\" }\nrouting = \"ecmp\"")).unwrap();
+    let shaper = spec.network().classes[1].shaper.unwrap();
+    assert_eq!((shaper.share, shaper.burst, shaper.limit), (0.04, 168, 1000));
+    assert!(!spec.network().symmetric);
+    assert!(spec.warnings().join("\n").contains("expresspass is meant for symmetric routes: credits make room"));
+    // Other schemes have neither.
+    let text = credited("credit_queues = { burst = \"200 B\" }").replace("expresspass", "dcqcn");
+    let spec = checked(&text).unwrap();
+    assert!(spec.network().classes.len() == 1 && !spec.network().symmetric);
+    assert!(spec.warnings().join("\n").contains("network.credit_queues has no effect"));
+}
+
+/// A leaf-spine network with these keys, and one traffic of this scheme.
+fn balanced(network: &str, scheme: &str) -> String {
+    let of =
+        "topology = { kind = \"leaf-spine\", leaves = 2, hosts = 2, spines = 2, link = \"10 Gbps\", delay = \"1 us\" }";
+    let star = "topology = { kind = \"star\", hosts = 3, link = \"10 Gbps\", delay = \"5 us\" }";
+    credited(network).replace(star, of).replace("\"expresspass\"", scheme)
+}
+
+#[test]
+fn load_balancing() {
+    let of = |network: &str| {
+        let spec = checked(&balanced(network, "\"dcqcn\"")).unwrap();
+        (spec.network().balancing.clone(), spec.document().network.flowlet_gap)
+    };
+    assert!(matches!(of(""), (Balancing::FlowHash, None)));
+    assert!(matches!(of("balancing = \"random\""), (Balancing::Random, None)));
+    assert!(matches!(of("balancing = \"round-robin\""), (Balancing::RoundRobin, None)));
+    assert!(matches!(of("balancing = \"least-queue\""), (Balancing::LeastQueue, None)));
+    let (policy, filled_in) = of("balancing = \"flowlets\"");
+    assert!(matches!(policy, Balancing::Flowlets { gap } if gap == Time::from_us(50)), "{policy:?}");
+    assert_eq!(filled_in, Some(Time::from_us(50)));
+    let (policy, _) = of("balancing = \"flowlets\"\nflowlet_gap = \"7 us\"");
+    assert!(matches!(policy, Balancing::Flowlets { gap } if gap == Time::from_us(7)), "{policy:?}");
+}
+
+#[test]
+fn impossible_load_balancing() {
+    let refused = |network: &str, scheme: &str, parts: &[&str]| {
+        let shown = checked(&balanced(network, scheme)).expect_err("impossible").to_string();
+        parts.iter().for_each(|part| assert!(shown.contains(part), "{part:?} is not in {shown}"));
+    };
+    let dcqcn = "\"dcqcn\"";
+    let both = ["network.balancing", "network.routing", "\"flow-hash\""];
+    refused("routing = \"symmetric\"\nbalancing = \"random\"", dcqcn, &both);
+    refused("balancing = \"least-queue\"", "\"expresspass\"", &both);
+    assert!(checked(&balanced("routing = \"ecmp\"\nbalancing = \"random\"", "\"expresspass\"")).is_ok());
+    refused("balancing = \"random\"", "\"dart\"", &["network.balancing", "traffic.scheme", "deflects"]);
+    refused("flowlet_gap = \"7 us\"", dcqcn, &["network.flowlet_gap", "network.balancing = \"flowlets\""]);
+    let gap = "balancing = \"flowlets\"\nflowlet_gap = \"0 us\"";
+    refused(gap, dcqcn, &["network.flowlet_gap", "every packet is a flowlet"]);
+    refused("balancing = \"widest\"", dcqcn, &["network.balancing", "least-queue"]);
+    refused("balancing = \"own\"", dcqcn, &["network.balancing", "none was supplied"]);
+    refused("discipline = \"own\"", dcqcn, &["network.discipline", "none was supplied"]);
+}
+
+/// Programs that do nothing.
+#[derive(Debug)]
+struct Idle;
+
+impl BalancerProgram for Idle {
+    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Balancer> {
+        Box::new(Self)
+    }
+}
+
+impl Balancer for Idle {
+    fn choose(&mut self, _: Time, _: &Header, _: u32, _: &[Choice]) -> usize {
+        0
+    }
+}
+
+impl DisciplineProgram for Idle {
+    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Discipline> {
+        Box::new(Self)
+    }
+}
+
+impl Discipline for Idle {
+    fn on_enqueue(&mut self, _: Time, _: &mut Queued<'_>) -> Verdict {
+        Verdict::Admit
+    }
+}
+
+#[test]
+fn own_programs_are_named_in_the_spec() {
+    let programs = Programs { balancer: Some(Arc::new(Idle)), discipline: Some(Arc::new(Idle)) };
+    let spec = Spec::from_toml(&balanced("", "\"dcqcn\""), "x.toml", Path::new("")).unwrap();
+    let own = spec.with_programs(programs.clone()).check().unwrap();
+    assert!(matches!(own.network().balancing, Balancing::Own(_)) && own.network().discipline.is_some());
+    let text = own.to_toml();
+    assert!(text.contains("balancing = \"own\"") && text.contains("discipline = \"own\""), "{text}");
+    // What was written runs with the same programs, and not without.
+    let read = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap();
+    assert!(read.check().is_err() && read.with_programs(programs).check().unwrap() == own);
+    // One of the two alone leaves the other as it is.
+    let one = spec.with_programs(Programs { balancer: Some(Arc::new(Idle)), discipline: None }).check().unwrap();
+    assert!(one.network().discipline.is_none() && one.to_toml().contains("discipline = \"fifo\""));
+}
+
+#[test]
+fn impossible_credits() {
+    let refused = |network: &str, parts: &[&str]| {
+        let shown = checked(&credited(network)).expect_err("impossible").to_string();
+        parts.iter().for_each(|part| assert!(shown.contains(part), "{part:?} is not in {shown}"));
+    };
+    refused("credit_queues = { share = 0.0 }", &["network.credit_queues.share", "above 0 and at most 1"]);
+    refused("credit_queues = { queue = \"83 B\" }", &["network.credit_queues.queue", "at least one credit, 84 B"]);
+    refused("credit_queues = { burst = \"83 B\" }", &["network.credit_queues.burst", "at least one credit, 84 B"]);
+    refused("classes = [{ name = \"credit\" }]", &["network.classes", "the class of credits"]);
+    refused("routing = \"widest\"", &["routing"]);
+    let seven: Vec<String> = (0..7).map(|n| format!("{{ name = \"c{n}\" }}")).collect();
+    refused(&format!("classes = [{}]", seven.join(", ")), &["with that of credits there are 8 classes"]);
+    let scheme = "{ id = \"expresspass\", credit_queue = 840 }";
+    let pattern = "{ kind = \"long\", count = 1 }";
+    let other = format!("\n[[traffic]]\nname = \"b\"\nscheme = {scheme}\npattern = {pattern}\n[measure]");
+    let shown = checked(&credited("").replace("\n[measure]", &other)).unwrap_err().to_string();
+    assert!(shown.contains("traffic[1].scheme") && shown.contains("share one queue at a port"), "{shown}");
+}
