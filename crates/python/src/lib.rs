@@ -6,8 +6,11 @@ mod endpoint;
 mod own;
 
 use arrow::{ArrowTable, FlowTable};
+use fanin_cc::own::Program;
+use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
+use fanin_experiment::loaded::{self, Kind};
 use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window};
 use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_units::PortId;
@@ -217,11 +220,19 @@ fn explain(
     })
 }
 
+/// Whether a program of the run is in Python.
+fn interpreted(built: &Built) -> bool {
+    let mut schemes = built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded());
+    let balances = matches!(&built.network.balancing, Balancing::Own(program) if program.interpreted());
+    let queues = built.network.discipline.as_ref().is_some_and(|program| program.interpreted());
+    balances || queues || schemes.any(|program| program.interpreted())
+}
+
 /// Runs a spec without the GIL.
 #[pyfunction]
 #[pyo3(signature = (
     text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None,
-    threads=1, balancing=None, discipline=None
+    threads=1
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run(
@@ -238,15 +249,11 @@ fn run(
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
     threads: usize,
-    balancing: Option<Py<PyAny>>,
-    discipline: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
-    let programs = own::programs(balancing, discipline);
-    let mut interpreted = programs.balancer.is_some() || programs.discipline.is_some();
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, built, listed, expected) = py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?.with_programs(programs);
+        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
         let checked = spec.check().map_err(refused)?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
@@ -255,7 +262,7 @@ fn run(
         built.warnings.extend(ignored.into_iter().chain(short_window(&checked)));
         Ok::<_, PyErr>((checked, built, listed, expected))
     })?;
-    interpreted |= built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
+    let interpreted = interpreted(&built);
     let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), expected, state));
     // One thread that calls Python all the time keeps the GIL; Python's own switching lets other threads in.
     let mut outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };
@@ -703,21 +710,36 @@ fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             list.append(item)?;
         }
     }
-    for scheme in fanin_experiment::loaded::all() {
+    for scheme in loaded::all::<dyn Program>() {
         let item = PyDict::new(py);
-        item.set_item("id", scheme.id())?;
-        item.set_item("file", scheme.id())?;
-        item.set_item("presets", [scheme.id()])?;
-        item.set_item("manual", scheme.manual())?;
+        item.set_item("id", scheme.id)?;
+        item.set_item("file", scheme.id)?;
+        item.set_item("presets", [scheme.id])?;
+        item.set_item("manual", &scheme.manual)?;
         list.append(item)?;
     }
     Ok(list)
 }
 
-/// Loads a scheme from a shared library, and returns its id.
+/// The loaded policies of load balancing, or queue disciplines: their ids and manuals.
 #[pyfunction]
-fn load_library(path: PathBuf) -> PyResult<&'static str> {
-    fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))
+fn policies(kind: &str) -> PyResult<Vec<(&'static str, String)>> {
+    fn of<P: Kind + ?Sized>() -> Vec<(&'static str, String)> {
+        loaded::all::<P>().iter().map(|loaded| (loaded.id, loaded.manual.clone())).collect()
+    }
+    match kind {
+        "balancing" => Ok(of::<dyn BalancerProgram>()),
+        "discipline" => Ok(of::<dyn DisciplineProgram>()),
+        other => Err(PyValueError::new_err(format!("kind is \"balancing\" or \"discipline\", not \"{other}\""))),
+    }
+}
+
+/// Loads what a shared library has, and returns the ids by kind.
+#[pyfunction]
+fn load_library(path: PathBuf) -> PyResult<BTreeMap<&'static str, &'static str>> {
+    let ids = fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))?;
+    let all = [("scheme", ids.scheme), ("balancing", ids.balancer), ("discipline", ids.discipline)];
+    Ok(all.into_iter().filter_map(|(kind, id)| Some((kind, id?))).collect())
 }
 
 /// The text of `fanin_scheme.h`.
@@ -726,10 +748,10 @@ fn scheme_header() -> &'static str {
     fanin_own::HEADER
 }
 
-/// Forgets all schemes that were loaded.
+/// Forgets all schemes and policies that were loaded.
 #[pyfunction]
 fn forget_schemes() {
-    fanin_experiment::loaded::forget();
+    loaded::forget();
 }
 
 /// The JSON schema of a spec.
@@ -778,6 +800,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(load_library, module)?)?;
     module.add_function(wrap_pyfunction!(scheme_header, module)?)?;
     module.add_function(wrap_pyfunction!(forget_schemes, module)?)?;
