@@ -1,6 +1,5 @@
 /*
  * Congestion control, load balancing and queue disciplines of your own, in a shared library: docs/own-scheme-c.md.
- *
  * The library exports one or more of the functions at the end. `fanin_scheme` describes a scheme of congestion control:
  * its parameters, and functions ("hooks") of up to three roles: `sender`, one per flow, says how much the flow may
  * send; `receiver`, one per host, holds ACKs back, puts fields on them, sends CNPs and credits; `switch_program`, one
@@ -16,7 +15,6 @@
 #define FANIN_SCHEME_H
 
 #include <stdint.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -64,7 +62,7 @@ typedef struct {
     uint32_t retime;     /* whether a new rate also moves a packet that already waits for its time */
 } fanin_control;
 typedef struct { /* the path of a flow when it opens */
-    uint64_t line_rate, nic_rate, base_rtt; /* of both hosts' NICs the lower; the sender's; of a full packet when idle */
+    uint64_t line_rate, nic_rate, base_rtt; /* the lower of both NICs; the sender's; RTT of a full packet, idle */
     uint64_t network_bdp, network_rtt; /* largest bandwidth-delay product, and base_rtt, of any pair of hosts */
     uint32_t payload, wire;       /* largest payload of a packet; bytes on the wire of such a packet */
     uint32_t id, from, to;        /* number of its first message in the run; the hosts; UINT32_MAX if unknown */
@@ -77,8 +75,7 @@ typedef struct { /* a data packet that left */
    the packet, bytes queued behind it. */
 typedef struct { uint64_t rate, time, sent, queued; } fanin_hop;
 typedef struct { /* an acknowledgement */
-    uint64_t newly_acked, acked_to, sent_to; /* payload bytes acknowledged for the first time; everything before
-                                   acked_to has arrived; next byte to send */
+    uint64_t newly_acked, acked_to, sent_to; /* new payload bytes; all before acked_to has arrived; next to send */
     uint64_t seq;               /* the number in the ACK: less than acked_to if a later ACK has overtaken this one */
     uint64_t in_flight, burst;  /* bytes in flight just before; bytes ready for the NIC at once (offload), or 0 */
     uint64_t rtt;               /* since the data packet that it answers left */
@@ -118,16 +115,14 @@ typedef struct { uint64_t line_rate, network_rtt, seed; uint32_t payload, wire; 
 typedef struct { uint64_t size; uint32_t flow, id, from; } fanin_flow;
 typedef struct { /* a message whose first packet arrived */
     uint32_t flow, id, from, tenant, weight;
-    uint32_t incast, sender_count; /* the incast that it announces, and its senders, NULL if it announces none */
-    const uint32_t *senders;
+    uint32_t incast, sender_count; const uint32_t *senders; /* the incast that it announces; NULL if none */
 } fanin_message;
 typedef struct { /* a data packet, or a request */
     uint64_t seq, acked_to;            /* its first byte; the number that an ACK sent now would carry */
     uint64_t received;                 /* bytes that have entered this host so far, this packet included */
     uint32_t flow, from, wire, payload; /* its flow; the sending host; bytes on the wire, and of payload */
     uint32_t ce, start, end, in_order; /* whether it is marked, the first or last of a message, the one expected */
-    uint32_t ack_due;                  /* whether the endpoint's rules ask for an ACK now */
-    uint32_t pending, due_alone;       /* whether earlier packets wait for an ACK; ack_due after an ACK for those */
+    uint32_t ack_due, pending, due_alone; /* whether an ACK is due; earlier packets wait for one; due after that one */
     uint32_t cc_tag, cc_feedback;      /* what the sender wrote; what switches wrote, 0 if none did */
 } fanin_data;
 typedef struct { /* fields of an ACK */
@@ -173,14 +168,10 @@ typedef struct { /* a port of a switch */
 } fanin_port;
 typedef struct fanin_ports { /* the ports of a switch, numbered from 0: ports->view(ports, port, &answer) */
     void (*view)(const struct fanin_ports *ports, uint32_t port, fanin_port *answer);
-    const void *of;
-    uint32_t count;
+    const void *of; uint32_t count;
 } fanin_ports;
-typedef struct { /* a switch that comes up: its number in the network, and the seed of its own random numbers */
-    const fanin_port *ports;
-    uint64_t network_rtt, seed;
-    uint32_t port_count, node;
-} fanin_switch_info;
+/* A switch that comes up; the seed is that of its own random numbers, node its number in the network. */
+typedef struct { const fanin_port *ports; uint64_t network_rtt, seed; uint32_t port_count, node; } fanin_switch_info;
 typedef struct { /* a packet at a switch */
     uint64_t seq, sent_at;        /* first byte, or next byte expected; when the data left its sender */
     uint32_t flow, from, to;      /* the message's number in the run, the sending host, the receiving host */
@@ -205,15 +196,12 @@ typedef struct {
     void (*on_timer)(void *me, const fanin_ports *ports, fanin_cx *cx);
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);
 } fanin_switch;
-
 enum { FANIN_NUMBER = 0, FANIN_INTEGER = 1, FANIN_BOOLEAN = 2, FANIN_RDMA = 0, FANIN_TCP = 1 };
 enum { FANIN_SHARE_NOTHING = 0, FANIN_SHARE_PAIR = 1, FANIN_SHARE_HOST = 2 };
 typedef struct {
     const char *name, *doc; /* a key of the spec: a-z, 0-9 and _; what it means, with its unit */
-    double initial, smallest, largest;
-    uint32_t kind; /* FANIN_NUMBER, FANIN_INTEGER or FANIN_BOOLEAN */
+    double initial, smallest, largest; uint32_t kind; /* FANIN_NUMBER, FANIN_INTEGER or FANIN_BOOLEAN */
 } fanin_parameter;
-
 struct fanin_scheme {
     uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_scheme) */
     const char *id, *manual;       /* its name in specs: a-z, 0-9 and -, like "my-scheme"; Markdown, or NULL */
@@ -233,7 +221,7 @@ struct fanin_scheme {
     fanin_switch switch_program;
 };
 
-typedef struct { uint64_t rate, queued; uint32_t port, paused; } fanin_choice; /* as in fanin_port, of the packet's class */
+typedef struct { uint64_t rate, queued; uint32_t port, paused; } fanin_choice; /* the latter of the packet's class */
 struct fanin_policy {
     uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_policy) */
     const char *id, *manual;       /* as the parameters and `check`: as in fanin_scheme */

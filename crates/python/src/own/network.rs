@@ -24,6 +24,17 @@ pub struct Balancer {
 
 #[pymethods]
 impl Balancer {
+    /// The name by which specs select it; by default that of the class.
+    #[classattr]
+    fn id() -> &'static str {
+        ""
+    }
+    /// A dataclass of its parameters.
+    #[classattr]
+    #[pyo3(name = "Params")]
+    fn params_class() -> Option<Py<PyAny>> {
+        None
+    }
     #[new]
     fn new() -> Self {
         Self::default()
@@ -59,6 +70,17 @@ pub struct Discipline {
 
 #[pymethods]
 impl Discipline {
+    /// The name by which specs select it; by default that of the class.
+    #[classattr]
+    fn id() -> &'static str {
+        ""
+    }
+    /// A dataclass of its parameters.
+    #[classattr]
+    #[pyo3(name = "Params")]
+    fn params_class() -> Option<Py<PyAny>> {
+        None
+    }
     #[new]
     fn new() -> Self {
         Self::default()
@@ -266,13 +288,13 @@ impl fanin_cc::Discipline for Program<Discipline> {
 /// Makes a subclass of `fanin.Balancer` or of `fanin.Discipline` known by its id. `facts` and `parameters` are as those
 /// of a scheme.
 #[pyfunction]
-pub fn load_policy(class: &Bound<'_, PyType>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
+pub fn load_policy(policy: &Bound<'_, PyType>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
     let described = Described::of(facts, parameters)?;
-    if class.is_subclass_of::<Balancer>()? {
-        let maker = maker::<Balancer>(class)?;
+    if policy.is_subclass_of::<Balancer>()? {
+        let maker = maker::<Balancer>(policy)?;
         load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn BalancerProgram>))
     } else {
-        let maker = maker::<Discipline>(class)?;
+        let maker = maker::<Discipline>(policy)?;
         load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn DisciplineProgram>))
     }
 }
