@@ -89,6 +89,11 @@ def test_the_page_runs_and_leaves_what_it_says(page: tuple[Path, dict[int, str]]
     swept = fanin.load_sweep(folder / "runs" / "two-sweep")
     assert swept.complete
     assert len({run.numbers["event_hash"] for run in swept.runs}) == 3, "the parameter changes the run"
+    paths = fanin.load_sweep(folder / "runs" / "paths")
+    assert paths.complete
+    assert len({run.numbers["event_hash"] for run in paths.runs}) == 3, "each policy sends packets elsewhere"
+    queue = fanin.load_comparison(folder / "runs" / "queue").results
+    assert all(result.summary()["network"]["marked"] > 0 for result in queue)
 
 
 def test_the_page_shows_what_a_mistake_prints(page: tuple[Path, dict[int, str]]) -> None:

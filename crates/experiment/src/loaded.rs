@@ -80,12 +80,12 @@ impl Kind for dyn DisciplineProgram {
     }
 }
 
-/// Makes one known to this process. One of the same kind and id that was loaded before is replaced.
+/// Whether one may have this id.
 ///
 /// # Errors
 /// Where the id is that of a built-in one, or could not stand in a file name.
-pub fn load<P: Kind + ?Sized>(loaded: Loaded<P>) -> Result<(), String> {
-    let (id, kind) = (loaded.id, P::NAME);
+pub fn check_id<P: Kind + ?Sized>(id: &str) -> Result<(), String> {
+    let kind = P::NAME;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if id.is_empty() || !id.chars().all(plain) || !id.starts_with(|c: char| c.is_ascii_lowercase()) || id.len() > 40 {
         let example = kind.split(' ').next_back().unwrap_or(kind);
@@ -96,7 +96,16 @@ pub fn load<P: Kind + ?Sized>(loaded: Loaded<P>) -> Result<(), String> {
     if P::built_in().contains(&id) {
         return Err(format!("there is a built-in {kind} \"{id}\": give yours an id of its own"));
     }
-    P::table().write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(loaded));
+    Ok(())
+}
+
+/// Makes one known to this process. One of the same kind and id that was loaded before is replaced.
+///
+/// # Errors
+/// As [`check_id`].
+pub fn load<P: Kind + ?Sized>(loaded: Loaded<P>) -> Result<(), String> {
+    check_id::<P>(loaded.id)?;
+    P::table().write().unwrap_or_else(PoisonError::into_inner).insert(loaded.id, Arc::new(loaded));
     LOADS.fetch_add(1, Ordering::SeqCst);
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::program::Made;
 use crate::{abi, foreign};
 use fanin_cc::schemes::own::{About, Program};
 use fanin_cc::{BalancerProgram, CreditQueue, DisciplineProgram, HeaderOverhead, Sharing, Transport};
-use fanin_experiment::loaded::{self, Loaded};
+use fanin_experiment::loaded::{self, Kind, Loaded};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ffi::c_char;
@@ -60,28 +60,18 @@ pub fn load(path: &Path) -> Result<Ids, LoadError> {
     let found = open(path).map_err(error)?;
     // All are checked before the first one is known.
     let scheme = found.scheme.map(|scheme| of_scheme(scheme, &place)).transpose().map_err(error)?;
-    let of_policy = |policy: Option<&'static abi::Policy>, hooks: Hooks| {
-        policy.map(|policy| Described::of_policy(policy, hooks, &place)).transpose().map_err(error)
-    };
-    let balancer = of_policy(found.balancer, Hooks::Balancer)?;
-    let discipline = of_policy(found.discipline, Hooks::Discipline)?;
-    let ids = Ids {
-        scheme: scheme.as_ref().map(|scheme| scheme.id),
-        balancer: balancer.as_ref().map(|(described, _)| described.id),
-        discipline: discipline.as_ref().map(|(described, _)| described.id),
-    };
-    if let Some(scheme) = scheme {
-        loaded::load(scheme).map_err(error)?;
-    }
-    if let Some((described, policy)) = balancer {
-        let make = move |inner| Arc::new(MadePolicy(inner)) as Arc<dyn BalancerProgram>;
-        loaded::load(described.loaded(move || policy, make)).map_err(error)?;
-    }
-    if let Some((described, policy)) = discipline {
-        let make = move |inner| Arc::new(MadePolicy(inner)) as Arc<dyn DisciplineProgram>;
-        loaded::load(described.loaded(move || policy, make)).map_err(error)?;
-    }
-    Ok(ids)
+    let balancer = found.balancer.map(|policy| of_balancer(policy, &place)).transpose().map_err(error)?;
+    let discipline = found.discipline.map(|policy| of_discipline(policy, &place)).transpose().map_err(error)?;
+    let scheme = scheme.map(known).transpose().map_err(error)?;
+    let balancer = balancer.map(known).transpose().map_err(error)?;
+    let discipline = discipline.map(known).transpose().map_err(error)?;
+    Ok(Ids { scheme, balancer, discipline })
+}
+
+/// Makes one known to the process, and returns its id.
+fn known<P: Kind + ?Sized>(loaded: Loaded<P>) -> Result<&'static str, String> {
+    let id = loaded.id;
+    loaded::load(loaded).map(|()| id)
 }
 
 /// Opens a library.
@@ -102,6 +92,7 @@ fn of_scheme(scheme: &'static abi::Scheme, place: &str) -> Result<Loaded<dyn Pro
         scheme.check,
         ("scheme", place),
     )?;
+    loaded::check_id::<dyn Program>(described.id)?;
     let about = about(described.id, scheme)?;
     let roles = move || Roles {
         sender: &scheme.sender,
@@ -113,6 +104,26 @@ fn of_scheme(scheme: &'static abi::Scheme, place: &str) -> Result<Loaded<dyn Pro
     Ok(described.loaded(roles, |inner| Arc::new(Made(inner)) as Arc<dyn Program>))
 }
 
+/// The load balancing that a description describes.
+fn of_balancer(policy: &'static abi::Policy, place: &str) -> Result<Loaded<dyn BalancerProgram>, String> {
+    if policy.choose.is_none() || policy.on_enqueue.is_some() || policy.on_dequeue.is_some() {
+        return Err("its fanin_balancer() has other hooks than `open` and `choose`, or no `choose`".into());
+    }
+    let described = Described::of_policy(policy, "balancer", place)?;
+    loaded::check_id::<dyn BalancerProgram>(described.id)?;
+    Ok(described.loaded(move || policy, |inner| Arc::new(MadePolicy(inner)) as Arc<dyn BalancerProgram>))
+}
+
+/// The queue discipline that a description describes.
+fn of_discipline(policy: &'static abi::Policy, place: &str) -> Result<Loaded<dyn DisciplineProgram>, String> {
+    if policy.choose.is_some() || (policy.on_enqueue.is_none() && policy.on_dequeue.is_none()) {
+        return Err("its fanin_discipline() has `choose`, or neither `on_enqueue` nor `on_dequeue`".into());
+    }
+    let described = Described::of_policy(policy, "discipline", place)?;
+    loaded::check_id::<dyn DisciplineProgram>(described.id)?;
+    Ok(described.loaded(move || policy, |inner| Arc::new(MadePolicy(inner)) as Arc<dyn DisciplineProgram>))
+}
+
 /// What a library says of a scheme or of a policy.
 struct Described {
     id: &'static str,
@@ -120,13 +131,6 @@ struct Described {
     manual: String,
     parameters: Vec<Parameter>,
     check: Option<abi::Check>,
-}
-
-/// Which hooks a policy has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hooks {
-    Balancer,
-    Discipline,
 }
 
 impl Described {
@@ -151,28 +155,12 @@ impl Described {
         Ok(Self { id: id.leak(), place: place.to_string(), manual, parameters, check })
     }
 
-    fn of_policy(
-        policy: &'static abi::Policy,
-        hooks: Hooks,
-        place: &str,
-    ) -> Result<(Self, &'static abi::Policy), String> {
-        let kind = if hooks == Hooks::Balancer { "balancer" } else { "discipline" };
-        let at_queue = policy.on_enqueue.is_some() || policy.on_dequeue.is_some();
-        match hooks {
-            Hooks::Balancer if policy.choose.is_none() || at_queue => {
-                return Err("its fanin_balancer() has other hooks than `open` and `choose`, or no `choose`".into());
-            }
-            Hooks::Discipline if policy.choose.is_some() || !at_queue => {
-                return Err("its fanin_discipline() has `choose`, or neither `on_enqueue` nor `on_dequeue`".into());
-            }
-            _ => {}
-        }
+    fn of_policy(policy: &abi::Policy, kind: &str, place: &str) -> Result<Self, String> {
         if policy.size > MOST_STATE {
             return Err(too_large("size", policy.size));
         }
-        let names = (policy.id, policy.manual);
-        let described = Self::new(names, (policy.parameters, policy.parameter_count), policy.check, (kind, place))?;
-        Ok((described, policy))
+        let table = (policy.parameters, policy.parameter_count);
+        Self::new((policy.id, policy.manual), table, policy.check, (kind, place))
     }
 
     /// As it is known to the process, with these hooks, and with this function from them to a program.

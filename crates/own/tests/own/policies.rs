@@ -141,8 +141,10 @@ fn impossible_policies_are_refused() {
         ("BUT=.version = 2", "it was built for version 2 of fanin_scheme.h"),
     ];
     for (at, (change, expected)) in cases.into_iter().enumerate() {
-        let library = compile(&of_tests("policies.c"), &format!("policies-{at}.so"), &[&format!("-D{change}")]);
+        let flags = [&*format!("-D{change}"), "-DSCHEME=\"beside-refused\""];
+        let library = compile(&of_tests("policies.c"), &format!("policies-{at}.so"), &flags);
         let error = fanin_own::load(&library).expect_err(change);
         assert!(error.problem.starts_with(expected), "{change}: {}", error.problem);
+        assert!(loaded::find::<dyn Program>("beside-refused").is_none(), "{change}: nothing of it is known");
     }
 }

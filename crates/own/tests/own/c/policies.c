@@ -1,9 +1,13 @@
 /* A scheme, load balancing and a queue discipline in one library. The parameter `wrong` says what a hook does wrong.
-   Compiled with -DBUT="a change of the descriptions" to be refused. */
+   Compiled with -DBUT="a change of the balancer" to be refused, and with -DSCHEME="the id of the scheme". */
 #include "fanin_scheme.h"
 
 #ifndef BUT
 #define BUT .parameter_count = 1
+#endif
+
+#ifndef SCHEME
+#define SCHEME "beside"
 #endif
 
 static const fanin_parameter parameters[] = {{"wrong", "what goes wrong", 0, 0, 9, FANIN_INTEGER}};
@@ -38,7 +42,7 @@ static const struct fanin_policy discipline = {
     POLICY, .id = "queue", .parameter_count = 1, .on_enqueue = on_enqueue, .on_dequeue = on_dequeue,
 };
 static const struct fanin_scheme scheme = {
-    .version = FANIN_SCHEME_VERSION, .struct_size = sizeof scheme, .id = "beside", .sender = {.open = open_flow},
+    .version = FANIN_SCHEME_VERSION, .struct_size = sizeof scheme, .id = SCHEME, .sender = {.open = open_flow},
 };
 
 const struct fanin_scheme *fanin_scheme(void) { return &scheme; }
