@@ -1,5 +1,5 @@
-//! Load balancing and queue disciplines that were loaded. The tables of what is loaded are of the whole process, so this
-//! is a test program of its own.
+//! Load balancing and queue disciplines that were loaded. What is loaded is known to the whole process, so this is a
+//! test program of its own.
 
 use fanin_cc::{
     Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, Queued, SwitchInfo, Verdict,

@@ -94,7 +94,8 @@ fn described<T: Description>(
     let ours = size_of::<T>();
     if size as usize != ours {
         return Err(format!(
-            "its struct {name} says that it has {size} bytes instead of {ours}: set struct_size to sizeof(struct {name})"
+            "its struct {name} says that it has {size} bytes instead of {ours}: set struct_size to \
+             sizeof(struct {name})"
         ));
     }
     // SAFETY: its version and size are right, it is static by the contract in the header, and every bit pattern is a

@@ -17,13 +17,13 @@ fn example(name: &str) -> Ids {
     fanin_own::load(&compile(&source, &format!("{name}.so"), &[])).unwrap()
 }
 
-/// Eight hosts in two racks under four spines, in a permutation, with these keys of the network.
+/// Eight hosts in two racks under four spines, in incasts, with these keys of the network.
 fn outcome(network: &str, threads: usize) -> Outcome {
     let text = format!(
         "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"leaf-spine\", leaves = 2, hosts = 4, spines \
          = 4, link = \"10 Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" }}\n{network}\n[[traffic]]\n\
-         name = \"in\"\nscheme = \"dctcp-rate\"\nsize = {{ fixed = \"200 KB\" }}\nrdma = {{ recovery = \
-         \"selective-repeat\", nack_threshold = 64 }}\npattern = {{ kind = \"all-to-all\" }}\n[measure]\nwindow = \"2 \
+         name = \"in\"\nscheme = \"dctcp-rate\"\nsize = {{ fixed = \"50 KB\" }}\nrdma = {{ recovery = \
+         \"selective-repeat\", nack_threshold = 64 }}\npattern = {{ kind = \"incast\", degree = 7, every = \"200 us\" }}\n[measure]\nwindow = \"2 \
          ms\"\n"
     );
     let spec = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap_or_else(|problems| panic!("{problems}"));
@@ -103,7 +103,7 @@ fn one_library_may_have_all_three() {
     assert!(loaded::find::<dyn Program>("beside").is_some() && loaded::find::<dyn Program>("first").is_none());
     assert!(loaded::find::<dyn DisciplineProgram>("queue").unwrap().manual.starts_with("# queue\n"));
     let expected = [
-        ("balancing", "first", 1, "open of switch 8 at 0 ps reports: there are too few ports"),
+        ("balancing", "first", 1, "open of switch 10 at 0 ps reports: there are too few ports"),
         ("balancing", "first", 2, "choose of switch "),
         ("balancing", "first", 3, "choose of switch "),
         ("discipline", "queue", 4, "on_enqueue of switch "),
