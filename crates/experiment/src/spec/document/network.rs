@@ -32,8 +32,8 @@ pub struct Network {
     pub routing: Option<Routing>,
     /// Which of equally short paths a packet takes at a switch, whatever its scheme: data, ACKs and other control
     /// packets, but not the frames of links (pauses, InfiniBand's credits). A host with several links always chooses by
-    /// flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a policy
-    /// of your own that was loaded, or a table with its `id` and parameters. See load-balancing.md.
+    /// flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a
+    /// policy of your own that was loaded, or a table with its `id` and parameters. See load-balancing.md.
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
