@@ -210,6 +210,13 @@ def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": []}, done.stderr
     assert b"<svg" in (tmp_path / "mine.svg").read_bytes()
     assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
+    # A queue discipline of one's own runs too, under any scheme, and its file is one of those that are looked at.
+    text = "import fanin\nclass Q(fanin.Discipline):\n    def on_enqueue(self, queued):\n        1 / 0\n"
+    (tmp_path / "queue.py").write_text(text)
+    done = command("watch", "--scheme", "dctcp-rate", "--discipline", "queue.py:Q", "--out", "q.svg", *short)
+    assert "Q.on_enqueue of switch " in json.loads(done.stdout)["errors"][0], done.stderr
+    what = watching.Watch("mine.py:Mine", discipline="queue.py:Q", balancing="./libtwo.so")
+    assert {file.name for file in what.files[1:]} == {"mine.py", "queue.py", "libtwo.so"}
 
 
 def test_parameters_with_units_are_written_as_text(tiny: Path) -> None:

@@ -135,7 +135,7 @@ def run(
       fanin run examples/incast.toml --scheme dart
       fanin run my.toml --set "measure.window=10 ms" --out runs/short
       fanin run my.toml --scheme my_scheme.py:MyScheme
-      fanin run my.toml --balancing my_policy.py:MyPolicy
+      fanin run my.toml --scheme dcqcn --balancing my_policy.py:MyPolicy
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn

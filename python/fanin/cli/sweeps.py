@@ -104,7 +104,7 @@ def sweep(
     Examples:
       fanin sweep examples/incast.toml --schemes dart,dcqcn --loads 0.2,0.4 --seeds 5
       fanin sweep my.toml --vary "network.buffer.per_port=100 KB,225 KB" --vary traffic.queries.pattern.degree=8,16
-      fanin sweep my.toml --load my_policy.py:MyPolicy --vary network.balancing=random,my-policy
+      fanin sweep my.toml --schemes dcqcn --load my_policy.py:MyPolicy --vary network.balancing=random,my-policy
       fanin sweep my.toml --schemes dart,dcqcn --seeds 20 --dask tcp://10.0.0.1:8786 --out runs/many
     """
     from fanin import limits

@@ -41,7 +41,7 @@ impl TwoChoices {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((x ^ x >> 31) >> 32) * count as u64 >> 32) as usize
+        ((((x ^ x >> 31) >> 32) * count as u64) >> 32) as usize
     }
 }
 
