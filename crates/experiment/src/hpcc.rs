@@ -4,21 +4,18 @@
 pub(crate) mod convert;
 pub mod generate;
 pub mod ordinary;
+mod results;
 #[cfg(test)]
 mod tests;
 
+use self::results::{hand_over, hops_of, placed, traced_as};
 use crate::error::why_unread;
 use crate::run::{Outcome, Progress};
-use fanin_fabric::topology::{Graph, Link};
-use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc::{self, Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
-use fanin_ns3::packet::Kind;
-use fanin_ns3::results::{Drop, Record, Seen};
 use fanin_ns3::{Network, files, law};
-use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, Traced, TrafficInfo};
-use fanin_units::{NodeId, PortId, Rate, Time};
-use std::collections::BTreeMap;
+use fanin_record::{Spool, SpoolWriter};
+use fanin_units::Time;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -327,212 +324,4 @@ fn run_within(
         threads_reason: Some("that simulator's network model runs on one thread".into()),
         failure: None,
     })
-}
-
-/// The packets of a flow that have just been seen at a node: of a switch as they join a queue, of hosts as they leave
-/// the first and reach the last. Nodes and ports are still those of that simulator.
-fn hops_of(network: &Network, flow: u32) -> Vec<Hop> {
-    let wiring = network.wiring();
-    let of_flow = |record: &&Record| record.packet.flow == flow && record.packet.kind == Kind::Data;
-    let hop = |record: &Record| {
-        let leaves = match (record.is_switch, record.seen) {
-            (true, Seen::Enqueued) | (false, Seen::Dequeued) => true,
-            (false, Seen::Received) => false,
-            _ => return None,
-        };
-        let devices = &wiring.of_node[record.node as usize];
-        let device = devices.iter().find(|device| wiring.devices[**device as usize].number == record.device);
-        Some(Hop {
-            time: Time::from_ns(record.at),
-            message: 0,
-            seq: record.packet.seq.into(),
-            attempt: 0,
-            wire: record.packet.size as u16,
-            node: NodeId(record.node),
-            port: device.copied().filter(|_| leaves).map(PortId),
-            queued: if record.is_switch { record.queued } else { 0 },
-            tokens: 0,
-            lane: 0,
-            deflected: 0,
-        })
-    };
-    network.happened.records.iter().filter(of_flow).filter_map(hop).collect()
-}
-
-/// The name of a followed flow.
-fn traced_as(run: &Run, flow: u32) -> Traced {
-    let at = flow as usize;
-    let traffic = run.flows.get(at).map_or(0, |record| usize::from(record.traffic));
-    Traced { flow, name: format!("{}:{}", run.traffics[traffic].name, run.numbers[at]) }
-}
-
-/// Hops with the nodes of the tables: hosts come first there.
-fn placed(run: &Run, hops: Vec<Hop>) -> Vec<Hop> {
-    let named = run.graph.names.iter().zip(0..).filter_map(|(name, place)| Some((name[1..].parse().ok()?, place)));
-    let place_of: BTreeMap<u32, u32> = named.collect();
-    hops.into_iter().map(|hop| Hop { node: NodeId(place_of[&hop.node.0]), ..hop }).collect()
-}
-
-/// The run in the form of the tables. Hosts come first in them, each node keeps its number in its name, and a flow
-/// finishes when its sender knows, as in the FCT file.
-fn hand_over(setup: &Setup, network: &Network, (left_out, limit): (u64, u64), spools: Vec<Spool>) -> Run {
-    let wiring = network.wiring();
-    let mut place = vec![0u32; wiring.is_switch.len()];
-    let mut names = Vec::with_capacity(place.len());
-    for is_switch in [false, true] {
-        for node in (0..place.len()).filter(|node| wiring.is_switch[*node] == is_switch) {
-            place[node] = names.len() as u32;
-            names.push(format!("{}{node}", if is_switch { "s" } else { "h" }));
-        }
-    }
-    let link = |link: &hpcc::Link| Link {
-        error_rate: link.error_rate,
-        ..Link::new(
-            NodeId(place[link.a as usize]),
-            NodeId(place[link.b as usize]),
-            Rate::from_bps(link.rate),
-            Time::from_ns(link.delay),
-        )
-    };
-    let graph =
-        Graph { hosts: wiring.hosts.len() as u32, names, links: setup.topology.links.iter().map(link).collect() };
-    let counts: Vec<_> = network.counts().collect();
-    let ports: Vec<PortCounters> = counts
-        .iter()
-        .map(|c| PortCounters {
-            packets: c.packets,
-            bytes: c.bytes,
-            marked: c.marked,
-            dropped: c.dropped,
-            peak_queue: c.peak,
-            paused: Time::from_ns(c.paused),
-            pauses: c.pauses,
-            ..PortCounters::default()
-        })
-        .collect();
-    let of_data = |p: &PortCounters| ClassCounters {
-        marked: p.marked,
-        dropped: p.dropped,
-        peak_queue: p.peak_queue,
-        paused: p.paused,
-        pauses: p.pauses,
-        ..ClassCounters::default()
-    };
-    let class_counters = ports.iter().flat_map(|p| [ClassCounters::default(), of_data(p)]).collect();
-
-    let mut dports: Vec<u16> = network.flows().iter().map(|f| f.dport).collect();
-    dports.sort_unstable();
-    dports.dedup();
-    let mut traffics: Vec<TrafficInfo> = dports
-        .iter()
-        .map(|dport| TrafficInfo {
-            name: traffic_name(*dport),
-            scheme: setup.scheme().to_string(),
-            transport: "rdma",
-            class_name: "data".into(),
-            counted_with: Vec::new(),
-            counters: TrafficCounters::default(),
-            bytes_in_window: None,
-            long_bytes_in_window: 0,
-            table_peak: None,
-        })
-        .collect();
-    let mut run_flows = Vec::with_capacity(network.flows().len());
-    let ns = |at: u64| if at == u64::MAX { Time::NEVER } else { Time::from_ns(at) };
-    for f in network.flows() {
-        let traffic = dports.binary_search(&f.dport).unwrap_or(0);
-        let counters = &mut traffics[traffic].counters;
-        counters.started += 1;
-        counters.finished += f.finished as u64;
-        counters.delivered += f.delivered();
-        counters.packets_arrived += f.arrived.0 as u64;
-        counters.packets_marked += f.arrived.1 as u64;
-        let alone = files::fct(&network.record(f), setup.config.payload).standalone;
-        let hops = wiring.path(f.src, f.dst, f.sport, f.dport).len() as u16 - 1;
-        run_flows.push(FlowRecord {
-            start: Time::from_ns(f.start),
-            finished: ns(f.done_at),
-            acked: ns(f.done_at),
-            bytes: f.size,
-            delivered: f.delivered(),
-            ideal: Time::from_ns(alone),
-            src: place[f.src as usize],
-            dst: place[f.dst as usize],
-            group: u32::MAX,
-            packets_sent: f.sent,
-            packets_resent: f.again,
-            timeouts: 0,
-            packets_marked: f.arrived.1,
-            packets_arrived: f.arrived.0,
-            traffic: traffic as u16,
-            hops,
-            links: if f.arrived.0 > 0 { hops } else { 0 },
-            deflections: 0,
-            attempts: 1,
-            reordered: 0,
-            request: false,
-            given_up: false,
-        });
-    }
-    if let Some(first) = traffics.first_mut() {
-        first.counters.actions = network.actions().clone();
-    }
-    let mut totals = Totals { packet_hops: network.packet_hops(), events: network.events_run(), ..Totals::default() };
-    totals.event_hash = network.hash();
-    totals.nacks = network.nacks;
-    for (why, count) in network.drops() {
-        let drops = &mut totals.drops;
-        *match why {
-            Drop::Full => &mut drops.lossless,
-            Drop::LinkDown => &mut drops.link_down,
-            Drop::Error => &mut drops.error,
-            Drop::NoRoute => &mut drops.no_route,
-            Drop::WrongHost => &mut drops.wrong_host,
-        } += count;
-    }
-    let mut events = EventLog::new(1000);
-    let warn = |detail: String| Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail };
-    for warning in &setup.warnings {
-        events.push(warn(warning.to_string()));
-    }
-    if left_out > 0 {
-        events.push(warn(format!("{left_out} records of the trace were left out: its limit is {limit} bytes")));
-    }
-    for (at, node, why) in &network.happened.drops {
-        let detail = match why {
-            Drop::Full => "no room in headroom or shared buffer",
-            Drop::LinkDown => "link down",
-            Drop::Error => "link error",
-            Drop::NoRoute => "no route",
-            Drop::WrongHost => "wrong host",
-        };
-        let place = graph.names.get(place[*node as usize] as usize).cloned().unwrap_or_default();
-        events.push(Event { time: Time::from_ns(*at), kind: EventKind::Drop, place, detail: detail.to_string() });
-    }
-    let class = |name: &str, lossless| ClassInfo { name: name.to_string(), lossless };
-    Run {
-        graph,
-        traffics,
-        measured_from: Time::ZERO,
-        measured_to: Time::NEVER,
-        stopped: Time::from_ns(network.now()),
-        slowdown_ideal: "hpcc",
-        numbers: fanin_record::numbers(run_flows.iter().copied()).collect(),
-        flows: run_flows.into(),
-        sent_in_window: ports.iter().map(|port| port.bytes).collect(),
-        ports,
-        classes: vec![class("control", false), class("data", true)],
-        class_counters,
-        totals,
-        series: Vec::new(),
-        histograms: Vec::new(),
-        watched: Vec::new(),
-        watch: Vec::new(),
-        traced: Vec::new(),
-        hops: Vec::new(),
-        host_waits: Vec::new(),
-        pauses: Vec::new(),
-        events,
-        files: spools,
-    }
 }
