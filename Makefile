@@ -28,8 +28,8 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
-	validate wheel sdist site site-serve \
+.PHONY: help setup setup-dev demo dev test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
+	papers clean validate wheel sdist site site-serve \
 	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
@@ -59,10 +59,17 @@ $(BIN)/.packages-dev: requirements-dev.lock $(BIN)/.packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
 
-$(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
+$(BIN)/.cargo: rust-toolchain.toml $(BIN)/.python
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
 	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
+	@touch $@
+
+$(BIN)/.toolchain: $(BIN)/.cargo
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+	@touch $@
+
+$(BIN)/.native: $(BIN)/.packages $(BIN)/.cargo pyproject.toml $(RUST_SOURCES)
 	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
@@ -73,7 +80,7 @@ $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	@touch $@
 
 # The next target that needs `setup` builds in release mode again.
-dev: $(BIN)/.packages ## the native module for development, after a change in Rust: built in seconds, a little slower
+dev: $(BIN)/.packages $(BIN)/.cargo ## the native module for development, after a change in Rust: built in seconds, a little slower
 	@rm -f $(BIN)/.native
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
 
@@ -119,10 +126,17 @@ balancing: setup ## the picture and the tables of docs/load-balancing.md
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/dart/fig14-headline.toml
 
-test: setup-dev lint test-rust test-python test-claims ## the whole test suite
+# Two things are compiled at a time: the release build ends in minutes on one core.
+test: $(BIN)/.toolchain ## the whole test suite
+	$(MAKE) -j 2 setup-dev compiled
+	$(MAKE) lint test-rust test-python test-claims
 
-lint: setup-dev
-	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+# What `lint` and `test-rust` need.
+compiled: $(BIN)/.toolchain
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	cargo test --locked --quiet --workspace --no-run
+
+lint: setup-dev $(BIN)/.toolchain
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python tests tools bench
