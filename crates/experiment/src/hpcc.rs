@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Limit of nodes times hosts, so that the routing tables stay below about a gigabyte.
-const MOST_WAYS: usize = 1 << 25;
+const MOST_ROUTES: usize = 1 << 25;
 /// Simulated time between two checks of the clock, ns.
 const SLICE: u64 = 20_000;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -101,9 +101,9 @@ impl Setup {
         }
         warnings.extend(hpcc::check(file, &config, &topology, &flows)?);
         let hosts = topology.is_switch.iter().filter(|s| !**s).count();
-        if hosts * topology.is_switch.len() > MOST_WAYS {
+        if hosts * topology.is_switch.len() > MOST_ROUTES {
             return Err(fail(format!(
-                "{} nodes with {hosts} hosts: its routing tables here hold up to {MOST_WAYS} pairs of them; run \
+                "{} nodes with {hosts} hosts: its routing tables here hold up to {MOST_ROUTES} pairs of them; run \
                  the topology from a spec instead",
                 topology.is_switch.len()
             )));

@@ -56,7 +56,7 @@ pub struct Flow {
     /// Data packets sent.
     pub sent: u32,
     /// Retransmissions.
-    pub again: u32,
+    pub retransmitted: u32,
     /// Data packets that arrived, and those of them with a mark.
     pub arrived: (u32, u32),
     pub(crate) furthest: u64,

@@ -54,7 +54,7 @@ impl Network {
                 arrived_at: u64::MAX,
                 done_at: u64::MAX,
                 sent: 0,
-                again: 0,
+                retransmitted: 0,
                 arrived: (0, 0),
                 furthest: 0,
                 nacked: 0,
@@ -210,7 +210,7 @@ impl Network {
             sent_at: now,
         };
         f.sent += 1;
-        f.again += (f.next < f.furthest) as u32;
+        f.retransmitted += (f.next < f.furthest) as u32;
         f.next += payload as u64;
         f.furthest = f.furthest.max(f.next);
         let telemetry = self.stamps.then(Telemetry::default);

@@ -137,7 +137,7 @@ fn message(setup: &Setup, network: &Network, place: &[u32], f: &fanin_ns3::flow:
         dst: place[f.dst as usize],
         group: u32::MAX,
         packets_sent: f.sent,
-        packets_resent: f.again,
+        packets_resent: f.retransmitted,
         timeouts: 0,
         packets_marked: f.arrived.1,
         packets_arrived: f.arrived.0,
