@@ -10,6 +10,8 @@ CASES_SOAK := 10000
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 # `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
 SEED_TEST := 1
+# No comment has an example that is a test, and looking for them takes a minute.
+RUST_TESTS := --workspace --lib --bins --tests
 # Where tests in Rust leave what they measure of the papers' claims.
 CLAIMS := $(abspath target/claims)
 # Programs besides the Python packages; tests that use them are skipped without them.
@@ -134,7 +136,7 @@ test: $(BIN)/.toolchain ## the whole test suite
 # What `lint` and `test-rust` need.
 compiled: $(BIN)/.toolchain
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
-	cargo test --locked --quiet --workspace --no-run
+	cargo test --locked --quiet $(RUST_TESTS) --no-run
 
 lint: setup-dev $(BIN)/.toolchain
 	cargo fmt --all --check
@@ -147,7 +149,7 @@ lint: setup-dev $(BIN)/.toolchain
 test-rust: setup
 	rm -rf $(CLAIMS)
 	FANIN_CLAIMS=$(CLAIMS) FANIN_CASES=$(CASES_TEST) PROPTEST_RNG_SEED=$(SEED_TEST) \
-		cargo test --locked --workspace --quiet
+		cargo test --locked --quiet $(RUST_TESTS)
 	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS) --check
 
 tested: setup ## record what the last `make test-rust` measured of the papers' claims
@@ -162,7 +164,7 @@ test-claims: setup
 soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
 	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
-	cargo test --locked --workspace --quiet && $(PYTEST) --hypothesis-seed=$$seed
+	cargo test --locked --quiet $(RUST_TESTS) && $(PYTEST) --hypothesis-seed=$$seed
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60
