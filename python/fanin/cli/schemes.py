@@ -111,7 +111,7 @@ def check_scheme(
     \b
     Examples:
       fanin check-scheme my_scheme.py:MyScheme
-      fanin check-scheme my_scheme.py:MyScheme --set target=0.1
+      fanin check-scheme my_scheme.py:MyScheme --set cut=0.9
       fanin check-scheme my_policy.py:MyBalancer
       fanin check-scheme my_scheme.py:MyScheme --cases 100000 --seed 7
       fanin check-scheme dctcp --cases 20 --json
