@@ -618,8 +618,8 @@ impl Granted {
         p.mean_credit() / gap.as_ps() as f64 * 1e12
     }
 
-    /// A rate of at least the least one, and at most the largest: a round-trip time may be shorter than the time between
-    /// two credits.
+    /// A rate of at least the least one, and at most the largest: the round-trip time may be shorter than the time
+    /// between two credits.
     fn within(&self, rate: f64, most: f64, p: &Params) -> f64 {
         rate.max(self.least(p)).min(most * (1.0 + p.target_loss))
     }

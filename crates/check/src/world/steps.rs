@@ -34,8 +34,8 @@ impl World {
         self.note(Did::Finishes(id, left as u32));
     }
 
-    /// A flow that has sent all it had, or soon will have, gets data without end. An idle one begins `anew` where asked:
-    /// over RDMA with a new sender, over TCP by `on_idle` (the endpoint's settings `anew` and `restart`).
+    /// A flow whose data had an end gets data without end. An idle one begins `anew` where asked: over RDMA with a new
+    /// sender, over TCP by `on_idle` (the endpoint's settings `anew` and `restart`).
     fn post(&mut self, at: usize, anew: bool) -> Kept {
         let flow = &mut self.flows[at];
         if flow.posted == ENDLESS {
@@ -169,10 +169,13 @@ impl World {
     }
 
     /// Round trips until all that is in flight is acknowledged, and all that is posted: of endless data, a packet more.
+    /// The time to the next one doubles while nothing is acknowledged, as that of a retransmission timer.
     fn settle(&mut self) -> Kept {
         let goal = |flow: &Flow| if flow.posted == ENDLESS { flow.acked + 1 } else { flow.posted };
         let goals: Vec<u64> = self.flows.iter().map(goal).collect();
+        let mut fruitless = 0u32;
         for round in 0.. {
+            let before: u64 = self.flows.iter().map(|flow| flow.acked).sum();
             for (at, goal) in goals.iter().enumerate() {
                 while !self.flows[at].forward.is_empty() {
                     self.deliver(at, false)?;
@@ -199,8 +202,16 @@ impl World {
             if self.flows.iter().zip(&goals).all(|(f, goal)| f.in_flight() == 0 && f.acked >= *goal) {
                 return Ok(());
             }
-            hold!(self, "every byte is acknowledged in the end", round < 10_000, "not after {round} round-trip times");
-            self.advance(self.now + Time::from_us(100))?;
+            let acked: u64 = self.flows.iter().map(|flow| flow.acked).sum();
+            fruitless = if acked > before { 0 } else { fruitless + 1 };
+            hold!(
+                self,
+                "every byte is acknowledged in the end",
+                fruitless < 100 && round < 10_000,
+                "not after {round} round-trip times, the last {fruitless} of them without an acknowledgement"
+            );
+            let wait = Time::from_us(100).saturating_mul(1 << fruitless.min(10)).min(PAUSE);
+            self.advance(self.now + wait)?;
         }
         Ok(())
     }

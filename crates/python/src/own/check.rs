@@ -34,9 +34,8 @@ pub fn check_scheme(
         })
     };
     let interpreted = loaded::preset(scheme).and_then(|made| Some(made.loaded()?.interpreted())).unwrap_or(false);
-    told(cases, seed, &go_on, |plan| {
-        let subject = Subject { make: &make, set: set.clone() };
-        let check = || fanin_check::check(&subject, plan);
+    told(&go_on, |go_on| {
+        let check = || fanin_check::check(&Subject { make: &make, set }, Plan { cases, seed, go_on });
         if interpreted { check() } else { py.detach(check) }
     })
 }
@@ -51,7 +50,8 @@ pub fn check_policy(
     seed: u64,
     go_on: Py<PyAny>,
 ) -> PyResult<String> {
-    told(cases, seed, &go_on, |plan| {
+    told(&go_on, |go_on| {
+        let plan = Plan { cases, seed, go_on };
         Ok(if balancing {
             fanin_check::check_balancer(&|| network::balancer(make.clone_ref(py)), plan)
         } else {
@@ -78,10 +78,8 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 
 /// The result of a check as JSON. An exception of `go_on` ends the check.
 fn told(
-    cases: u32,
-    seed: u64,
     go_on: &Py<PyAny>,
-    check: impl FnOnce(Plan<'_>) -> Result<Checked, String>,
+    check: impl FnOnce(&mut (dyn FnMut(u32, bool) -> bool + Send)) -> Result<Checked, String>,
 ) -> PyResult<String> {
     let mut failed = None;
     let mut ask = |done: u32, shortening: bool| {
@@ -93,7 +91,7 @@ fn told(
             })
         })
     };
-    let checked = check(Plan { cases, seed, go_on: &mut ask }).map_err(wrong);
+    let checked = check(&mut ask).map_err(wrong);
     if let Some(error) = failed {
         return Err(error);
     }
