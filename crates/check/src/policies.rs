@@ -174,11 +174,11 @@ impl<M: Model> Switches<'_, M> {
     }
 }
 
+/// Runs the policies of all switches, given with the first failure of one, if there is any.
+type Runs<'a, M> = &'a mut dyn FnMut(Vec<M>, &dyn Fn() -> Option<Failure>);
+
 /// One case, twice.
-fn twice<M: Model>(
-    build: &dyn Fn(&mut dyn FnMut(Vec<M>, &dyn Fn() -> Option<Failure>)),
-    case: &[At<M::Event>],
-) -> Result<(), Found> {
+fn twice<M: Model>(build: &dyn Fn(Runs<'_, M>), case: &[At<M::Event>]) -> Result<(), Found> {
     let mut now = Time::from_us(1);
     let mut events = Vec::new();
     for (number, one) in case.iter().enumerate() {
