@@ -924,9 +924,17 @@ def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[s
 def forget_schemes() -> None:
     """Forgets all schemes that were loaded."""
 
-def check_scheme(scheme: str, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
-    """Checks a scheme with random events; JSON. `go_on(cases_done, shortening)` says whether to go on. Raises
-    `ValueError` for an id that is none."""
+def check_scheme(scheme: str, parameters: str | None, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
+    """Checks a scheme with random events; JSON. `parameters`, a JSON object, are those of all cases, where given.
+    `go_on(cases_done, shortening)` says whether to go on. Raises `ValueError` for an id or a parameter that is none."""
+
+def check_policy(
+    make: Callable[[], object], balancing: bool, cases: int, seed: int, go_on: Callable[[int, bool], bool]
+) -> str:
+    """Checks load balancing, or else a queue discipline, with random events, likewise."""
+
+def parameters_of(changes: list[str]) -> str:
+    """A table of parameters as JSON, of texts like `KEY=VALUE`; raises `ValueError`."""
 
 def load_library(path: str) -> str:
     """Loads a scheme from a shared library and returns its id; raises `SpecError`."""

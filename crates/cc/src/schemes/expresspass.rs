@@ -605,7 +605,7 @@ impl Granted {
         let p = cx.params;
         let of_small = packets as f64 / (p.full_rate_packets.max(1)) as f64;
         let part = if p.full_rate_packets == 0 { 1.0 } else { of_small.min(1.0) };
-        self.rate = (p.initial_rate * most * part).max(self.least(p));
+        self.rate = self.within(p.initial_rate * most * part, most, p);
         (self.w, self.rose) = (p.w_init, false);
         // Credits of before that were not used are not lost.
         (self.on, self.expected, self.lost, self.seen) = (true, self.number, 0, 0);
@@ -616,6 +616,12 @@ impl Granted {
     fn least(&self, p: &Params) -> f64 {
         let gap = if p.longest_gap == Time::ZERO { self.rtt } else { p.longest_gap };
         p.mean_credit() / gap.as_ps() as f64 * 1e12
+    }
+
+    /// A rate of at least the least one, and at most the largest: the round-trip time may be shorter than the time
+    /// between two credits.
+    fn within(&self, rate: f64, most: f64, p: &Params) -> f64 {
+        rate.max(self.least(p)).min(most * (1.0 + p.target_loss))
     }
 
     /// Data came back with the number of its credit.
@@ -656,7 +662,7 @@ impl Granted {
                 self.update_by_ns2(loss, back, most, p)
             }
         };
-        self.rate = self.rate.max(self.least(p)).min(most * (1.0 + p.target_loss));
+        self.rate = self.within(self.rate, most, p);
         if self.rate != before {
             cx.count(if self.rate < before { Action::Cut } else { Action::Increase });
         }

@@ -164,6 +164,23 @@ impl Spec {
     }
 }
 
+/// The table that pairs of a key and the text of its value make. Both are written as in [`Spec::set`].
+///
+/// # Errors
+/// What is wrong with a pair.
+pub fn table(changes: &[(String, String)]) -> Result<serde_json::Map<String, Value>, String> {
+    let mut root = Value::Object(serde_json::Map::new());
+    for (key, text) in changes {
+        let refuse = |problem: String| format!("--set \"{key}={text}\": {problem}");
+        let value = source::read_value(text).map_err(refuse)?;
+        place(&mut root, key, value).map_err(|(problem, right)| refuse(format!("{problem}; {right}")))?;
+    }
+    match root {
+        Value::Object(table) => Ok(table),
+        _ => Ok(serde_json::Map::new()),
+    }
+}
+
 /// The paths of all keys below `value`; a table with a name in a list is referred to by the name.
 fn keys_of(value: &Value, path: &str, keys: &mut Vec<String>) {
     match value {

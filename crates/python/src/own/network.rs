@@ -237,13 +237,17 @@ impl fanin_cc::Discipline for Program<Discipline> {
     }
 }
 
+/// Load balancing that `make` makes for each switch.
+pub fn balancer(make: Py<PyAny>) -> Arc<dyn BalancerProgram> {
+    Arc::new(Maker { make, hooks: BALANCER, faults: Arc::default() })
+}
+
+/// A queue discipline that `make` makes for each switch.
+pub fn discipline(make: Py<PyAny>) -> Arc<dyn DisciplineProgram> {
+    Arc::new(Maker { make, hooks: DISCIPLINE, faults: Arc::default() })
+}
+
 /// The programs of a run: what makes an object per switch, or nothing.
-pub fn programs(balancing: Option<Py<PyAny>>, discipline: Option<Py<PyAny>>) -> Programs {
-    Programs {
-        balancer: balancing
-            .map(|make| Arc::new(Maker { make, hooks: BALANCER, faults: Arc::default() }) as Arc<dyn BalancerProgram>),
-        discipline: discipline.map(|make| {
-            Arc::new(Maker { make, hooks: DISCIPLINE, faults: Arc::default() }) as Arc<dyn DisciplineProgram>
-        }),
-    }
+pub fn programs(balancing: Option<Py<PyAny>>, made_discipline: Option<Py<PyAny>>) -> Programs {
+    Programs { balancer: balancing.map(balancer), discipline: made_discipline.map(discipline) }
 }
