@@ -148,7 +148,7 @@ def _rows_of_rcp(measures: Measures) -> list[Row]:
         what = "RTT from the join until both rates are within 5 % of 5 Gb/s"
         found.append(Row(claim, what, "about 60", told(ours), "10 to 90", band(ours, 10, 90)))
         ratio = ours / dart
-        found.append(Row(claim, "times Dart's", "60", f"{ratio:.0f}", "at least 8", strict(ratio >= 8)))
+        found.append(Row.by("strict", claim, "times Dart's", "60", ratio, ".0f", "at least 8"))
     return found
 
 
@@ -179,9 +179,7 @@ def _rows_of_dart(measures: Measures) -> list[Row]:
             f"at most {limit:.2f}",
             strict(after <= limit),
         ),
-        Row(
-            claim, "largest change of a share after that", "none", f"{worst:.1%}", "at most 2 %", strict(worst <= 0.02)
-        ),
+        Row.by("strict", claim, "largest change of a share after that", "none", worst, ".1%", "at most 2 %"),
         Row(
             claim,
             f"payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line",

@@ -265,7 +265,7 @@ def rows_throughput(measures: Measures) -> list[Row]:
             "0.48 to 0.54",
             band(ratio, 0.48, 0.54),
         ),
-        Row(claim, "groups in bursts within that", "all", f"{within:.1f} %", "at least 99 %", strict(within >= 99)),
+        Row.by("strict", claim, "groups in bursts within that", "all", within, ".1f %", "at least 99 %"),
         Row(
             claim,
             f"bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone",

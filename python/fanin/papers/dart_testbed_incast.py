@@ -27,7 +27,6 @@ from fanin.papers.experiment import (
     Measures,
     Row,
     Verdict,
-    band,
     gain_band,
     order,
     over_seeds,
@@ -163,14 +162,14 @@ def rows_reduction(measures: Measures) -> list[Row]:
         for share in ("median", "p99"):
             ours = ratio(measures, INFINIBAND, degree, share)
             what = f"{share} at degree {degree}, infiniband / dart-dasr"
-            found.append(Row(claim, what, "2.5 to 3.3", f"{ours:.2f}", "1.8 to 4.0", band(ours, 1.8, 4.0)))
+            found.append(Row.by("band", claim, what, "2.5 to 3.3", ours, ".2f", "1.8 to 4.0"))
     least = min(ratio(measures, INFINIBAND, degree, share) for degree in degrees for share in ("median", "p99"))
     what = "least of these ratios at any degree"
-    found.append(Row(claim, what, "2.5", f"{least:.2f}", "above 1", strict(least > 1)))
+    found.append(Row.by("strict", claim, what, "2.5", least, ".2f", "above 1"))
     tails = [at(measures, INFINIBAND, n, "p99") / at(measures, INFINIBAND, n, "median") for n in degrees]
     for degree, tail in zip(degrees, tails, strict=True):
         what = f"p99 / median at degree {degree}, infiniband"
-        found.append(Row(claim, what, "about 1.2", f"{tail:.2f}", "1.05 to 1.5", band(tail, 1.05, 1.5)))
+        found.append(Row.by("band", claim, what, "about 1.2", tail, ".2f", "1.05 to 1.5"))
     return found
 
 

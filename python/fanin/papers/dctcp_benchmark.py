@@ -146,17 +146,10 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
         ),
         Row(claim, "flows below 100 KB", "most", f"{small:.1%}", "above half", strict(small > 0.5)),
         Row(claim, "bytes in flows above 1 MB", "most", f"{heavy:.1%}", "above half", strict(heavy > 0.5)),
-        Row(
-            claim,
-            "flows of a server at once, median",
-            "36",
-            f"{quantile(at_once, 0.5):.0f}",
-            "25 to 50",
-            band(quantile(at_once, 0.5), 25, 50),
-        ),
-        Row(claim, "of these above 1 MB, median", "1", f"{middle:.0f}", "0 to 2", band(middle, 0, 2)),
-        Row(claim, "of these above 1 MB, 75th percentile", "2", f"{high:.0f}", "1 to 3", band(high, 1, 3)),
-        Row(claim, "gaps of 0", "half", f"{zero:.1%}", "at least 40 %", band(zero, 0.4, 1)),
+        Row.by("band", claim, "flows of a server at once, median", "36", quantile(at_once, 0.5), ".0f", "25 to 50"),
+        Row.by("band", claim, "of these above 1 MB, median", "1", middle, ".0f", "0 to 2"),
+        Row.by("band", claim, "of these above 1 MB, 75th percentile", "2", high, ".0f", "1 to 3"),
+        Row.by("band", claim, "gaps of 0", "half", zero, ".1%", "at least 40 %"),
         Row(
             claim,
             "flows of a server at once, 99.99th percentile",
@@ -406,22 +399,8 @@ def rows_scaled(measures: Measures, reading: str) -> list[Row]:
     unscaled = p95(measures, names["dctcp"], 1, SHORT)
     ratio = tails[SHORT]["dctcp"] / unscaled
     return [
-        Row(
-            claim,
-            "newreno: queries with a timeout",
-            "92 %",
-            f"{share['newreno']:.1f} %",
-            "60 to 100 %",
-            band(share["newreno"], 60, 100),
-        ),
-        Row(
-            claim,
-            "dctcp: queries with a timeout",
-            "0.3 %",
-            f"{share['dctcp']:.2f} %",
-            "at most 2 %",
-            band(share["dctcp"], 0, 2),
-        ),
+        Row.by("band", claim, "newreno: queries with a timeout", "92 %", share["newreno"], ".1f %", "60 to 100 %"),
+        Row.by("band", claim, "dctcp: queries with a timeout", "0.3 %", share["dctcp"], ".2f %", "at most 2 %"),
         Row(
             claim,
             "queries: gain of dctcp at the 95th percentile, ms",
@@ -477,14 +456,7 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
             )
             for name in paper
         ),
-        Row(
-            claim,
-            f"{DEEP}: 95th percentile of {SHORT}, ms",
-            "above 80",
-            f"{tail[DEEP]:.1f}",
-            "above 50",
-            band(tail[DEEP], 50, np.inf),
-        ),
+        Row.by("band", claim, f"{DEEP}: 95th percentile of {SHORT}, ms", "above 80", tail[DEEP], ".1f", "above 50"),
     ]
 
 
@@ -623,14 +595,7 @@ def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
     last = share["newreno"][-1]
     tails = listed({s: [p95(measures, names[s], total, "query_ms") for total in ran] for s in SCHEMES}, 1)
     return [
-        Row(
-            claim,
-            "newreno, 1 MB: queries with a timeout",
-            "almost all",
-            f"{last:.1f} %",
-            "above 60 %",
-            band(last, 60, 100),
-        ),
+        Row.by("band", claim, "newreno, 1 MB: queries with a timeout", "almost all", last, ".1f %", "above 60 %"),
         Row(
             claim,
             f"newreno, {', '.join(map(str, ran))} KB: queries with a timeout, %",

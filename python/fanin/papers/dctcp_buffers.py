@@ -148,13 +148,8 @@ def rows_pressure(measures: Measures) -> list[Row]:
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
         *(
-            Row(
-                claim,
-                f"{s}: p95 of queries without long flows, ms",
-                alone[s],
-                f"{p95[s, none]:.2f}",
-                "8.5 to 11",
-                band(p95[s, none], 8.5, 11),
+            Row.by(
+                "band", claim, f"{s}: p95 of queries without long flows, ms", alone[s], p95[s, none], ".2f", "8.5 to 11"
             )
             for s in SCHEMES
         ),
@@ -555,7 +550,7 @@ def rows_limit(measures: Measures) -> list[Row]:
             "always",
             order([a < b for a, b in told]),
         ),
-        Row(claim, "drops of rcc, at most", "none with a schedule", f"{by_rcc:.0f}", "0", strict(by_rcc == 0)),
+        Row.by("strict", claim, "drops of rcc, at most", "none with a schedule", by_rcc, ".0f", "0"),
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fanin.measures import jain
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin.papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.plot.base import shades
@@ -69,8 +69,8 @@ def rows_6(measures: Measures) -> list[Row]:
     (tx, rx), (early, late) = ([measures[scheme, 1][name][0] for scheme in RATES] for name in ("peaks", "settled_us"))
     what = "times that the queue is above 2 KB again after it first drained"
     return [
-        Row(claim, f"{what}: txRate", "no oscillation", f"{tx:.0f}", "at most 1", strict(tx <= 1)),
-        Row(claim, f"{what}: rxRate", "oscillates", f"{rx:.0f}", "at least 2", strict(rx >= 2)),
+        Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
+        Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
         Row(
             claim,
             "last time that the queue is above 2 KB, us: txRate; rxRate",
@@ -264,7 +264,7 @@ def rows_14(measures: Measures) -> list[Row]:
             "at most 5 each",
             band(highest, 0, 5),
         ),
-        Row(claim, "the same, W_AI = 300 B", "13", f"{queue[300]:.1f}", "6 to 25", band(queue[300], 6, 25)),
+        Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
         Row(
             claim,
             "Jain's index of 10 ms, W_AI = " + ", ".join(map(str, within)) + " B",

@@ -350,14 +350,8 @@ def rows_gh(measures: Measures) -> list[Row]:
                 band(float(fair.mean()), 95, 100),
                 judged=judged,
             ),
-            Row(
-                claim,
-                f"use of the link: {TITLES[scheme]}",
-                "full",
-                f"{used:.3f}",
-                "at least 0.9",
-                band(used, 0.9, 1),
-                judged=judged,
+            Row.by(
+                "band", claim, f"use of the link: {TITLES[scheme]}", "full", used, ".3f", "at least 0.9", judged=judged
             ),
         ]
     return rows

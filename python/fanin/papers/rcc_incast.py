@@ -460,8 +460,8 @@ def rows_drops(measures: Measures) -> list[Row]:
     total = {s: sum(at(measures, s, n, "drops") for n in SENDERS if n >= 40) for s in OTHERS}
     most = {n: max(pooled(measures, (CAPTURED, n), "most_packets")) for n in (max(SENDERS), *MORE_SENDERS)}
     return [
-        Row(claim, "drops of rcc, all N and seeds", "0", f"{here:.0f}", "0", strict(here == 0)),
-        Row(claim, "drops of rcc, 200 and 400 senders", "0", f"{more:.0f}", "0", strict(more == 0)),
+        Row.by("strict", claim, "drops of rcc, all N and seeds", "0", here, ".0f", "0"),
+        Row.by("strict", claim, "drops of rcc, 200 and 400 senders", "0", more, ".0f", "0"),
         Row(
             claim,
             "drops, sum over N >= 40",
@@ -490,7 +490,7 @@ def rows_marks(measures: Measures) -> list[Row]:
     marks = sum(sum(pooled(measures, ("rcc", n), "marks")) for n in SENDERS)
     least = {s: min(at(measures, s, n, "marks") for n in SENDERS if n >= 40) for s in OTHERS}
     return [
-        Row(claim, "marks of rcc, all N and seeds", "0", f"{marks:.0f}", "0", strict(marks == 0)),
+        Row.by("strict", claim, "marks of rcc, all N and seeds", "0", marks, ".0f", "0"),
         *(
             Row(
                 claim,

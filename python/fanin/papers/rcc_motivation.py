@@ -242,14 +242,7 @@ def rows_3(measures: Measures) -> list[Row]:
                 )
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
-            Row(
-                claim,
-                "exact reading, ACKs of 3 packets: mean difference",
-                "",
-                f"{delayed:.4f}",
-                "above 0",
-                strict(delayed > 0),
-            ),
+            Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
             Row(
                 claim,
                 "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets",

@@ -16,7 +16,6 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
-    band,
     order,
     over_seeds,
     pooled,
@@ -140,8 +139,8 @@ def rows_11b(measures: Measures) -> list[Row]:
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
         ours = "; ".join(", ".join(f"{value:.0f}" for value in found.values()) for found in (high, middle))
         rows += [
-            Row(claim, "newreno, S2, p50, Mb/s", "426", f"{tcp:.0f}", "300 to 560", band(tcp, 300, 560)),
-            Row(claim, "rcc, S2, p99, Mb/s", "494", f"{rcc:.0f}", "400 to 650", band(rcc, 400, 650)),
+            Row.by("band", claim, "newreno, S2, p50, Mb/s", "426", tcp, ".0f", "300 to 560"),
+            Row.by("band", claim, "rcc, S2, p99, Mb/s", "494", rcc, ".0f", "400 to 650"),
             Row(
                 claim,
                 "S2, p99, Mb/s: newreno, rcc",
@@ -180,15 +179,8 @@ def rows_11cd(measures: Measures) -> list[Row]:
 
         each = "newreno, dctcp, ictcp, rcc"
         rows += [
-            Row(claim, "drops of rcc at switch 2", "0", f"{second[name]:.0f}", "0", strict(second[name] == 0)),
-            Row(
-                claim,
-                "drops of rcc at switch 1",
-                "20",
-                f"{first[name]:.1f}",
-                "0 to 100",
-                band(first[name], 0, 100),
-            ),
+            Row.by("strict", claim, "drops of rcc at switch 2", "0", second[name], ".0f", "0"),
+            Row.by("band", claim, "drops of rcc at switch 1", "20", first[name], ".1f", "0 to 100"),
             Row(
                 claim,
                 f"drops: {each}",

@@ -371,7 +371,7 @@ def rows_13(measures: Measures) -> list[Row]:
     claim, pi = "dctcp-fig13-pi", "newreno-ecn, PI"
     rate, empty = value("dctcp", 2, "wire_gbps"), value("dctcp", 2, "empty")
     return [
-        Row(claim, "dctcp, 2 flows, Gb/s on the wire", "full", f"{rate:.2f}", "at least 9.8", strict(rate >= 9.8)),
+        Row.by("strict", claim, "dctcp, 2 flows, Gb/s on the wire", "full", rate, ".2f", "at least 9.8"),
         Row(
             claim,
             "PI below dctcp, 2 flows, Gb/s",
