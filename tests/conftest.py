@@ -16,6 +16,8 @@ from fanin import own_schemes
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from fanin.papers.experiment import Study
+
 ROOT = Path(__file__).parents[1]
 CHROMIUM = [
     "--no-sandbox",
@@ -32,6 +34,12 @@ class Command(Protocol):
     """Runs the command `fanin` in the test's folder."""
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]: ...
+
+
+class Studied(Protocol):
+    """The results of a paper's experiment, of its short version unless told."""
+
+    def __call__(self, name: str, *, quick: bool = True) -> "Study": ...
 
 
 @pytest.fixture
@@ -73,6 +81,24 @@ def result(tiny: Path) -> fanin.Result:
 def compared(tiny: Path) -> fanin.Comparison:
     """The tiny spec under two schemes."""
     return fanin.compare(tiny, ["dcqcn", "none"], progress=False)
+
+
+@pytest.fixture(scope="session")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Studied:
+    """Tests in all processes share the runs: what one has run no other runs again."""
+    from fanin import papers
+    from fanin.papers.experiment import run_experiment
+
+    base = tmp_path_factory.getbasetemp()
+    keep = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "studies"
+
+    def run(name: str, *, quick: bool = True) -> "Study":
+        one = papers.EXPERIMENTS[name]
+        study = run_experiment(one, papers.SPECS, quick=quick, workers=2, progress=False, keep=keep)
+        assert study.complete
+        return study
+
+    return run
 
 
 @pytest.fixture(scope="module")
