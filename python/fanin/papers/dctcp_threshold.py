@@ -390,13 +390,7 @@ def rows_16(measures: Measures) -> list[Row]:
 
 EXPERIMENTS = (
     Experiment(
-        "dctcp-fig1",
-        "queue over time under long flows",
-        "dctcp/fig14-queue.toml",
-        sweep_1,
-        measure_1,
-        draw_1,
-        rows_1,
+        "dctcp-fig1", "queue over time under long flows", "dctcp/fig14-queue.toml", sweep_1, measure_1, draw_1, rows_1
     ),
     Experiment(
         "dctcp-fig15",

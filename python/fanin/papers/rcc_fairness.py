@@ -112,12 +112,7 @@ def rows_12a(measures: Measures) -> list[Row]:
     ours = f"least {least_jain:.2f}, mean {np.mean(jains):.2f} of {len(jains)}"
     rows.append(
         Row(
-            claim,
-            "Jain's index with five flows, each 20 ms",
-            "equal",
-            ours,
-            "at least 0.85",
-            band(least_jain, 0.85, 1),
+            claim, "Jain's index with five flows, each 20 ms", "equal", ours, "at least 0.85", band(least_jain, 0.85, 1)
         )
     )
     return rows

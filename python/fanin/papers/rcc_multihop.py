@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -165,6 +166,7 @@ def rows_11cd(measures: Measures) -> list[Row]:
     rows = []
     for name in ("rcc", CALM):
         claim, schemes = f"rcc-fig11cd-drops ({name})", (*OTHERS, name)
+        row = partial(Row, claim)
 
         def of_each(what: str, schemes: tuple[str, ...] = schemes) -> dict[str, float]:
             return {s: over_seeds(measures, (s, 10), what) for s in schemes}
@@ -181,32 +183,28 @@ def rows_11cd(measures: Measures) -> list[Row]:
         rows += [
             Row.by("strict", claim, "drops of rcc at switch 2", "0", second[name], ".0f", "0"),
             Row.by("band", claim, "drops of rcc at switch 1", "20", first[name], ".1f", "0 to 100"),
-            Row(
-                claim,
+            row(
                 f"drops: {each}",
                 "rcc fewest",
                 told(drops),
                 "rcc fewest",
                 order([drops[name] < drops[s] for s in OTHERS]),
             ),
-            Row(
-                claim,
+            row(
                 f"drops, of both and at switch 1: {each}",
                 "newreno most, ictcp next at switch 1",
                 f"{told(drops)}; at switch 1: {told(first)}",
                 "newreno most",
                 order([drops["newreno"] > drops[s] for s in schemes[1:]]),
             ),
-            Row(
-                claim,
+            row(
                 f"packets above K: {each}",
                 "rcc fewest marks",
                 told(above),
                 "rcc fewest",
                 order([above[name] < above[s] for s in OTHERS]),
             ),
-            Row(
-                claim,
+            row(
                 f"packets above K at switch 1: {each}",
                 "ictcp most marks",
                 told(at_first),

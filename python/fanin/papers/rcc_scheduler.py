@@ -312,14 +312,7 @@ def rows_23(measures: Measures) -> list[Row]:
                     "within 5 %",
                     band(ratio, 0.95, 1.05),
                 ),
-                Row(
-                    claim,
-                    f"N = {n}: last flow / OITCP",
-                    "1",
-                    f"{ideal:.3f}",
-                    "within 5 %",
-                    band(ideal, 0.95, 1.05),
-                ),
+                Row(claim, f"N = {n}: last flow / OITCP", "1", f"{ideal:.3f}", "within 5 %", band(ideal, 0.95, 1.05)),
             ]
     return rows
 
