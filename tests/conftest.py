@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -47,6 +48,29 @@ def command(tmp_path: Path) -> Command:
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "fanin", *map(str, arguments)]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def command_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """The same in the process of the test, which saves its start; not for what changes or ends a process."""
+    from fanin import cli
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        line = ["fanin", *map(str, arguments)]
+        capfd.readouterr()
+        with monkeypatch.context() as within:
+            within.chdir(tmp_path)
+            within.setattr(sys, "argv", line)
+            # The threads of pytest are none of the command's, which ends the process if there are some.
+            within.setattr(threading, "active_count", lambda: 1)
+            try:
+                cli.main()
+                code = 0
+            except SystemExit as left:
+                code = int(left.code or 0)
+        return subprocess.CompletedProcess(line, code, *capfd.readouterr())
 
     return run
 
