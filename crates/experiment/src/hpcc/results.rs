@@ -1,7 +1,7 @@
 //! A run of that simulator's network in the form of the tables. Hosts come first in them, each node keeps its number in
 //! its name, and a flow finishes when its sender knows, as in the FCT file.
 
-use super::{Setup, traffic_name};
+use super::setup::{Setup, traffic_name};
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc;
