@@ -234,12 +234,6 @@ impl<Q: EventQueue> Network<Q> {
         self.buffers.check(&self.egress).into_iter().chain(credits).collect()
     }
 
-    /// Whether a node is a host.
-    #[inline(always)]
-    pub fn is_host(&self, node: NodeId) -> bool {
-        self.plan.config.graph.is_host(node)
-    }
-
     /// Totals so far, but for those of hosts. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
         let probes = &self.core.probes;

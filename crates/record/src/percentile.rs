@@ -16,11 +16,6 @@ impl Quantile {
     pub const P99: Self = Self { per_mille: 990 };
     /// The 99.9th percentile.
     pub const P999: Self = Self { per_mille: 999 };
-
-    /// From thousandths; more than 1000 is 1000.
-    pub const fn per_mille(per_mille: u32) -> Self {
-        Self { per_mille: if per_mille > 1000 { 1000 } else { per_mille } }
-    }
 }
 
 /// The percentile of sorted values by nearest rank: the smallest value such that at least the share `quantile` of all

@@ -147,11 +147,6 @@ impl Auss {
         self.slots.len() as u32
     }
 
-    /// Announced messages of a set that have not started.
-    pub fn silent(&self, set: u16) -> u32 {
-        self.sets[set as usize].silent
-    }
-
     #[inline(always)]
     fn live(&self, ticket: Ticket) -> Option<&Entry> {
         self.entries.get(ticket.slot as usize).filter(|e| e.generation == ticket.generation)
