@@ -39,7 +39,7 @@ use crate::results::{BufferUse, Ledger, Totals};
 use crate::routing::Routes;
 use fanin_cc::{Discipline, Instance, Settings};
 use fanin_engine::EventQueue;
-use fanin_units::{NodeId, PortId};
+use fanin_units::PortId;
 use std::sync::Arc;
 
 /// The links, switches and ports of a partition.

@@ -9,6 +9,7 @@ use fanin_endpoint::selective::{Cap, Rules};
 use fanin_transport::Endpoint;
 use fanin_transport::endpoint::{Config, Event, PeerId, PostError, Reason};
 use fanin_units::{Rate, Time};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 /// Selective repeat.

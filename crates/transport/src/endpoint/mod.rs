@@ -27,7 +27,7 @@ pub use config::{Config, Limits};
 use crate::os::datagrams as os;
 use fanin_units::Time;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
