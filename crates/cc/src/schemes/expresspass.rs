@@ -233,9 +233,10 @@ impl Scheme for ExpressPass {
 }
 
 /// What a sender has told its receiver last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Told {
     /// Nothing yet.
+    #[default]
     Nothing,
     /// To stop.
     Stop,
@@ -248,7 +249,7 @@ enum Told {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     told: Told,
     /// Numbers of the credits not used yet.
@@ -306,17 +307,13 @@ impl Sender for Flow {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let mut flow = Self {
             told: Told::Nothing,
-            credits: VecDeque::new(),
-            left: 0,
-            asked: 0,
-            due: false,
             wake_at: Time::NEVER,
             stopped_at: cx.now,
             counted: (0, cx.now),
-            enough: false,
             line: path.nic_rate,
             base_rtt: path.base_rtt.max(Time::from_ns(1)),
             payload: path.payload.max(1),
+            ..Self::default()
         };
         flow.wait(cx);
         flow
@@ -396,7 +393,7 @@ impl Sender for Flow {
 }
 
 /// A flow at its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Granted {
     flow: ReceiverFlow,
     id: MessageId,
@@ -465,21 +462,10 @@ impl Receiver for Crediter {
         let new = Granted {
             flow: info.flow,
             id: info.id,
-            on: false,
-            rate: 0.0,
-            w: 0.0,
-            rose: false,
             next_at: Time::NEVER,
-            number: 0,
-            expected: 0,
-            lost: 0,
-            seen: 0,
             updated_at: cx.now,
             rtt: self.first_rtt,
-            measured: false,
-            timed: None,
-            acked_at: Time::ZERO,
-            owes_ack: false,
+            ..Granted::default()
         };
         match self.free.pop() {
             Some(at) => {

@@ -171,7 +171,7 @@ pub fn additive_increase(initial_window: f64, eta: f64, flows: u32) -> f64 {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// W, in bytes.
     window: f64,
@@ -290,17 +290,13 @@ impl Sender for Flow {
         let mut flow = Self {
             window: most,
             reference: most,
-            stage: 0,
-            updated_to: 0,
-            utilisation: None,
-            seen: Telemetry::default(),
-            seen_at: Time::ZERO,
             most,
             least: (p.min_window.get() as f64).min(most),
             step,
             rtt,
             control: (0, Rate::ZERO),
             nic: path.nic_rate,
+            ..Self::default()
         };
         flow.set_control();
         flow

@@ -217,7 +217,7 @@ impl Share {
 }
 
 /// The state of a host.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Host {
     mss: u64,
     /// C in bytes on the wire per second, and bytes on the wire per byte of payload.
@@ -371,16 +371,7 @@ impl Receiver for Host {
             line: nic.line_rate.as_bps() as f64 / 8.0,
             overhead: nic.wire as f64 / mss as f64,
             first_rtt: nic.network_rtt,
-            slot: 0,
-            growing: false,
-            half_end: Time::ZERO,
-            half_start: Time::ZERO,
-            received: 0,
-            quota: 0.0,
-            bytes: 0.0,
-            weighted: 0.0,
-            windows: 0,
-            flows: 0,
+            ..Self::default()
         }
     }
 

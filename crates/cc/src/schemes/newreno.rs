@@ -170,7 +170,7 @@ impl Scheme for NewReno {
 }
 
 /// The window of RFC 5681, for schemes that differ from TCP only in their reaction to marks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reno {
     mss: u64,
     cwnd: u64,
@@ -206,17 +206,9 @@ impl Reno {
                 Threshold::Unlimited(_) => u64::MAX,
                 Threshold::Bytes(bytes) => bytes.get(),
             },
-            counted: 0,
-            used: 0,
-            filled: false,
-            used_to: 0,
-            recovering: false,
-            after_timeout: false,
-            reduced_to: None,
-            by_mark: false,
-            acked_to: 0,
             last_sent: Time::NEVER,
             nic_rate: path.nic_rate,
+            ..Self::default()
         }
     }
 

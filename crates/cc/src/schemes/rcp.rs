@@ -262,7 +262,7 @@ impl Receiver for Echo {
 }
 
 /// A port's rate and what it is computed from. Times in seconds, rates in bytes per second.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct PortRate {
     capacity: f64,
     rate: f64,
@@ -352,12 +352,8 @@ impl SwitchProgram for Router {
                 capacity: view.rate.as_bps() as f64 / 8.0,
                 rate: p.initial_rate.at(view.rate.as_bps()) as f64 / 8.0,
                 rtt: seconds(rtt),
-                rtt_sum: 0.0,
-                rtt_bytes: 0.0,
-                bytes: 0.0,
-                spill: 0.0,
-                since: Time::ZERO,
                 until: Time::NEVER,
+                ..PortRate::default()
             };
             // Not in phase with other ports: 0.6 to 1.4 of an interval.
             let chance =
