@@ -70,8 +70,6 @@ impl Iterator for Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Dependency;
-    use fanin_units::Time;
 
     #[test]
     fn every_reader_sees_every_message_and_nothing_is_kept() {
