@@ -213,7 +213,7 @@ impl Scheme for ExpressPass {
 
     fn check(p: &Params) -> Result<(), &'static str> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
-        let rules = [
+        require([
             (p.target_loss > 0.0 && p.target_loss < 1.0, "target_loss must be above 0 and below 1"),
             (share(p.initial_rate), "initial_rate must be above 0 and at most 1"),
             (share(p.w_min) && p.w_min <= p.w_max, "w_min must be above 0 and at most w_max"),
@@ -227,8 +227,7 @@ impl Scheme for ExpressPass {
             (p.request_timeout >= Time::from_us(1), "request_timeout must be at least 1 us"),
             (p.stop_timeout >= Time::from_us(1), "stop_timeout must be at least 1 us"),
             (p.longest_gap == Time::ZERO || p.longest_gap >= Time::from_ns(1), "longest_gap must be at least 1 ns"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

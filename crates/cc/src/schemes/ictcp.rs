@@ -124,7 +124,7 @@ impl Scheme for Ictcp {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.alpha > 0.0 && p.alpha <= 1.0, "alpha must be above 0 and at most 1, or no window ever grows"),
             (p.gamma1 >= 0.0 && p.gamma1 <= p.gamma2, "gamma1 must be 0 or more and at most gamma2"),
             (p.gamma2 <= 1.0, "gamma2 must be at most 1"),
@@ -132,8 +132,7 @@ impl Scheme for Ictcp {
             ((0.0..=1.0).contains(&p.spare), "spare must be 0 to 1"),
             (p.min_window > 0, "min_window must be at least 1 segment: a window of 0 never sends"),
             (p.min_slot > Time::ZERO, "min_slot must be above 0"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))?;
+        ])?;
         newreno::NewReno::check(&p.newreno)
     }
 }

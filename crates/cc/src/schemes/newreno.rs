@@ -121,12 +121,11 @@ impl Default for WindowParams {
 impl WindowParams {
     /// Refuses impossible parameters.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (self.initial_window > 0, "initial_window must be at least 1 segment: a window of 0 never sends"),
             (self.growth_limit > 0, "growth_limit must be at least 1 segment, or slow start never grows"),
             (self.min_window > 0, "min_window must be at least 1 segment: a window of 0 never sends"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

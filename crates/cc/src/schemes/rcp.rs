@@ -125,14 +125,13 @@ impl Scheme for Rcp {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.alpha > 0.0 && p.alpha.is_finite(), "alpha must be above 0, or rates never rise"),
             (p.beta >= 0.0 && p.beta.is_finite(), "beta must be 0 or more"),
             (p.gamma > 0.0 && p.gamma <= 1.0, "gamma must be above 0 and at most 1"),
             (p.initial_rate.is_possible(1), "initial_rate must be above 0"),
             (p.most_interval >= Time::from_ns(1), "most_interval must be at least 1 ns"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

@@ -232,7 +232,7 @@ impl Scheme for Timely {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             ((0.0..=1.0).contains(&p.ewma), "ewma must be 0 to 1"),
             ((0.0..=1.0).contains(&p.beta), "beta must be 0 to 1"),
             (p.t_low <= p.t_high, "t_low must be at most t_high"),
@@ -245,8 +245,7 @@ impl Scheme for Timely {
                 !p.bursts || p.window != Window::Rtt,
                 "window = \"rtt\" takes the place of pacing, so bursts must be false",
             ),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
