@@ -66,7 +66,7 @@ mod tests {
     fn textbook_ranks() {
         let values = [15, 20, 35, 40, 50];
         for (per_mille, value) in [(0, 15), (50, 15), (300, 20), (400, 20), (401, 35), (500, 35), (1000, 50)] {
-            assert_eq!(nearest_rank(&values, Quantile::per_mille(per_mille)), Some(value), "{per_mille}");
+            assert_eq!(nearest_rank(&values, Quantile { per_mille }), Some(value), "{per_mille}");
         }
         assert_eq!(nearest_rank::<u8>(&[], Quantile::P50), None);
         let thousand: Vec<u32> = (1..=1000).collect();
@@ -84,7 +84,7 @@ mod tests {
                 let at_or_below = values.iter().filter(|w| *w <= v).count() as u64;
                 at_or_below * 1000 >= values.len() as u64 * u64::from(per_mille)
             });
-            prop_assert_eq!(nearest_rank(&values, Quantile::per_mille(per_mille)), naive);
+            prop_assert_eq!(nearest_rank(&values, Quantile { per_mille }), naive);
         }
     }
 }

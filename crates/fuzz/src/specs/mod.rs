@@ -99,6 +99,23 @@ fn own_time() -> Duration {
     nanoseconds.map_or_else(|| START.get_or_init(Instant::now).elapsed(), Duration::from_nanos)
 }
 
+/// Reads, checks and estimates only; returns whether it was refused.
+///
+/// # Errors
+/// As [`run`].
+pub fn check(text: &str) -> Result<End, String> {
+    let refused = |problems: Problems| one_line_each(&problems).map(|()| End::Refused);
+    let (end, _) = guarded(|| {
+        let checked = match Spec::from_toml(text, "broken.toml", Path::new("")).and_then(|spec| spec.check()) {
+            Ok(checked) => checked,
+            Err(problems) => return refused(problems),
+        };
+        estimate(&checked, &[], Some(SPEED));
+        Ok(End::Ran)
+    })?;
+    end
+}
+
 fn go(text: &str, folder: &Path) -> Result<End, String> {
     let refused = |problems: Problems| one_line_each(&problems).map(|()| End::Refused);
     let checked = match Spec::from_toml(text, "broken.toml", folder).and_then(|spec| spec.check()) {
