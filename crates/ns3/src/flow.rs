@@ -19,7 +19,7 @@ pub(crate) struct Nic {
 }
 
 /// A flow: its sender, and the state of its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// Sending host.
     pub src: u32,

@@ -213,7 +213,7 @@ impl Scheme for ExpressPass {
 
     fn check(p: &Params) -> Result<(), &'static str> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
-        let rules = [
+        require([
             (p.target_loss > 0.0 && p.target_loss < 1.0, "target_loss must be above 0 and below 1"),
             (share(p.initial_rate), "initial_rate must be above 0 and at most 1"),
             (share(p.w_min) && p.w_min <= p.w_max, "w_min must be above 0 and at most w_max"),
@@ -227,15 +227,15 @@ impl Scheme for ExpressPass {
             (p.request_timeout >= Time::from_us(1), "request_timeout must be at least 1 us"),
             (p.stop_timeout >= Time::from_us(1), "stop_timeout must be at least 1 us"),
             (p.longest_gap == Time::ZERO || p.longest_gap >= Time::from_ns(1), "longest_gap must be at least 1 ns"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
 /// What a sender has told its receiver last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Told {
     /// Nothing yet.
+    #[default]
     Nothing,
     /// To stop.
     Stop,
@@ -248,7 +248,7 @@ enum Told {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     told: Told,
     /// Numbers of the credits not used yet.
@@ -306,17 +306,13 @@ impl Sender for Flow {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let mut flow = Self {
             told: Told::Nothing,
-            credits: VecDeque::new(),
-            left: 0,
-            asked: 0,
-            due: false,
             wake_at: Time::NEVER,
             stopped_at: cx.now,
             counted: (0, cx.now),
-            enough: false,
             line: path.nic_rate,
             base_rtt: path.base_rtt.max(Time::from_ns(1)),
             payload: path.payload.max(1),
+            ..Self::default()
         };
         flow.wait(cx);
         flow
@@ -396,7 +392,7 @@ impl Sender for Flow {
 }
 
 /// A flow at its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Granted {
     flow: ReceiverFlow,
     id: MessageId,
@@ -465,21 +461,10 @@ impl Receiver for Crediter {
         let new = Granted {
             flow: info.flow,
             id: info.id,
-            on: false,
-            rate: 0.0,
-            w: 0.0,
-            rose: false,
             next_at: Time::NEVER,
-            number: 0,
-            expected: 0,
-            lost: 0,
-            seen: 0,
             updated_at: cx.now,
             rtt: self.first_rtt,
-            measured: false,
-            timed: None,
-            acked_at: Time::ZERO,
-            owes_ack: false,
+            ..Granted::default()
         };
         match self.free.pop() {
             Some(at) => {
